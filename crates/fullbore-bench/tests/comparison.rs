@@ -1,4 +1,4 @@
-//! Comparisons find the differences that are there, and none that are not, however many cells there are.
+//! Comparisons find existing differences and no others, at any number of cells.
 
 mod pair;
 
@@ -33,7 +33,7 @@ fn of<'a>(against: &'a ComparedRun, id: &str) -> &'a CellChange {
 }
 
 #[test]
-fn differences_that_were_put_in_are_found() {
+fn known_differences_are_found() {
     let law = Law { p99: 1e-3, ..Law::default() };
     let before = document(&vec![law.clone(); 5], 1);
     let now = document(
@@ -74,7 +74,7 @@ fn differences_that_were_put_in_are_found() {
 }
 
 #[test]
-fn a_document_is_no_different_from_itself() {
+fn a_document_equals_itself() {
     for spread in [Spread::Normal(0.001), Spread::LogNormal(0.5), Spread::TwoHumped(0.3)] {
         let one = document(&vec![Law { spread, p99: 1e-3, ..Law::default() }; 20], 3);
         let conditions = ["slower", "faster", "dearer", "cheaper", "longer", "shorter", "missing"];
@@ -94,12 +94,12 @@ fn a_document_is_no_different_from_itself() {
     }
 }
 
-/// Options that make thousands of comparisons bearable in a debug build.
+/// Options that keep thousands of comparisons fast in a debug build.
 fn quick(options: Options) -> Options {
     Options { bootstrap: Bootstrap { resamples: 500, ..Bootstrap::default() }, ..options }
 }
 
-/// How the samples of a real run may lie.
+/// Distributions of the samples of a real run.
 const SPREADS: [Spread; 6] = [
     Spread::Normal(0.02),
     Spread::Normal(0.1),
@@ -130,7 +130,7 @@ fn unchanged_cells_differ_in_at_most_five_percent() {
 }
 
 #[test]
-fn a_watch_over_many_cells_raises_few_false_alarms() {
+fn conditions_on_many_cells_raise_few_false_alarms() {
     for spread in SPREADS {
         let law = Law { spread, cost: 0.0, ..Law::default() };
         let options = quick(failing("slower:1%"));
@@ -139,13 +139,13 @@ fn a_watch_over_many_cells_raises_few_false_alarms() {
             let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 9000 + seed));
             alarms += usize::from(compared(&a, &b, &options).fails());
         }
-        // 2.5 are to be expected at most; 7 or more of 100 come in one case of seventy then.
+        // 2.5 are expected at most; 7 or more of 100 then occur in one case of seventy.
         assert!(alarms <= 6, "{spread:?}: {alarms} of 100 runs of 40 unchanged cells");
     }
 }
 
 #[test]
-fn a_watch_sees_a_cell_that_became_slower() {
+fn a_condition_detects_a_slower_cell() {
     let laws = vec![Law { spread: Spread::Normal(0.03), ..Law::default() }; 60];
     let before = document(&laws, 1);
     let mut slower = laws;
@@ -168,14 +168,14 @@ fn a_watch_sees_a_cell_that_became_slower() {
             assert_eq!((met.tested, met.alone), (60, 0));
         }
     }
-    // Seen from the other side it became faster.
+    // In the other direction it became faster.
     assert!(compared(&now, &before, &failing("faster:5%")).fails());
     assert!(!compared(&now, &before, &failing("slower:5%")).fails());
 }
 
 #[test]
 fn one_noisy_cell_of_many_is_listed_but_does_not_fail() {
-    // A cell whose interval lies beyond 1 % by chance, as one of forty does: the other 59 say how much that means.
+    // A cell whose interval lies beyond 1% by chance, as one of forty does, among 59 others.
     let laws = vec![Law { spread: Spread::LogNormal(0.3), ..Law::default() }; 60];
     let found = (0..20).find_map(|seed| {
         let comparison =
@@ -207,14 +207,14 @@ fn unclear_and_missing_are_conditions_too() {
     assert!(found.missing[0].reason.contains("contradicts"), "{:?}", found.missing);
     let comparison = compared(&before, &now, &failing("unclear"));
     assert_eq!(comparison.conditions[0].cells[0].id, "read/2");
-    assert_eq!(of(&comparison.others[0], "read/2").rate.p, None, "three samples say nothing");
-    // A cell that is new is no loss.
+    assert_eq!(of(&comparison.others[0], "read/2").rate.p, None, "three samples are too few");
+    // A new cell is not missing.
     assert!(!compared(&now, &before, &failing("missing")).fails());
     assert_eq!(compared(&now, &before, &failing("missing")).others[0].added[0].id, "read/1");
 }
 
 #[test]
-fn cells_are_found_by_their_labels_where_ids_changed() {
+fn cells_with_new_ids_are_matched_by_labels() {
     let before = document(&vec![Law::default(); 4], 1);
     let mut now = document(&vec![Law::default(); 4], 2);
     now.cells[1].id = "read/renamed".into();
@@ -229,7 +229,7 @@ fn cells_are_found_by_their_labels_where_ids_changed() {
     assert_eq!(found.missing.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/2"]);
     assert_eq!(found.added.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/other"]);
     assert_eq!(of(&found, "read/3").matched, Matched::ById);
-    // Any label that there is tells cells apart, except the job.
+    // Any label distinguishes cells, except the job.
     for (job, variant, found) in [("read", None, 3), ("", Some("scalar".to_owned()), 2)] {
         let mut other = now.clone();
         other.cells[3].id = "read/else".into();
@@ -237,7 +237,7 @@ fn cells_are_found_by_their_labels_where_ids_changed() {
         other.cells[3].labels.variant = variant;
         assert_eq!(against(&before, &other).cells.len(), found);
     }
-    // Two with the same labels could be either.
+    // Two cells with the same labels are ambiguous.
     let mut twice = now.cells[1].clone();
     twice.id = "read/again".into();
     now.cells.push(twice);
@@ -261,11 +261,11 @@ fn changed_labels_are_reported() {
     }
 }
 
-/// What may differ for each aspect.
+/// A change of each aspect.
 type Change = (Aspect, &'static str, fn(&mut Document));
 
 #[test]
-fn surroundings_that_differ_are_refused_unless_named() {
+fn different_environments_are_refused_unless_named() {
     let changes: [Change; 18] = [
         (Aspect::Machine, "processor", |d| d.environment.cpu_model = "Another".into()),
         (Aspect::Machine, "processors", |d| d.environment.logical_cpus = 4),
@@ -339,7 +339,7 @@ fn harmless_changes_are_no_difference() {
     assert_eq!(found.differences, []);
     assert!(found.notes.iter().any(|note| note.contains("uring")), "{:?}", found.notes);
 
-    // The same file system, whose device got another name at the last boot.
+    // The same file system, whose device has another name since the last boot.
     let environment = &mut now.environment;
     environment.file_system.source = "/dev/nvme1n1p2".into();
     environment.devices[0].name = "nvme1n1".into();
@@ -348,7 +348,7 @@ fn harmless_changes_are_no_difference() {
     now.environment.facts["path"]["file_system"]["id"] = "bb".into();
     assert!(matches!(refused(&before, &now), Error::Differ { .. }), "another file system on another device");
 
-    // What one of them did not record cannot be called different.
+    // A fact that one document did not record is a note, not a difference.
     let mut bare = document(&[Law::default()], 2);
     bare.environment.facts = serde_json::Value::Null;
     bare.environment.kernel.clear();
@@ -357,8 +357,8 @@ fn harmless_changes_are_no_difference() {
 }
 
 #[test]
-fn samples_of_one_round_are_paired_only_if_one_process_took_them_in_turn() {
-    // A storage that wanders by a factor of three while two variants run in turn; the second is 10 % slower.
+fn samples_are_paired_only_if_one_process_interleaved_them() {
+    // A storage that varies by a factor of three, with two variants in alternation; the second is 10% slower.
     let mut rng = Xoshiro256::seeded(5);
     let wander: Vec<f64> = (0..12).map(|_| 3f64.powf(rng.unit())).collect();
     let variant = |offset: f64, share: f64| {
@@ -389,7 +389,7 @@ fn samples_of_one_round_are_paired_only_if_one_process_took_them_in_turn() {
     unpaired(&other);
     unpaired(&variant(0.01, 0.9));
     unpaired(&variant(500.0, 0.9));
-    // A round with two samples has no partner of its own.
+    // A round with two samples is not paired.
     let mut twice = b.clone();
     twice.cells[0].samples[3].round = 2;
     unpaired(&twice);
@@ -434,7 +434,7 @@ fn only_matching_cells_are_compared() {
 }
 
 #[test]
-fn random_reads_cost_by_the_request_and_a_cost_of_nothing_is_left_out() {
+fn random_reads_cost_per_request_and_zero_cost_is_omitted() {
     let (mut a, mut b) = (document(&vec![Law::default(); 2], 1), document(&vec![Law::default(); 2], 2));
     for document in [&mut a, &mut b] {
         document.cells[0].labels.order = Some("random".into());
@@ -444,7 +444,7 @@ fn random_reads_cost_by_the_request_and_a_cost_of_nothing_is_left_out() {
     let found = against(&a, &b);
     let cost = of(&found, "read/0").cost.as_ref().unwrap();
     assert_eq!(cost.measure, fullbore_bench::comparison::Measure::CostPerRequest);
-    // 1 ms a MB over 64 MiB in 1024 requests.
+    // 1 ms per MB over 64 MiB in 1024 requests.
     assert!((cost.baseline / 65.536e-6 - 1.0).abs() < 0.02, "{}", cost.baseline);
     assert_eq!(of(&found, "read/1").cost, None);
 }

@@ -1,4 +1,4 @@
-//! Every form of a comparison is read by something other than what wrote it, and says the same.
+//! Every form of a comparison is parsed by an independent reader and contains the same data.
 
 mod pair;
 
@@ -9,10 +9,10 @@ use fullbore_bench::table::TableOptions;
 use pair::{Law, Spread, document};
 use serde_json::Value;
 
-/// Text that would do harm anywhere it is not escaped.
+/// Text that does harm if it is not escaped.
 const HOSTILE: &str = "</script><b onload=\"x\"> | `a` *b* \u{1b}[31mred \"quoted\", & more";
 
-/// One slower, one unclear, one the same, one faster, one missing, one added; names that want escaping.
+/// One slower, one unclear, one unchanged, one faster, one missing, one added; names that need escaping.
 fn made() -> Comparison {
     let law = Law { p99: 1e-3, ..Law::default() };
     let mut laws = vec![law.clone(); 6];
@@ -36,7 +36,7 @@ fn made() -> Comparison {
     };
     let sources = [("a.json", &before), (HOSTILE, &now), ("c.json", &before)]
         .map(|(name, document)| Source { name, document });
-    // The baseline against itself as a third document: what is in order is shown, too.
+    // The baseline as a third document: a comparison without differences is shown, too.
     compare(sources[0], &sources[1..], &options).unwrap()
 }
 
@@ -73,7 +73,7 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn csv_has_a_row_a_cell() {
+fn csv_has_a_row_per_cell() {
     let comparison = made();
     let mut text = Vec::new();
     csv(&comparison, &mut text).unwrap();
@@ -103,7 +103,7 @@ fn csv_has_a_row_a_cell() {
 }
 
 #[test]
-fn no_line_of_the_table_is_too_wide_or_steers_the_terminal() {
+fn table_lines_fit_the_width_and_contain_no_control_characters() {
     let comparison = made();
     for width in [0, 60, 80, 97, 200] {
         let text = render(&comparison, TableOptions { width, colour: false });
@@ -130,7 +130,7 @@ fn no_line_of_the_table_is_too_wide_or_steers_the_terminal() {
         wide.contains("1 slower, 1 unclear, 1 no different, 1 faster of 4 cells; 1 missing; 1 added"),
         "{wide}"
     );
-    // Colour changes nothing but the colour.
+    // Colour adds escape sequences only.
     let coloured = render(&comparison, TableOptions { width: 80, colour: true });
     assert!(coloured.contains("\u{1b}[1;31m"));
     let mut plain = String::new();
@@ -162,7 +162,7 @@ fn page_is_complete_and_loads_nothing() {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(!page.contains("<b onload"));
-    // Every element that is opened is closed, in order; what stands in scripts and styles is no markup.
+    // Every element that is opened is closed, in order; content of scripts and styles is not markup.
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
     let mut elements = std::collections::BTreeMap::new();
@@ -188,8 +188,8 @@ fn page_is_complete_and_loads_nothing() {
         open.push(name);
     }
     assert_eq!(open, Vec::<&str>::new());
-    assert_eq!(elements["svg"], 2, "a picture a document");
-    assert_eq!(elements["circle"], 9, "a point a cell");
+    assert_eq!(elements["svg"], 2, "a chart per document");
+    assert_eq!(elements["circle"], 9, "a point per cell");
     let data = page.split("id=\"comparison\">").nth(1).unwrap().split("</script>").next().unwrap();
     let value: Value = serde_json::from_str(data).unwrap();
     assert_eq!(value["schema"], comparison::SCHEMA);

@@ -1,4 +1,4 @@
-//! The experiments over several directories and several streams run as they are, and say what they cannot do.
+//! The experiments over several directories and streams run unchanged, and report unsupported cells.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ fn measure(directories: usize, text: &str, seconds: u64) -> Document {
     };
     let document = run(&options, &Progress::default(), |_| ()).unwrap().document;
     for place in places {
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "something was left behind");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "files were left behind");
     }
     document
 }
 
-/// Measured; or refused for a reason that this machine may have, such as no io_uring.
+/// True if measured; false if refused for a reason that this machine may have, such as no io_uring.
 fn measured(cell: &Cell) -> bool {
     match &cell.skipped {
         Some(reason) => {

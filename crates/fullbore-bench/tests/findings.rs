@@ -1,4 +1,4 @@
-//! Findings give back the laws that a synthetic document was made from.
+//! Findings recover the laws from which a synthetic document was made.
 
 mod synthetic;
 
@@ -32,7 +32,7 @@ fn half_power_points_are_those_of_the_law() {
         .half_power_request
         .iter()
         .find(|h| is(&h.series, "read", "buffered", Some(CacheState::Warm)));
-    // Half of the peak where the fixed time equals the time of the bytes: 0.9 µs · 11.5 GB/s = 10.4 kB.
+    // Half of the peak is where the fixed time equals the transfer time: 0.9 µs · 11.5 GB/s = 10.4 kB.
     assert_eq!(found.unwrap().half_power.at, 16384);
     let depth = document
         .findings
@@ -73,10 +73,9 @@ fn faults_are_seen_and_named() {
         cells.flat_map(|s| s.flags.clone()).filter(|f| f.contains(word)).collect()
     };
     assert_eq!(flagged("two-humped").len(), 1, "{:?}", flagged("two-humped"));
-    assert_eq!(
-        flagged("contradicted"),
-        ["1 sample contradicted and left out: 61 % of the file was in the page cache, asked cold"]
-    );
+    let left_out = flagged("contradicted");
+    assert!(left_out.len() == 1 && left_out[0].starts_with("1 sample "), "{left_out:?}");
+    assert!(left_out[0].ends_with("61 % of the file was in the page cache, asked cold"), "{left_out:?}");
     assert!(flagged("drifting").iter().any(|f| f.contains("falls by")), "{:?}", flagged("drifting"));
     assert!(!flagged("time up").is_empty());
     let contradicted = document
@@ -86,7 +85,7 @@ fn faults_are_seen_and_named() {
         .unwrap();
     let summary = contradicted.summary.as_ref().unwrap();
     assert_eq!((contradicted.samples.len(), summary.n, summary.contradicted), (10, 9, 1));
-    // The contradicted sample is four times too fast; were it counted, the interval would reach for it.
+    // The contradicted sample is four times too fast; if it counted, the interval would include it.
     assert!(summary.rate.high < 1.5e9, "{summary:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The intervals hold the true median as often as they promise, and are fast enough for thousands of cells.
+//! Intervals hold the true median as often as promised, and are fast enough for thousands of cells.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ fn ninety_five_percent_intervals_hold_the_median() {
         let exponential = coverage(samples, std::f64::consts::LN_2, |rng| -(1.0 - rng.unit()).ln());
         assert!(normal >= 0.93, "normal, {samples} samples: {normal}");
         assert!(exponential >= 0.93, "exponential, {samples} samples: {exponential}");
-        // An interval that always holds would be no interval.
+        // An interval that always holds would be useless.
         assert!(normal < 0.995 && exponential < 0.995, "{samples}: {normal} {exponential}");
     }
 }
@@ -42,7 +42,7 @@ fn thousands_of_cells_are_summarised_quickly() {
         .map(|seed| Bootstrap { seed, ..Bootstrap::default() }.median(&values).unwrap().relative_half_width())
         .sum();
     assert!(width > 0.0);
-    // Optimised code needs about a tenth of this; a debug build on a busy machine is given room.
+    // Optimised code needs about a tenth of this; a debug build on a busy machine gets more time.
     let limit = if cfg!(debug_assertions) { 30.0 } else { 2.0 };
     assert!(started.elapsed().as_secs_f64() < limit, "{:?} for 2000 cells", started.elapsed());
 }

@@ -1,5 +1,5 @@
-//! What would make figures wrong is caught: a page cache that has some of what is called cold, files whose bytes no
-//! device holds, a file system that compresses.
+//! Causes of wrong figures are detected: a page cache that holds part of a cold file, files whose bytes no device holds,
+//! a file system that compresses.
 
 #[path = "ground_truth/disk.rs"]
 mod disk;
@@ -18,10 +18,10 @@ use fullbore::probe;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof};
 use fullbore_bench::{Options, run};
 
-/// The file that is read cold, in bytes.
+/// Length of the file that is read cold, in bytes.
 const LEN: u64 = 32 << 20;
 
-/// Until the medians are known to within `precision`, or the time is up.
+/// Measures until the medians are known to within `precision`, or the time is up.
 fn measure(directory: &Path, grid: &str, time: Duration, precision: f64) -> Document {
     let experiment = format!(
         "[[experiment]]\nname = 'read'\ntitle = 'Read'\naxis = 'none'\n[[experiment.grid]]\naction = 'read'\n{grid}"
@@ -74,7 +74,7 @@ fn externally_filled_cache_is_detected() {
     let directory = on_disk();
     let done = AtomicBool::new(false);
     let document = std::thread::scope(|scope| {
-        // Somebody else reads the very file that is to be cold.
+        // Another thread reads the file that should be cold.
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 let file_sets = fs::read_dir(directory.path()).into_iter().flatten().flatten();
@@ -85,7 +85,7 @@ fn externally_filled_cache_is_detected() {
             }
         });
         let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
-        // As long as there is time: some of many samples will be met.
+        // As long as there is time: the reader affects some of many samples.
         let document = measure(directory.path(), grid, Duration::from_secs(8), 0.0);
         done.store(true, Ordering::Relaxed);
         document
@@ -98,7 +98,7 @@ fn externally_filled_cache_is_detected() {
                 assert!(reason.contains("page cache") || reason.contains("the device read"), "{reason}");
                 caught += 1;
             }
-            _ => assert!(share <= 0.01, "{share} of it was there, and nobody said so"),
+            _ => assert!(share <= 0.01, "undetected: {share} of it was cached"),
         }
     }
     assert!(caught > 0, "of {} samples", cell.samples.len());
@@ -106,7 +106,7 @@ fn externally_filled_cache_is_detected() {
     assert_eq!(cell.samples.len() - usable, caught);
     match &cell.summary {
         Some(summary) => {
-            // Samples at the front may have been warming up: they are left out, and the summary says so.
+            // Samples at the start may be warm-up: they are excluded, and the summary reports it.
             let warming = summary.warm_up.map_or(0, |warm| warm.left_out());
             assert_eq!((summary.n + warming, summary.contradicted), (usable, caught));
             assert!(summary.flags.iter().any(|flag| flag.contains("contradicted")), "{:?}", summary.flags);
@@ -115,7 +115,7 @@ fn externally_filled_cache_is_detected() {
     }
 }
 
-/// A file that `make` makes, and what speaks against measuring with it.
+/// The objection to measuring with a file that `make` creates.
 fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
     let file = File::create_new(place.join(name)).unwrap();
     make(&file);
@@ -123,7 +123,7 @@ fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
     probe::provenance(&file).unwrap().objection()
 }
 
-/// Disks of three file systems, or the reason why not.
+/// A disk with a file system, or the reason why it cannot be made.
 fn disk(root: &Path, name: &str, mkfs: &[&str], options: &str) -> Option<Disk> {
     let made = DiskImage { len: 400 << 20, mkfs, options, past_cache: false };
     match Disk::new(root, name, root.join(name), &made) {
@@ -136,7 +136,7 @@ fn disk(root: &Path, name: &str, mkfs: &[&str], options: &str) -> Option<Disk> {
 }
 
 #[test]
-fn files_that_no_device_holds_are_refused() {
+fn files_without_device_blocks_are_refused() {
     let root = on_disk();
     let systems: [(&str, &[&str], &str); 3] = [
         ("ext4", EXT4, ""),
@@ -166,13 +166,13 @@ fn files_that_no_device_holds_are_refused() {
         let zeros = against("zeros", &|file| file.write_all_at(&vec![0; 4 << 20], 0).unwrap());
         match zeros {
             Some(objection) => assert!(compresses && objection.contains("compressed"), "{name}: {objection}"),
-            None => assert!(!compresses, "zeros are held as they are by {name}"),
+            None => assert!(!compresses, "{name} does not compress zeros"),
         }
     }
 }
 
 #[test]
-fn the_meters_own_files_are_held_as_they_are_where_others_are_compressed() {
+fn the_meters_own_files_are_not_compressed() {
     let root = on_disk();
     let Some(disk) = disk(root.path(), "btrfs", &["mkfs.btrfs", "-q"], "compress=zstd") else { return };
     let grid = "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['cold']";

@@ -1,4 +1,4 @@
-//! The report is whole, self-contained, small and escaped.
+//! The report is complete, self-contained, small and escaped.
 
 #[path = "synthetic/full.rs"]
 mod full;
@@ -20,7 +20,7 @@ fn whole() -> &'static Document {
 }
 
 #[test]
-fn the_page_is_well_formed_and_asks_for_nothing() {
+fn the_page_is_well_formed_and_requests_nothing() {
     let document = synthetic::document();
     let html = report::html(&document);
     let tags = check_structure(&html);
@@ -37,7 +37,7 @@ fn the_page_is_well_formed_and_asks_for_nothing() {
         let target = link.split("#").nth(1).unwrap().trim_end_matches('"');
         assert!(tags.iter().any(|t| t.contains(&format!("id=\"{target}\""))), "{link} leads nowhere");
     }
-    // For looking at; in the build directory, not in the tree.
+    // For inspection; in the build directory, not in the tree.
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(directory.join("synthetic-report.html"), &html).unwrap();
     document.write(std::fs::File::create(directory.join("synthetic-results.json")).unwrap()).unwrap();
@@ -53,7 +53,7 @@ fn every_cell_appears() {
         match (&cell.summary, &cell.skipped) {
             (Some(summary), _) => {
                 let path = names[&cell.id].split(": ").nth(1).unwrap().to_owned();
-                // A name ends in its position, which charts and tables show apart from the path.
+                // A name ends in its position, which charts and tables show separately.
                 let path = path.rsplit_once(", ").map_or(path.clone(), |(path, _)| path.to_owned());
                 assert!(visible.contains(&path), "{path}");
                 assert!(!summary.rate.value.is_nan());
@@ -83,13 +83,13 @@ fn every_cell_appears() {
     assert!(!visible.contains("NaN") && !visible.contains("inf "));
 }
 
-/// Puts a value where its dotted name says.
+/// Puts a value at its dotted name.
 fn put(object: &mut serde_json::Value, name: &str, value: &serde_json::Value) {
     let place = name.split('.').fold(object, |object, part| &mut object[part]);
     *place = value.clone();
 }
 
-/// What the page holds, unpacked as `docs/results-schema.md` says.
+/// The data embedded in the page, unpacked as `docs/results-schema.md` describes.
 fn unpacked(html: &str) -> serde_json::Value {
     use serde_json::{Value, json};
     let start = "<script type=\"application/json\" id=\"results\">";
@@ -124,7 +124,7 @@ fn unpacked(html: &str) -> serde_json::Value {
     document
 }
 
-/// Puts the paths back that findings name by their places in the list.
+/// Replaces indices of series in findings by the series.
 fn restore_series(value: &mut serde_json::Value, series: &[serde_json::Value]) {
     use serde_json::Value;
     match value {
@@ -141,7 +141,7 @@ fn restore_series(value: &mut serde_json::Value, series: &[serde_json::Value]) {
     }
 }
 
-/// Fails unless both are the same but for rounding: samples to seven digits, what is worked out to five.
+/// Fails unless both are the same but for rounding: samples to seven digits, computed values to five.
 fn same_but_for_rounding(a: &serde_json::Value, b: &serde_json::Value, path: &str) {
     use serde_json::Value;
     match (a, b) {
@@ -186,7 +186,7 @@ fn the_full_set_fits_into_three_megabytes() {
     assert!(cells >= 600 && samples >= 8 * cells, "{cells} cells, {samples} samples");
     let html = report::html(document);
     check_structure(&html);
-    // Some is left for longer names and more samples than this document has.
+    // Leaves room for longer names and more samples.
     assert!(html.len() < 2_500_000, "{} bytes for {cells} cells, {samples} samples", html.len());
     println!("{cells} cells, {samples} samples: {} bytes", html.len());
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -222,7 +222,8 @@ fn every_experiment_has_a_chapter_with_question_and_earlier_finding() {
     ] {
         assert!(html.contains(word), "{word}");
     }
-    let order = ["Request 256", "Preallocate files", "Keep 8 requests"].map(|t| html.find(t).unwrap());
+    let order =
+        ["Use requests of 256", "Preallocate files", "Keep 8 requests"].map(|t| html.find(t).unwrap());
     assert!(order.is_sorted(), "advice is ranked by worth");
 }
 
@@ -333,7 +334,7 @@ fn hostile(attack: &str) -> Document {
 }
 
 #[test]
-fn hostile_text_stays_text() {
+fn hostile_text_is_escaped() {
     let document = hostile("</script><img onerror='x' title=\"y\">& | [a](b) `c` \n# d");
     let html = report::html(&document);
     check_structure(&html);
@@ -390,13 +391,13 @@ fn rows<'t>(text: &'t str, chapter: &str, title: &str) -> Vec<Vec<&'t str>> {
 #[test]
 fn limits_behind_the_rates_are_reported() {
     let text = report::markdown(whole());
-    // Three of the disks are all that what they share takes; a fourth adds less than a hundredth.
+    // Three disks reach the shared limit; a fourth adds less than a hundredth.
     let disks = rows(&text, "Disks added one by one", "Rate by number of disks");
     let described: Vec<_> = disks.iter().map(|row| (row[0], row[4])).collect();
     assert_eq!(described, [("1", ""), ("2", ""), ("3", "no gain"), ("4", "")]);
     let share = |row: &[&str]| row[3].trim_end_matches('%').parse::<f64>().unwrap();
     assert!((share(&disks[2]) - 96.7).abs() < 3.0 && (share(&disks[3]) - 73.0).abs() < 3.0, "{disks:?}");
-    // 140 µs a request and 2.3 GB/s, with noise of 2 %.
+    // 140 µs per request and 2.3 GB/s, with noise of 2%.
     let requests = rows(&text, "Where a request’s time goes", "Request time by size");
     let [row] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(row[1], "a + b · bytes");

@@ -1,4 +1,4 @@
-//! The report in a real browser: no error, nothing asked of the network, legible at every width, usable by keyboard.
+//! The report in a real browser: no errors, no network requests, legible at every width, usable by keyboard.
 
 mod browser;
 #[path = "synthetic/full.rs"]
@@ -13,13 +13,13 @@ use fullbore_bench::document::Document;
 use fullbore_bench::report;
 use serde_json::{Value, json};
 
-/// One browser at a time: each needs what a small machine has.
+/// Runs one browser at a time: each needs the resources of a small machine.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Where pages and pictures go: in the build directory, to be looked at.
+/// Directory for pages and screenshots, below the build directory, for inspection.
 fn directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
@@ -35,7 +35,7 @@ fn whole() -> &'static Document {
     WHOLE.get_or_init(full::document)
 }
 
-/// Texts of charts that cover one another, or stand out of their chart.
+/// Texts of charts that overlap, or extend beyond their chart.
 const CROWDED: &str = "(function () {
   var found = [];
   document.querySelectorAll('svg.chart').forEach(function (chart) {
@@ -58,20 +58,20 @@ const CROWDED: &str = "(function () {
 })()";
 
 #[test]
-fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
+fn page_opens_without_errors_or_requests_at_every_width() {
     if !fullbore_testkit::runs_all("the report in a browser, at every width") {
         return;
     }
     let _alone = alone();
     let Some(mut browser) = Browser::start() else { return };
-    // A page that does ask, and does fail, is caught.
+    // A page that requests something and fails is detected.
     let other = directory().join("browser-faulty.html");
     std::fs::write(&other, "<img src='http://elsewhere.invalid/a.png'><script>throw new Error('x')</script>")
         .unwrap();
     browser.open(&other, 400, false);
     let caught = browser.complaints().join("\n");
     assert!(
-        caught.contains("asks for http://elsewhere.invalid/a.png") && caught.contains("exceptionThrown"),
+        caught.contains("requests http://elsewhere.invalid/a.png") && caught.contains("exceptionThrown"),
         "{caught}"
     );
     for (name, document) in [("full", whole()), ("quick", &synthetic::document())] {
@@ -87,12 +87,12 @@ fn it_opens_without_error_and_asks_for_nothing_at_every_width() {
             let expected = if dark { "rgb(20, 23, 27)" } else { "rgb(251, 250, 247)" };
             assert_eq!(paper, expected, "{place}");
             assert_eq!(browser.run(CROWDED), json!([]), "{place}");
-            // The eye that looks for it does see it.
+            // The check finds an overlap that was put in.
             let twice = "(function () { var text = document.querySelector('svg.chart .frame text'); \
                          text.after(text.cloneNode(true)); })()";
             browser.run(twice);
             assert_eq!(browser.run(CROWDED).as_array().unwrap().len(), 1, "{place}");
-            // Every table open: they scroll within themselves.
+            // With every table open: they scroll within themselves.
             browser.run("document.querySelectorAll('main details').forEach(function (d) { d.open = true; })");
             let needed = browser.run("document.documentElement.scrollWidth").as_u64().unwrap();
             assert!(needed <= u64::from(width), "{place}, tables open: needs {needed}");
@@ -144,7 +144,7 @@ fn lines_are_toggled_and_values_read_by_keyboard() {
     browser.press("Enter", 13, "\r");
     assert_eq!((browser.run(pressed), browser.run(hidden)), (json!("true"), json!(0)));
 
-    // The pointer finds the value beside it.
+    // The pointer selects the nearest value.
     let at = "(function () { var chart = document.querySelector('svg.chart'); chart.scrollIntoView({ block: 'center', \
               behavior: 'instant' }); var box = chart.querySelector('.m').getBoundingClientRect(); \
               return [box.left + 12, box.top + 3]; })()";
@@ -160,7 +160,7 @@ fn lines_are_toggled_and_values_read_by_keyboard() {
 }
 
 #[test]
-fn the_data_saved_are_those_measured() {
+fn saved_data_equal_the_document() {
     if !fullbore_testkit::runs_all("the data that a browser saves") {
         return;
     }
@@ -199,7 +199,7 @@ fn the_data_saved_are_those_measured() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Fails unless two CSV tables have the same fields, figures compared as figures.
+/// Fails unless two CSV tables have the same fields; figures are compared as numbers.
 fn same_table(one: &str, other: &str) {
     let rows = |text: &str| -> Vec<Vec<String>> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());

@@ -55,7 +55,7 @@ fn the_summary_follows_from_the_samples() {
     // (0.001 + 0.009) / 0.1 and (0.0015 + 0.0095) / 0.125 processors.
     assert!((computed.processors.unwrap().value - (0.1 + 0.088) / 2.0).abs() < 1e-9);
     assert!((computed.tool_share.unwrap() - 0.00046).abs() < 1e-5);
-    // 1 contradicted sample, and interrupted while the interval was wide.
+    // One contradicted sample, and interrupted while the interval was wide.
     assert_eq!(computed.flags[0], written.flags[0]);
     assert_eq!(computed.flags[1], "interrupted at ±11% after 2 samples");
 }

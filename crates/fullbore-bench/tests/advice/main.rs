@@ -1,4 +1,4 @@
-//! Documents made so that the right advice is known: it is given with the right figures, and with no others.
+//! Documents with known right advice: it is given with the right figures, and nothing else is.
 
 mod cases;
 mod room;
@@ -44,7 +44,7 @@ fn each_advisor_gives_the_right_figures() {
 }
 
 #[test]
-fn without_its_cells_an_advisor_is_silent() {
+fn advisors_need_their_cells() {
     for case in CASES {
         let mut room = Room::new(Spread::Apart);
         (case.build)(&mut room);
@@ -54,7 +54,7 @@ fn without_its_cells_an_advisor_is_silent() {
 }
 
 #[test]
-fn where_intervals_overlap_nothing_is_claimed() {
+fn overlapping_intervals_give_no_advice() {
     for case in CASES {
         let mut room = Room::new(Spread::Alike);
         (case.build)(&mut room);
@@ -62,7 +62,7 @@ fn where_intervals_overlap_nothing_is_claimed() {
             continue;
         }
         for claimed in room.advice() {
-            // The profile keeps something for each job; the line says that it is no better.
+            // The profile has an entry for each job; its line reports no significant difference.
             let honest = claimed.text.starts_with("For “") && !claimed.text.contains("as fast as");
             assert!(honest && claimed.confidence == Confidence::Low, "{}: {claimed:?}", case.name);
             assert!(claimed.worth < 1.05, "{}: {claimed:?}", case.name);
@@ -108,7 +108,7 @@ fn latency_under_load() {
     let easy = room([2e-4, 2e-4, 2e-4, 2e-4], 1.0);
     let easy = line(&easy, "Up to 10.0 k/s, ").unwrap();
     assert_eq!(easy.worth, 1.0);
-    assert!(room([2e-3, 2e-3, 2e-3, 2e-3], 1.0).is_empty(), "idle itself is too slow");
+    assert!(room([2e-3, 2e-3, 2e-3, 2e-3], 1.0).is_empty(), "too slow even when idle");
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn confidence_follows_cell_quality() {
         }
         cell.summarise(&SummaryOptions::default());
     });
-    assert_ne!(wide, Some(Confidence::High), "so wide that it may be chance");
+    assert_ne!(wide, Some(Confidence::High), "the interval is too wide");
     let few = build(|cell| {
         cell.samples.truncate(3);
         cell.summarise(&SummaryOptions::default());
     });
-    assert_eq!(few, None, "three samples are no ground for a verdict");
+    assert_eq!(few, None, "three samples are too few");
     let contradicted = |cell: &mut Cell| {
         for sample in cell.samples.iter_mut().take(7) {
             sample.proof = Proof::Contradicted { reason: "half cached".into() };
@@ -202,7 +202,7 @@ fn reads_without_a_job_fill_the_profile_and_nothing_else_does() {
     assert!(
         line(&all, "For “read, cold” use direct, 1 MiB (`method=direct`), saved in the profile").is_some()
     );
-    // A trial under the job's own name is what counts, once there is one.
+    // A trial under the job's own name takes precedence.
     room.add(
         "mine",
         asked(Labels { job: "read".into(), ..read("mmap", M, Cold) }, "method=mmap"),
@@ -213,7 +213,7 @@ fn reads_without_a_job_fill_the_profile_and_nothing_else_does() {
 }
 
 #[test]
-fn strange_documents_break_nothing() {
+fn strange_documents_do_not_fail() {
     assert_eq!(Room::new(Spread::Apart).advice(), []);
     let mut room = Room::new(Spread::Apart);
     for (i, case) in CASES.iter().enumerate() {

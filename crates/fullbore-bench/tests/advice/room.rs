@@ -1,4 +1,4 @@
-//! Cells in the making, and what they are labelled.
+//! Synthetic cells with labels.
 
 use fullbore_bench::advice::advice;
 use fullbore_bench::document::{
@@ -9,7 +9,7 @@ use fullbore_bench::stats::Bootstrap;
 pub(crate) const K: u64 = 1 << 10;
 pub(crate) const M: u64 = 1 << 20;
 
-/// Cells in the making. `Apart` gives each its own rate within 1 %; `Alike` one rate to all, widely spread.
+/// Builder of cells. `Apart` gives each its own rate within 1%; `Alike` the same rate to all, widely spread.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Spread {
     Apart,
@@ -26,7 +26,7 @@ impl Room {
         Self { spread, cells: Vec::new() }
     }
 
-    /// A cell that moves so many MB a second at so many milliseconds of processor time a MB.
+    /// Adds a cell with a rate in MB/s and a CPU time in ms per MB.
     pub(crate) fn add(
         &mut self,
         experiment: &str,
@@ -40,7 +40,7 @@ impl Room {
         };
         let mut cell = Cell::new(format!("cell {}", self.cells.len()), experiment, labels);
         for i in 0..11u32 {
-            // The same values for each, in an order of its own.
+            // The same values for each cell, in another order.
             let place = f64::from((i * 4 + self.cells.len() as u32) % 11) / 5.0 - 1.0;
             let bytes = 100_000_000;
             let seconds = 100.0 / mb_per_s / (1.0 + spread * place);

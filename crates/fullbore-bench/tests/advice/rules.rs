@@ -1,4 +1,4 @@
-//! The paper's ten rules, each still true, no longer true and not to be told.
+//! The paper's ten rules, each still true, no longer true and not testable.
 
 use fullbore_bench::advice::rules;
 use fullbore_bench::document::CacheState::Cold;
@@ -7,7 +7,7 @@ use fullbore_bench::stats::Bootstrap;
 
 use super::room::{K, M, Room, Spread, deep, read, variant, write};
 
-/// A rule's number, and a room where what it compares has the ratio given.
+/// A rule's number, and the function that adds cells with a given ratio.
 type RuleCase = (u8, fn(&mut Room, f64));
 
 const RULES: &[RuleCase] = &[
@@ -33,7 +33,7 @@ const RULES: &[RuleCase] = &[
         );
     }),
     (5, |room, ratio| {
-        // Here a ratio above 1 speaks against the rule: the fourth disk helped.
+        // Here a ratio above 1 contradicts the rule: the fourth disk helped.
         for (disks, rate) in [(1, 100.0), (3, 300.0), (4, 300.0 / ratio.powi(2))] {
             room.add("mine", Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) }, rate, 1.0);
         }
@@ -93,7 +93,7 @@ fn each_rule_has_each_verdict() {
         for ratio in [1.0, 0.5] {
             let failed = rule(Spread::Apart, ratio);
             let expected = match (number, ratio) {
-                // As fast as three, a fourth disk brings nothing either.
+                // A fourth disk as fast as three supports the rule.
                 (5, 1.0) => RuleVerdict::StillTrue,
                 _ => RuleVerdict::NoLongerTrue,
             };

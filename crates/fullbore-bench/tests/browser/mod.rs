@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over its debugging pipe: messages of JSON, each ended by a zero byte.
+//! A headless Chromium, controlled over its debugging pipe: JSON messages, each terminated by a zero byte.
 #![allow(dead_code, unreachable_pub)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -15,18 +15,18 @@ pub struct Browser {
     from: Receiver<Value>,
     number: u64,
     session: String,
-    /// What the page reported since it was opened, in order.
+    /// Events reported by the page since it was opened, in order.
     pub events: Vec<Value>,
     _profile: tempfile::TempDir,
 }
 
-/// What Debian and others call it.
+/// Names of the program in Debian and elsewhere.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// An answer that takes longer is none. Generous: the machine may be busy with other tests.
+/// Time limit for an answer; generous because other tests may load the machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Browser {
-    /// Starts a browser; `None`, with the reason printed, where there is none.
+    /// Starts a browser; `None`, with the reason printed, if none is installed.
     pub fn start() -> Option<Self> {
         let runs = |name: &&&str| {
             let mut version = Command::new(name);
@@ -124,7 +124,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Evaluates an expression in the page.
     pub fn run(&mut self, expression: &str) -> Value {
         let answer = self.ask("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
@@ -144,7 +144,7 @@ impl Browser {
         self.ask("Input.dispatchKeyEvent", event("keyUp"));
     }
 
-    /// Saves a picture of the page, at most `height` high.
+    /// Saves a screenshot of the page, at most `height` high.
     pub fn picture(&mut self, path: &std::path::Path, width: u32, height: f64) {
         let whole = self.run("document.documentElement.scrollHeight").as_f64().unwrap();
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": whole.min(height), "scale": 1 });
@@ -153,7 +153,7 @@ impl Browser {
         std::fs::write(path, decoded(answer["data"].as_str().unwrap())).unwrap();
     }
 
-    /// Errors, warnings and words on the console since the page was opened, and addresses other than its own.
+    /// Errors, warnings and console messages since the page was opened, and requests to foreign addresses.
     pub fn complaints(&mut self) -> Vec<String> {
         let about = [
             "Runtime.exceptionThrown",
@@ -166,7 +166,7 @@ impl Browser {
             if method == "Network.requestWillBeSent" {
                 let address = event["params"]["request"]["url"].as_str()?;
                 let own = ["file:", "data:", "blob:"].iter().any(|kind| address.starts_with(kind));
-                return (!own).then(|| format!("asks for {address}"));
+                return (!own).then(|| format!("requests {address}"));
             }
             about.contains(&method).then(|| event.to_string())
         };
@@ -186,7 +186,7 @@ impl Drop for Browser {
     }
 }
 
-/// Bytes of Base64 text.
+/// Decodes Base64 text.
 pub fn decoded(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => Some(c - b'A'),

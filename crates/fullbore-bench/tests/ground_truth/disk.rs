@@ -1,4 +1,4 @@
-//! Loop disks: an image, a loop device, a file system, a mount; gone when dropped, and when the test is killed.
+//! Loop disks: an image, a loop device, a file system, a mount; removed when dropped, and when the test is killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A mounted loop disk. Its device goes with its mount, its image's room with its device.
+/// A mounted loop disk. Unmounting releases the device, and the device the space of its image.
 pub(crate) struct Disk {
-    /// Where it is mounted.
+    /// Mount point.
     pub(crate) place: PathBuf,
     number: String,
-    // Dropped after the mount is gone.
+    // Dropped after the unmount.
     _heir: CleanupProcess,
 }
 
-/// A process that clears away after this one, should it be killed before it can: it waits for the end of a pipe that
-/// nobody else holds.
+/// A process that cleans up if this one is killed: it waits for the end of a pipe whose other end only this process
+/// holds.
 pub(crate) struct CleanupProcess(Child);
 
 impl CleanupProcess {
-    /// Runs `script` with `arguments` when this process is gone.
+    /// Runs `script` with `arguments` when this process has ended.
     pub(crate) fn of(script: &str, arguments: &[&str]) -> Result<Self, String> {
         Command::new("sh")
             .args(["-c", &format!("cat >/dev/null; {script}"), "sh"])
@@ -28,7 +28,7 @@ impl CleanupProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // A signal to the group of the test is not for it.
+            // Signals to the test's process group do not reach it.
             .process_group(0)
             .spawn()
             .map(Self)
@@ -38,7 +38,7 @@ impl CleanupProcess {
 
 impl Drop for CleanupProcess {
     fn drop(&mut self) {
-        // All is cleared away: it would do the same to whoever has the name next.
+        // Cleanup is done: a later run would hit the next user of the same names.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -49,7 +49,7 @@ struct LoopDevice(String);
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // Of a device that is mounted: when that ends.
+        // For a mounted device this takes effect at the unmount.
         let _ = command("losetup", &["-d", &self.0]);
     }
 }
@@ -62,14 +62,14 @@ pub(crate) struct DiskImage<'a> {
     pub(crate) mkfs: &'a [&'a str],
     /// Mount options, or nothing.
     pub(crate) options: &'a str,
-    /// Whether the loop device passes the page cache of the file system that has the image by.
+    /// True if the loop device bypasses the page cache of the file system that holds the image.
     pub(crate) past_cache: bool,
 }
 
-/// ext4 that writes nothing by itself later.
+/// ext4 without deferred initialisation, which would write later.
 pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
-/// Runs a command; what it says, or what is wrong.
+/// Runs a command and returns its output, or its error.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -83,18 +83,18 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, Strin
 }
 
 impl Disk {
-    /// Makes `name.img` in `within` and mounts it at `at`, which is made.
+    /// Makes `name.img` in `within` and mounts it at `at`, which is created.
     pub(crate) fn new(within: &Path, name: &str, at: PathBuf, made: &DiskImage<'_>) -> Result<Self, String> {
         let image = within.join(format!("{name}.img"));
         let fail = |error: std::io::Error| format!("{}: {error}", image.display());
         fs::File::create(&image).and_then(|file| file.set_len(made.len)).map_err(fail)?;
         let disk = Self::of(&image, at, made);
-        // Its room is free when the device is.
+        // Its space is freed with the device.
         fs::remove_file(&image).map_err(fail)?;
         disk
     }
 
-    /// Makes a file system on an image that is there and mounts it at `at`, which is made.
+    /// Makes a file system on an existing image and mounts it at `at`, which is created.
     pub(crate) fn of(image: &Path, at: PathBuf, made: &DiskImage<'_>) -> Result<Self, String> {
         let (path, place) = (image.to_string_lossy(), at.to_string_lossy().into_owned());
         fs::create_dir(&at).map_err(|error| format!("{place}: {error}"))?;
@@ -121,7 +121,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let place = self.place.to_string_lossy();
-        // Busy for a moment while what ran there is cleared away.
+        // Busy for a moment while the programs that ran there are cleaned up.
         if !eventually(|| command("umount", &[&place]).is_ok()) {
             let _ = command("umount", &["--lazy", &place]);
         }
@@ -129,7 +129,7 @@ impl Drop for Disk {
     }
 }
 
-/// Tries for two seconds.
+/// Retries for two seconds.
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> bool {
     (0..100).any(|_| {
         let done = done();

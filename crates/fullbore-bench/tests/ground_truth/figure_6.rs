@@ -1,11 +1,10 @@
 //! The claims of Riedel, van Ingen and Gray's figure 6: one, three and eight requests in flight, one disk and four.
 //!
-//! A throttled disk deals in slices of a tenth of a second: what it did not use of one it may catch up on, so a request
-//! has a cost and no latency. What the paper's disks did with chunks of 64 KiB, a hundredth of a second each, these do
-//! with chunks that take half a second: every size is eight times the paper's, and sizes are told as the paper's.
+//! A throttled disk is accounted in slices of a tenth of a second and may use the rest of a slice later, so a request has
+//! a cost and no latency. The paper's disks took a hundredth of a second for a chunk of 64 KiB; these take half a second
+//! for a chunk: every size is eight times the paper's, and names give the paper's sizes.
 //!
-//! What a request waits for is what the figure's writes are about; they are made on disks that a process plays, at the
-//! paper's sizes.
+//! The figure's writes depend on the latency of a request; they are made on simulated disks, at the paper's sizes.
 
 use fullbore_bench::document::{Cell, Document};
 
@@ -16,7 +15,7 @@ use super::latent::{Latent, RATE, TURN, WAY, served_here};
 /// A chunk takes half a second, five slices.
 const LIMITS: Limits = (1_000_000, 1000);
 
-/// A chunk of 64 KiB, as large as all sizes here.
+/// Factor of all sizes here to the paper's.
 const SCALE: u64 = 8;
 
 const DEPTHS: [u32; 3] = [1, 3, 8];
@@ -42,13 +41,13 @@ fn experiments(request: u64) -> String {
             request * SCALE,
         )
     };
-    // What the largest do on one disk takes too long to see, and is nothing new.
+    // The largest requests on one disk take too long and add nothing.
     let one = if request == 256 { String::new() } else { grid(1, 1.5) };
     format!("[[experiment]]\nname = 'striped'\ntitle = 'Figure 6'\naxis = 'depth'\n{one}{}", grid(4, 3.5))
 }
 
 #[test]
-fn striping_wants_large_and_deep_requests() {
+fn striping_needs_large_and_deep_requests() {
     const NAME: &str = "figure_6::striping_wants_large_and_deep_requests";
     if measures_here() {
         return;
@@ -78,21 +77,21 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
     let [four_1, four_3, four_8] = DEPTHS.map(|depth| of(4, depth));
     if request < 256 {
         for one in DEPTHS.map(|depth| of(1, depth)) {
-            judge.holds("depth does nothing for the reads of one disk", (one - 1.0).abs() < 0.1);
+            judge.holds("depth has no effect on reads of one disk", (one - 1.0).abs() < 0.1);
         }
     }
     judge.holds("four disks are never slower than one", four_1 > 0.9 && four_3 > 0.9 && four_8 > 0.9);
     match request {
         8 => {
             judge.holds("one small request at a time uses one disk", four_1 < 1.5);
-            judge.holds("small requests are faster the deeper", four_1 < four_3 && four_3 < four_8);
-            judge.holds("eight deep about doubles small requests", (1.3..2.7).contains(&(four_8 / four_1)));
-            judge.holds("eight small requests do not use four disks", four_8 < 3.0);
+            judge.holds("depth speeds up small requests", four_1 < four_3 && four_3 < four_8);
+            judge.holds("depth 8 about doubles small requests", (1.3..2.7).contains(&(four_8 / four_1)));
+            judge.holds("eight small requests do not saturate four disks", four_8 < 3.0);
         }
         64 => {
             judge.holds("one request of a chunk at a time uses one disk", four_1 < 1.5);
-            judge.holds("three requests of a chunk use about three", (2.2..3.6).contains(&four_3));
-            judge.holds("half of the sum takes more than one at a time", four_1 < 2.0 && four_3 > 2.0);
+            judge.holds("three requests of a chunk use about three disks", (2.2..3.6).contains(&four_3));
+            judge.holds("half of the sum needs more than one at a time", four_1 < 2.0 && four_3 > 2.0);
             judge.holds("eight requests of a chunk use all four", four_8 > 3.5);
         }
         _ => {
@@ -103,7 +102,7 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
     judge.wrong
 }
 
-/// Disks that a process plays.
+/// Disks simulated by a process.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedDisks {
     disks: usize,
@@ -116,7 +115,7 @@ const PLAYED: [SimulatedDisks; 3] = [
     SimulatedDisks { disks: 4, write_cache: false },
 ];
 
-/// Requests in KiB, as the paper's.
+/// Requests in KiB, the paper's.
 const WRITES: [u64; 3] = [8, 16, 64];
 
 fn played(played: SimulatedDisks) -> String {
@@ -170,7 +169,7 @@ fn deep_writes_make_up_for_a_write_cache() {
     );
 }
 
-/// The rate of the cell of that action, request in KiB and depth.
+/// The rate of the cell with this action, request in KiB and depth.
 fn found(document: &Document, action: &str, request: u64, depth: u32) -> f64 {
     let is = |cell: &Cell| {
         let labels = &cell.labels;
@@ -180,7 +179,7 @@ fn found(document: &Document, action: &str, request: u64, depth: u32) -> f64 {
     rate(cell(document, is))
 }
 
-/// The least and the most rate of writes of so many KiB, one at a time: each loses a turn, and what its way takes.
+/// Least and greatest rate of writes of `request` KiB, one at a time: each loses a rotation and the time on its path.
 fn lone_write(request: u64) -> [f64; 2] {
     let bytes = (request << 10) as f64;
     [TURN + WAY, TURN].map(|wait| bytes / (wait + bytes / RATE))
@@ -204,11 +203,12 @@ fn wrong_of_one(played: SimulatedDisks, document: &Document) -> Vec<String> {
         judge.near(&format!("reads of 8 KiB, {depth} deep"), found(document, "read", 8, depth), RATE);
     }
     judge.holds("writes reach half power with three of 16 KiB", writes(16, 3) > half && writes(8, 3) < half);
-    judge.holds("or with eight of 8 KiB", writes(8, 8) > half);
-    judge.holds("which is four times one of 8 KiB and more", writes(8, 8) > 4.0 * writes(8, 1));
-    judge.holds("three from 16 KiB on do nearly what a write cache does", writes(16, 3) > 0.75 * RATE);
-    judge.holds("large ones do all of it", writes(64, 3) > 0.95 * RATE);
-    judge.holds("which one at a time does not", writes(64, 1) < 0.75 * RATE);
+    judge.holds("writes reach half power with eight of 8 KiB", writes(8, 8) > half);
+    judge
+        .holds("eight writes of 8 KiB are over four times as fast as one", writes(8, 8) > 4.0 * writes(8, 1));
+    judge.holds("three writes from 16 KiB up come close to a write cache", writes(16, 3) > 0.75 * RATE);
+    judge.holds("three large writes equal a write cache", writes(64, 3) > 0.95 * RATE);
+    judge.holds("one large write at a time does not", writes(64, 1) < 0.75 * RATE);
     judge.wrong
 }
 
@@ -222,15 +222,14 @@ fn wrong_of_four(document: &Document) -> Vec<String> {
             disks
         })
     };
-    // Each reads ahead while another has its turn, and there is no bus here that they share: the reads are those of the test
-    // above.
+    // Each disk reads ahead while another works, and the disks share no bus: the reads are those of the test above.
     let (reads, writes) = (of("read"), of("write"));
     let [least, most] = lone_write(8).map(|lone| lone / RATE);
-    judge.between("writes one deep", writes[0], least, most);
-    judge.holds("writes are faster the deeper", writes[0] < writes[1] && writes[1] < writes[2]);
-    judge.holds("eight small writes do not use four disks", writes[2] < 2.0);
+    judge.between("writes at depth 1", writes[0], least, most);
+    judge.holds("depth speeds up writes", writes[0] < writes[1] && writes[1] < writes[2]);
+    judge.holds("eight small writes do not saturate four disks", writes[2] < 2.0);
     for (depth, (read, write)) in DEPTHS.into_iter().zip(reads.into_iter().zip(writes)) {
-        judge.holds(&format!("{depth} deep, writes are slower than reads"), write < 0.8 * read);
+        judge.holds(&format!("at depth {depth}, writes are slower than reads"), write < 0.8 * read);
     }
     judge.wrong
 }

@@ -1,11 +1,11 @@
-//! What a document says beside what is so.
+//! Comparison of a document with the truth.
 
 use fullbore_bench::document::{Cell, Document};
 
-/// How far a figure may lie from the truth.
+/// Greatest relative error of a figure.
 pub(crate) const TOLERANCE: f64 = 0.03;
 
-/// Gathers what is wrong, and prints how far everything is from the truth.
+/// Collects errors, and prints the ratio of every figure to the truth.
 pub(crate) struct Judge {
     name: String,
     pub(crate) wrong: Vec<String>,
@@ -16,22 +16,22 @@ impl Judge {
         Self { name, wrong: Vec::new() }
     }
 
-    /// A figure is within the tolerance of the truth.
+    /// Checks that a figure is within the tolerance of the truth.
     pub(crate) fn near(&mut self, what: &str, found: f64, truth: f64) {
         self.between(what, found, truth, truth);
     }
 
-    /// A figure is within the tolerance of a truth that is known to lie between two.
+    /// Checks that a figure is within the tolerance of a truth known to lie between two values.
     pub(crate) fn between(&mut self, what: &str, found: f64, least: f64, most: f64) {
         let ratio = found / most;
         println!("{}: {what}: {ratio:.4} of the truth", self.name);
-        let near = found >= least * (1.0 - TOLERANCE) && found <= most * (1.0 + TOLERANCE); // no number is not
+        let near = found >= least * (1.0 - TOLERANCE) && found <= most * (1.0 + TOLERANCE); // false for NaN
         if !near {
             self.wrong.push(format!("{}: {what}: {ratio:.3} of the truth", self.name));
         }
     }
 
-    /// Something holds.
+    /// Checks a condition.
     pub(crate) fn holds(&mut self, what: &str, it: bool) {
         if !it {
             self.wrong.push(format!("{}: {what} does not hold", self.name));
@@ -39,7 +39,7 @@ impl Judge {
     }
 }
 
-/// The median rate of a cell, bytes a second.
+/// The median rate of a cell in bytes per second.
 pub(crate) fn rate(cell: &Cell) -> f64 {
     cell.summary
         .as_ref()
@@ -48,7 +48,7 @@ pub(crate) fn rate(cell: &Cell) -> f64 {
         .value
 }
 
-/// The one cell that is so.
+/// The only cell that satisfies a condition.
 pub(crate) fn cell(document: &Document, is: impl Fn(&Cell) -> bool) -> &Cell {
     let mut found = document.cells.iter().filter(|cell| is(cell));
     let cell = found.next().expect("such a cell");

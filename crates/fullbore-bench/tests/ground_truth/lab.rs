@@ -1,5 +1,5 @@
-//! A laboratory: disks of known limits and the meter on them, in a process of its own. In the one here a control group holds
-//! the disks to so many bytes and requests a second, and the meter runs in that group.
+//! A laboratory: disks of known limits and the meter on them, in a process of its own. Here a control group limits the
+//! bytes and requests per second of the disks, and the meter runs in that group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use fullbore_bench::{Event, Options, RunProgress, run};
 
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
 
-/// Bytes and requests a second, reads and writes each.
+/// Bytes and requests per second, for reads and for writes.
 pub(crate) type Limits = (u64, u64);
 
-/// A limit from here on is none.
+/// Limits from this value up count as none.
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
 const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
@@ -25,17 +25,17 @@ const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
 const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
 const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
 
-/// What all disks of a laboratory share.
+/// The resource shared by all disks of a laboratory.
 #[derive(Clone, Copy)]
 pub(crate) enum Shared {
     Nothing,
-    /// Their images lie on one disk that is limited itself.
+    /// Their images are on one disk, itself limited.
     Bus(Limits),
     /// They are directories of one disk.
     Disk,
 }
 
-/// Limited disks. Dropped in the order of the fields: disks, what carries them, the group, the directory.
+/// Limited disks. Dropped in the order of the fields: disks, the disk below, the group, the directory.
 pub(crate) struct Lab {
     disks: Vec<Disk>,
     bus: Option<Disk>,
@@ -43,7 +43,7 @@ pub(crate) struct Lab {
     meter: Meter,
 }
 
-/// Where the meter measures, and what it finds.
+/// The meter: its directories and limits.
 pub(crate) struct Meter {
     pub(crate) directories: Vec<PathBuf>,
     limited_by: PathBuf,
@@ -80,7 +80,7 @@ impl Group {
         }
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let group = blkio.join(format!("fullbore-{}-{number}", std::process::id()));
-        // The meter in it would go on, and what it uses stay.
+        // A meter left in the group would continue and use resources.
         let script = "for try in $(seq 100); do kill -9 $(cat \"$1/cgroup.procs\"); rmdir \"$1\" && break; sleep 0.1; done";
         let heir = CleanupProcess::of(script, &[&group.to_string_lossy()])?;
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
@@ -107,7 +107,7 @@ impl Drop for Group {
     }
 }
 
-/// What the meter is told.
+/// Options of a run of the meter.
 pub(crate) struct MeterOptions<'a> {
     /// The name of the test that runs it.
     pub(crate) test: &'a str,
@@ -121,7 +121,7 @@ impl Lab {
     /// Makes a disk for each of `limits`, to be measured with files of `file` bytes.
     ///
     /// # Errors
-    /// What is missing here.
+    /// If this machine lacks a requirement.
     pub(crate) fn new(limits: &[Limits], shared: Shared, file: u64) -> Result<Self, String> {
         let group = Group::new()?;
         let mut meter = Meter::new(file)?;
@@ -129,7 +129,7 @@ impl Lab {
         let mut lab = Self { disks: Vec::new(), bus: None, group, meter };
         let here = lab.meter.root().to_owned();
         let count = limits.len() as u64;
-        // Room for the file system itself, and for the tenth that the meter leaves free.
+        // Space for the file system itself, and for the tenth that the meter leaves free.
         let len = (128 << 20) + if matches!(shared, Shared::Disk) { count * file } else { file } * 5 / 4;
         let plain = DiskImage { len, mkfs: EXT4, options: "", past_cache: false };
         let mut within = here.clone();
@@ -143,7 +143,7 @@ impl Lab {
         let disks = if matches!(shared, Shared::Disk) { &limits[..1] } else { limits };
         for (index, &limits) in disks.iter().enumerate() {
             let name = index.to_string();
-            // What is read of a disk on a bus must come over the bus each time.
+            // Each read of a disk on a bus must go over the bus.
             let made = DiskImage { past_cache: lab.bus.is_some(), ..plain };
             let disk = Disk::new(&within, &name, here.join(&name), &made)?;
             lab.group.limit(disk.number(), limits)?;
@@ -161,25 +161,25 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Changes the limits of a disk, whoever uses it.
+    /// Changes the limits of a disk for all users.
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
         self.group.limit(self.disks[disk].number(), limits).unwrap();
     }
 }
 
 impl Meter {
-    /// For files of `file` bytes, on disks that are still to be named.
+    /// A meter for files of `file` bytes, on disks to be added.
     pub(crate) fn new(file: u64) -> Result<Self, String> {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|error| error.to_string())?;
         Ok(Self { directories: Vec::new(), limited_by: PathBuf::new(), file, root })
     }
 
-    /// A directory that is removed with it.
+    /// A directory that is removed with the meter.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// The file that it writes its number to when the limits are to hold for it: its test files are made without.
+    /// Sets the file to which the meter writes its process id to be limited; its test files are created before.
     pub(crate) fn limited_by(&mut self, file: PathBuf) {
         self.limited_by = file;
     }
@@ -189,7 +189,7 @@ impl Meter {
         fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
         let mut directories = vec![self.root.path().to_owned()];
         directories.extend(self.directories.clone());
-        // The blocks of an earlier attempt's files are free once what was written to them is on the disk.
+        // The blocks of an earlier attempt's files become free once their data is on the disk.
         let empty = |directory: &PathBuf| {
             let room = rustix::fs::statvfs(directory).unwrap();
             room.f_bfree > room.f_blocks / 4 * 3
@@ -209,14 +209,14 @@ impl Meter {
             .unwrap()
     }
 
-    /// What the meter found, when it is done.
+    /// Waits for the meter and reads its document.
     pub(crate) fn finish(&self, mut child: Child) -> Document {
         assert!(child.wait().unwrap().success());
         Document::read(fs::File::open(self.root.path().join("results.json")).unwrap()).unwrap()
     }
 }
 
-/// Measures, in the process that [`Meter::start`] started; whether this is one.
+/// Measures, in the process that [`Meter::start`] started; true if this is that process.
 pub(crate) fn measures_here() -> bool {
     let Some(directories) = std::env::var_os(DIRECTORIES) else { return false };
     let mut directories = std::env::split_paths(&directories);
@@ -233,7 +233,7 @@ pub(crate) fn measures_here() -> bool {
     };
     let mut limited = false;
     let under_limits = |event: Event<'_>| {
-        // The files are made without limits, which the system would hold the flushing of to.
+        // The files are created without limits, which the system would apply to their flushing.
         if let Event::Progress(RunProgress { now: "measuring the meter itself", .. }) = event {
             fs::write(std::env::var_os(LIMITED_BY).unwrap(), std::process::id().to_string()).unwrap();
             limited = true;
@@ -245,12 +245,12 @@ pub(crate) fn measures_here() -> bool {
     true
 }
 
-/// How often a laboratory may be measured before it counts as measured wrongly: the machine may have other work,
-/// which the limits know nothing of.
+/// Attempts per laboratory before it counts as measured wrongly: the machine may have other work, which the limits do
+/// not cover.
 const ATTEMPTS: u32 = 3;
 
-/// Measures all laboratories at once, as they wait more than they work, and those measured wrongly again. `judge` says
-/// what of a document is wrong.
+/// Measures all laboratories at once, since they mostly wait, and repeats those measured wrongly. `judge` returns the
+/// errors of a document.
 pub(crate) fn prove<S, L: Laboratory>(
     settings: &[S],
     make: impl Fn(&S) -> Result<L, String>,

@@ -1,11 +1,11 @@
-//! Disks whose requests take a known time, which a throttle cannot make: what it did not give in one slice it gives in the
-//! next. A process serves a file system of one file (FUSE) and answers each request when such a disk would be done with it;
-//! the file is the image of a loop disk.
+//! Disks whose requests take a known time. A throttle cannot simulate that: it carries unused time to the next slice. A
+//! process serves a file system of one file (FUSE) and answers each request when such a disk would complete it; the file
+//! is the image of a loop disk.
 //!
-//! The disk is one of 1997. Its head passes so many bytes a second. It reads on by itself, so that a read that goes on where
-//! the last one ended is in its buffer. A write waits for its place to come round, unless the disk says that it is written
-//! as soon as it is in the buffer (write cache enabled); writes that are there in time are all written as their places
-//! come, so the turn is lost once for all that wait together.
+//! The disk is one of 1997. Its head passes a fixed number of bytes per second. It reads ahead, so that a sequential read
+//! finds its data in the buffer. A write waits for its place under the head, unless the disk reports it as written once it
+//! is in the buffer (write cache enabled); writes that arrive in time are all written as their places pass, so writes that
+//! wait together lose one rotation together.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -25,37 +25,37 @@ use fuser::{
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, command, eventually};
 use super::lab::{Laboratory, Meter};
 
-/// Tells a process that it is to serve: where, how long the image is, whether writes are cached, and the file that says that
-/// requests take their time from now on, a colon between them.
+/// Makes a process serve a disk: mount point, length of the image, write caching, and the file whose existence switches
+/// the latency on, separated by colons.
 const SERVED: &str = "FULLBORE_GROUND_TRUTH_SERVED";
 
 /// The name of the one file.
 const IMAGE: &str = "disk.img";
 const ROOT: INodeNo = INodeNo::ROOT;
 const FILE: INodeNo = INodeNo(2);
-/// Nothing changes but by what the kernel itself does.
+/// Attributes are valid forever: only the kernel itself changes them.
 const FOREVER: Duration = Duration::from_secs(3600);
 
-/// Bytes a second under the head: so few that the way to the disk is little beside a request.
+/// Bytes per second under the head: so few that the path to the disk hardly matters.
 pub(crate) const RATE: f64 = 2_048_000.0;
-/// How long a write waits for its place, in seconds: as long, beside a transfer, as the paper's figures say.
+/// Seconds that a write waits for its place: in the paper's proportion to a transfer.
 pub(crate) const TURN: f64 = 0.022;
-/// How long a request may be on its way to the disk and back, in seconds: through a loop device and a process of the test, on
-/// processors that others use too.
+/// Longest time of a request on the path to the disk and back, in seconds: through a loop device and a process of the
+/// test, on processors that others use too.
 pub(crate) const WAY: f64 = 0.001;
-/// What the disk reads ahead, or writes behind, in bytes.
+/// Size of the read-ahead and write-behind buffer in bytes.
 const BUFFER: f64 = 64.0 * 1024.0;
 
-/// When a disk is done with its requests.
+/// Timing of a disk's requests.
 #[derive(Debug)]
 struct Head {
-    /// When it has passed all that was asked for; of what the buffer has, perhaps in the future or long ago.
+    /// Time at which all requests are complete; with read-ahead, possibly in the future or long ago.
     free: Instant,
     write_cache: bool,
 }
 
 impl Head {
-    /// When a request that comes `now` is answered.
+    /// Returns the completion time of a request that arrives at `now`.
     fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant {
         let transfer = Duration::from_secs_f64(len as f64 / RATE);
         if writes && !self.write_cache {
@@ -87,13 +87,13 @@ impl Reply {
 struct DiskServer {
     bytes: File,
     len: u64,
-    /// There when requests are to take their time.
+    /// A file whose existence switches the latency on.
     go: PathBuf,
     head: Mutex<Head>,
     line: &'static ReplyQueue,
 }
 
-/// Answers in the order in which they are due.
+/// Replies in the order in which they are due.
 #[derive(Default)]
 struct ReplyQueue {
     due: Mutex<VecDeque<(Instant, Reply)>>,
@@ -139,7 +139,7 @@ impl DiskServer {
         if !self.go.exists() {
             return answer.send();
         }
-        // Under one lock, so that the line is in order.
+        // Under one lock, so that the queue is in order.
         let mut head = self.head.lock().unwrap();
         let at = head.answers(Instant::now(), writes, len);
         self.line.due.lock().unwrap().push_back((at, answer));
@@ -204,7 +204,7 @@ impl Filesystem for DiskServer {
     }
 }
 
-/// Serves a disk until it is unmounted, in the process that was started to; whether this was one.
+/// Serves a disk until it is unmounted, in the process started for that; true if this is that process.
 pub(crate) fn served_here() -> bool {
     let Ok(asked) = std::env::var(SERVED) else { return false };
     let parts: Vec<&str> = asked.split(':').collect();
@@ -235,7 +235,7 @@ impl MountedImage {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // It has to outlive the disk on it, also where a signal ends the test.
+            // It must outlive the disk on it, also if a signal ends the test.
             .process_group(0)
             .spawn()
             .map_err(|error| error.to_string())?;
@@ -245,9 +245,9 @@ impl MountedImage {
             let _ = child.kill();
             let _ = child.wait();
             let _ = std::fs::remove_dir(&place);
-            return Err("no file system can be served (FUSE)".into());
+            return Err("FUSE does not work".into());
         }
-        // After the heir of the disk on it, which waits for nothing.
+        // After the cleanup process of the disk on it, which does not wait.
         let script = "sleep 1; umount --lazy \"$1\"; sleep 1; kill -9 \"$2\"; rmdir \"$1\"";
         let heir = CleanupProcess::of(script, &[&place.to_string_lossy(), &child.id().to_string()])?;
         Ok(Self { place, child, _heir: heir })
@@ -266,7 +266,7 @@ impl Drop for MountedImage {
     }
 }
 
-/// Disks of this kind. Dropped in the order of the fields: disks, what serves them, the directory.
+/// Disks of this kind. Dropped in the order of the fields: disks, their servers, the directory.
 pub(crate) struct Latent {
     _disks: Vec<Disk>,
     _served: Vec<MountedImage>,
@@ -277,15 +277,15 @@ impl Latent {
     /// Makes `count` disks for `test`, to be measured with files of `file` bytes.
     ///
     /// # Errors
-    /// What is missing here.
+    /// If this machine lacks a requirement.
     pub(crate) fn new(test: &str, count: usize, write_cache: bool, file: u64) -> Result<Self, String> {
         if !Path::new("/dev/fuse").exists() {
-            return Err("there is no /dev/fuse".into());
+            return Err("no /dev/fuse".into());
         }
         let mut meter = Meter::new(file)?;
         let go = meter.root().join("go");
         meter.limited_by(go.clone());
-        // Dropped the other way round, should something be missing.
+        // Dropped in reverse order if something is missing.
         let mut served = Vec::new();
         let mut disks = Vec::new();
         for index in 0..count {
@@ -293,7 +293,7 @@ impl Latent {
             let len = (128 << 20) + file * 5 / 4;
             let mounted = MountedImage::new(test, within.clone(), len, write_cache, &go)?;
             served.push(mounted);
-            // No journal, and times of files kept in memory: the disk is asked for nothing else.
+            // No journal, and file times kept in memory: the disk gets no other requests.
             let mkfs = &[EXT4, &["-O", "^has_journal"]].concat();
             let made = DiskImage { len, mkfs, options: "lazytime", past_cache: true };
             let disk = Disk::of(&within.join(IMAGE), meter.root().join(index.to_string()), &made)?;
@@ -315,19 +315,19 @@ impl Laboratory for Latent {
 }
 
 #[test]
-fn writes_that_wait_together_lose_one_turn() {
+fn writes_that_wait_together_lose_one_rotation() {
     let start = Instant::now() + Duration::from_secs(1);
     let millis = |instant: Instant| (instant - start).as_secs_f64() * 1e3;
     let mut head = Head { free: start, write_cache: false };
-    // A turn of 22 ms, then 8 ms a write of 16 KiB.
+    // A rotation of 22 ms, then 8 ms per write of 16 KiB.
     let one = head.answers(start, true, 16 << 10);
     let two = head.answers(start, true, 16 << 10);
     assert!((millis(one) - 30.0).abs() < 0.01 && (millis(two) - 38.0).abs() < 0.01);
-    // In time for the place behind the second, and too late.
+    // In time for the place after the second, and too late.
     let three = head.answers(start + Duration::from_millis(16), true, 16 << 10);
     let four = head.answers(start + Duration::from_millis(200), true, 16 << 10);
     assert!((millis(three) - 46.0).abs() < 0.01 && (millis(four) - 230.0).abs() < 0.01);
-    // What was read ahead is there; what was not is as far away as the head is slow.
+    // Data read ahead is available; other data takes as long as the head needs.
     let mut head = Head { free: start, write_cache: false };
     let late = start + Duration::from_millis(32);
     assert_eq!(head.answers(late, false, 64 << 10), late);

@@ -1,4 +1,4 @@
-//! One disk: rates, half-power points, bandwidth and the cost of a request; and a disk that becomes slower meanwhile.
+//! One disk: rates, half-power points, bandwidth and the cost of a request; and a disk that becomes slower during the run.
 
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,9 @@ fn half_power((bps, iops): Limits) -> u64 {
     bps.div_ceil(2 * iops).next_power_of_two()
 }
 
-/// What is measured: sizes on both sides of the half-power request, eight in flight, so that the device and not the
-/// loop's latency decides. The throttle deals in tenths of a second, so the rate of a sample is wrong by up to as
-/// much: samples are long beside that.
+/// The experiment: sizes on both sides of the half-power request, eight in flight, so that the device and not the loop
+/// device's latency decides. The throttle works in tenths of a second, so the rate of a sample is wrong by up to that
+/// much: samples are long in comparison.
 fn experiment(half: u64) -> String {
     format!(
         "
@@ -59,7 +59,7 @@ fn rates_half_power_points_and_request_costs_are_those_of_the_device() {
     );
 }
 
-/// What a disk's document says that is not so.
+/// The errors in a disk's document.
 fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     let mut judge = Judge::of(format!("{bps} B/s, {iops}/s"));
     for cell in &document.cells {
@@ -71,7 +71,7 @@ fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     judge.near("bandwidth", found.peak, bps as f64);
     judge.holds("the half-power request", found.at == half_power((bps, iops)));
     let time = findings.request_times[0].time;
-    judge.holds("the larger of two times", time.law == Law::Larger);
+    judge.holds("the model is the larger of two times", time.law == Law::Larger);
     judge.near("cost of a request", time.per_request.value, 1.0 / iops as f64);
     judge.near("requests a second", 1.0 / time.per_request.value, iops as f64);
     judge.near("cost of a byte", time.per_byte.value, 1.0 / bps as f64);
@@ -79,7 +79,7 @@ fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     judge.wrong
 }
 
-/// Before and after.
+/// Limits before and after.
 const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
 
 #[test]
@@ -99,7 +99,7 @@ fn slowing_disk_has_a_change_point() {
         .replace("request = [", "request = ['64K'] # ")
         .replace("5.0", "1.0")
         .replace("0.4", "0.1");
-    // Never precise enough, so it goes on until the time is up.
+    // Never precise enough, so it runs until its time is up.
     let child = lab.meter().start(&MeterOptions { test: NAME, experiments, seconds: 36, precision: 1e-9 });
     let clock = Instant::now();
     std::thread::sleep(Duration::from_secs(17));
@@ -115,7 +115,7 @@ fn slowing_disk_has_a_change_point() {
     }
     let at = cut(&rates);
     let found = samples[at].start_s;
-    println!("the cliff came after {changed:.1} s and was found after {found:.1} s");
+    println!("the limit changed after {changed:.1} s; found after {found:.1} s");
     assert!((changed - 4.0..changed + 4.0).contains(&found), "{changed} {found}");
     for (rates, (bps, _)) in [&rates[..at], &rates[at..]].into_iter().zip(CLIFF) {
         let level = median(rates).unwrap() / bps as f64;
@@ -133,7 +133,7 @@ fn slowing_disk_has_a_change_point() {
     assert!(summary.flags.iter().any(|flag| flag.contains("changed: the rate fell")), "{:?}", summary.flags);
 }
 
-/// Where to cut a series so that the parts keep closest to their means: the first of the second part.
+/// The best split of a series: the parts keep closest to their means; returns the first index of the second part.
 fn cut(rates: &[f64]) -> usize {
     let spread = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len() as f64;

@@ -1,5 +1,5 @@
-//! Several disks: they add up, a stripe is as fast as its slowest disk lets it, and where they share something it is
-//! found with how many of them that is full.
+//! Several disks: they add up, a stripe is as fast as its slowest disk allows, and a shared limit is found with the number
+//! of disks that reaches it.
 
 use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::stats::median;
@@ -7,18 +7,18 @@ use fullbore_bench::stats::median;
 use super::judging::{Judge, cell, rate};
 use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED, measures_here, prove};
 
-/// A set of disks, and what is known of it.
+/// A set of disks with known properties.
 struct Setting {
     name: &'static str,
     limits: &'static [Limits],
     shared: Shared,
-    /// What all of them together may not exceed, bytes a second.
+    /// Shared limit in bytes per second.
     roof: u64,
-    /// With how many of them no more is to be had; `None`: with all.
+    /// Number of disks that reaches the limit; `None`: all.
     full_with: u64,
-    /// The file on each, in bytes: enough for a sample.
+    /// Length of the file on each disk, in bytes: enough for a sample.
     file: u64,
-    /// Grids beside the disks together, one more after the other.
+    /// Further grids.
     also: &'static str,
 }
 
@@ -37,7 +37,7 @@ const OTHERS: &str = "
     targets = [2]
 ";
 
-/// Each disk by itself, and a stripe over both.
+/// Each disk alone, and a stripe over both.
 const ALONE_AND_STRIPED: &str = "
     [[experiment.grid]]
     action = 'devices'
@@ -53,7 +53,7 @@ const ALONE_AND_STRIPED: &str = "
     targets = ['{directories}']
 ";
 
-/// Large requests, deep enough for every disk to have some all the time.
+/// Large requests, deep enough for every disk to be busy all the time.
 const STRIPED: &str = "
     [[experiment.grid]]
     action = 'devices'
@@ -134,7 +134,7 @@ fn experiments(setting: &Setting) -> String {
 }
 
 #[test]
-fn disks_add_up_until_what_they_share_is_full() {
+fn disks_add_up_to_their_shared_limit() {
     const NAME: &str = "several_disks::disks_add_up_until_what_they_share_is_full";
     if measures_here() {
         return;
@@ -152,7 +152,7 @@ fn disks_add_up_until_what_they_share_is_full() {
     );
 }
 
-/// What the limits allow the disks of a cell together, bytes a second.
+/// The limit of a cell's disks together, in bytes per second.
 fn truth(setting: &Setting, cell: &Cell) -> f64 {
     let labels = &cell.labels;
     let request = labels.request_bytes.unwrap();
@@ -180,7 +180,7 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
     };
     let all =
         cell(document, |cell| together(cell) && cell.labels.targets == Some(setting.limits.len() as u32));
-    // Each disk's share of what they have together.
+    // Each disk's share of the total.
     if setting.roof == u64::MAX {
         let rates: Vec<f64> = (0..setting.limits.len())
             .map(|disk| {
@@ -191,7 +191,7 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         let total: f64 = rates.iter().sum();
         let truth: u64 = setting.limits.iter().map(|(bps, _)| bps).sum();
         for (rate, (bps, _)) in rates.into_iter().zip(setting.limits) {
-            // Who is done first is done with a slice of the throttle, and looks the faster for it.
+            // The first to finish uses the rest of its throttle slice and appears faster.
             let (share, truth) = (rate / total, *bps as f64 / truth as f64);
             judge.holds("each disk has its share", (share / truth - 1.0).abs() < 0.06);
         }
@@ -202,7 +202,7 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         &format!("full with {}, found {}", setting.full_with, found.at),
         found.at == setting.full_with,
     );
-    judge.holds("nothing more to be had", found.still_rising == (setting.roof == u64::MAX));
+    judge.holds("saturation is found", found.still_rising == (setting.roof == u64::MAX));
     for step in &found.steps {
         let free: u64 = setting.limits[..step.targets as usize].iter().map(|(bps, _)| bps).sum();
         let scaling = free.min(setting.roof) as f64 / free as f64;

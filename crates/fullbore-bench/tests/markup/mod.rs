@@ -1,10 +1,10 @@
-//! Whether markup is well formed, by a walk over its tags.
+//! Checks that markup is well formed.
 #![allow(dead_code, unreachable_pub)]
 
 /// Elements that have no end tag.
 const VOID: [&str; 5] = ["meta", "link", "br", "wbr", "hr"];
 
-/// Walks the tags of a page: every element is closed in order, every attribute is quoted, no id is used twice.
+/// Checks the tags of a page: every element is closed in order, every attribute is quoted, no id is used twice.
 pub fn check_structure(html: &str) -> Vec<String> {
     let mut open: Vec<String> = Vec::new();
     let mut seen = Vec::new();

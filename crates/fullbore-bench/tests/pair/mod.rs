@@ -1,4 +1,4 @@
-//! Pairs of results documents with differences that are known, since they were put in.
+//! Pairs of results documents with known differences.
 #![allow(dead_code, unreachable_pub)]
 
 use fullbore_bench::document::{
@@ -8,16 +8,16 @@ use fullbore_bench::document::{
 use fullbore_bench::stats::Xoshiro256;
 use serde_json::json;
 
-/// How the samples of a cell spread around its true rate.
+/// The distribution of a cell's samples around its true rate.
 #[derive(Debug, Clone, Copy)]
 pub enum Spread {
-    /// A normal's deviation, relative.
+    /// Normal, with this relative deviation.
     Normal(f64),
-    /// The deviation of the logarithm.
+    /// Log-normal, with this deviation of the logarithm.
     LogNormal(f64),
-    /// Either 1 or this, at even chances, with 2 % of noise on it.
+    /// Either 1 or this, with equal probability, with 2% of noise.
     TwoHumped(f64),
-    /// Normal, and in one case of ten a third of the rate.
+    /// Normal with this deviation; one in ten has a third of the rate.
     Stumbling(f64),
 }
 
@@ -37,11 +37,11 @@ impl Spread {
     }
 }
 
-/// What a cell of a document is made of.
+/// The properties of a cell.
 #[derive(Debug, Clone)]
 pub struct Law {
     pub rate: f64,
-    /// Processor seconds a megabyte.
+    /// CPU seconds per megabyte.
     pub cost: f64,
     /// 99th percentile of latency in seconds; 0: not recorded.
     pub p99: f64,

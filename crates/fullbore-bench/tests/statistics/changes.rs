@@ -1,4 +1,4 @@
-//! Change points: seldom where there are none, at the right place where there are.
+//! Change points: rare in steady series, at the right place in others.
 
 use fullbore_bench::stats::{Bootstrap, ChangePoint, Changes, change_points};
 
@@ -22,7 +22,7 @@ fn steady_series_have_none() {
     }
 }
 
-/// The share of runs in which the changes put in are found, all of them and no other, within one sample of the place.
+/// The share of runs in which exactly the changes put in are found, within one sample of their place.
 fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
     let n = parts.iter().map(|part| part.0).sum();
     let share = share(200, 11, |run, rng| {
@@ -43,7 +43,7 @@ fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
 }
 
 #[test]
-fn cliffs_are_found_where_they_are() {
+fn changes_are_found_at_their_place() {
     let noisy = Law::Normal(5.0);
     assert!(right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)]) >= 0.97);
     assert!(right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)]) >= 0.93);
@@ -54,11 +54,11 @@ fn cliffs_are_found_where_they_are() {
 }
 
 #[test]
-fn a_cliff_has_both_levels_and_its_size() {
+fn a_change_has_both_levels_and_its_size() {
     let mut rng = fullbore_bench::stats::Xoshiro256::seeded(3);
     let mut values = Law::Normal(5.0).draw(30, &mut rng);
     values[15..].iter_mut().for_each(|v| *v *= 0.7);
-    // A value that is missing, and an outlier: neither moves anything.
+    // A missing value and an outlier have no effect.
     values.insert(4, f64::NAN);
     values[22] = 400.0;
     let changes = found(&values, 0);
@@ -73,12 +73,12 @@ fn a_cliff_has_both_levels_and_its_size() {
 
 #[test]
 fn the_probability_is_the_one_of_all_orders() {
-    // Five low and five high values, in turn: of the 252 orders two are as clear.
+    // Five high and five low values: of the 252 orders two are as clear.
     let values: Vec<f64> = (0..10).map(|i| if i < 5 { 100.0 } else { 50.0 }).collect();
     let changes = change_points(&values, &Bootstrap { resamples: 40_000, ..Bootstrap::default() }).unwrap();
     assert_eq!(changes.points.len(), 1);
     assert_eq!(changes.points[0].relative_change, -0.5);
-    // The other way round and from nothing, the jump is as clear.
+    // In reverse, and from zero, the jump is as clear.
     let from_nothing: Vec<f64> = values.iter().rev().map(|v| v - 50.0).collect();
     let found = change_points(&from_nothing, &Bootstrap { resamples: 40_000, ..Bootstrap::default() });
     assert_eq!(found.unwrap().points[0].relative_change, 1.0);
@@ -97,7 +97,7 @@ fn drift_is_not_reported_as_steps() {
         found(&values, run).drifts
     });
     println!(
-        "a drift of 20 % called steps: {:.1} %; a cliff called drift: {:.1} %",
+        "a drift of 20 % called steps: {:.1} %; a step called drift: {:.1} %",
         100.0 * steps,
         100.0 * drifts
     );

@@ -4,11 +4,11 @@ use fullbore_bench::stats::{Bootstrap, fit_cost_samples, half_power};
 
 use crate::laws::{Law, normal, share};
 
-/// Bytes a second at a request size.
+/// Bytes per second at a request size.
 type Rate = fn(f64) -> f64;
 
-/// The rate by request size of a disk limited to 2000 requests and 100 MB a second; of one whose request takes a fixed
-/// time beside its bytes; of one with a sharper knee.
+/// Rates by request size of three disks: one limited to 2000 requests and 100 MB per second; one with a fixed time per
+/// request beside the transfer; one with a sharper knee.
 const CURVES: [(&str, Rate); 3] = [
     ("limits", |size| (2000.0 * size).min(100e6)),
     ("fixed and per byte", |size| 1.0 / (1.0 / (2000.0 * size) + 1e-8)),

@@ -1,4 +1,4 @@
-//! 95 % intervals of the median hold it in at least 93 % of 1000 runs.
+//! 95% intervals of the median hold it in at least 93% of 1000 runs.
 
 use fullbore_bench::stats::{Bootstrap, Estimate};
 
@@ -21,7 +21,7 @@ fn of_independent_samples() {
         for samples in [6, 10, 20, 50] {
             let held = coverage(law, samples);
             assert!(held >= 0.93, "{law:?}, {samples} samples: {held}");
-            // Taking a drift's spread for noise errs on the wide side; elsewhere "always" would mean uselessly wide.
+            // A drift counted as noise widens the interval; elsewhere "always" would mean uselessly wide.
             assert!(held < 0.995 || law == Law::Drifting, "{law:?}, {samples} samples: {held}");
         }
     }
@@ -29,7 +29,7 @@ fn of_independent_samples() {
 
 #[test]
 fn of_samples_that_resemble_their_neighbours() {
-    // How much they do has to be found from the samples themselves: weakly correlated ones need ten, others more.
+    // The correlation is estimated from the samples: weakly correlated ones need ten, others more.
     for (rho, enough) in [(0.2, 10), (0.4, 15), (0.6, 25), (0.8, 60)] {
         for samples in [enough, 2 * enough] {
             let held = coverage(Law::Correlated(rho), samples);

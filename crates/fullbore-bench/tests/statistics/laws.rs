@@ -1,4 +1,4 @@
-//! Laws that synthetic samples follow: each with a known median, each in the order in which samples would be taken.
+//! Laws of synthetic samples: each with a known median, in the order in which samples would be taken.
 
 use fullbore_bench::stats::Xoshiro256;
 
@@ -11,15 +11,15 @@ pub(crate) enum Law {
     Flat,
     /// A long tail above: exponential, its median at 100.
     Exponential,
-    /// Student's t with two degrees of freedom: so heavy in its tails that it has no variance.
+    /// Student's t with two degrees of freedom: tails so heavy that it has no variance.
     Heavy(f64),
     /// Two levels 30 % apart: 65 % of the samples near 100 (the median among them), the others lower.
     TwoLevels,
     /// As many samples at 100 − 15 as at 100 + 15: the median lies in the gap.
     EvenLevels,
-    /// A rise of 20 % over the run under normal noise; 100 is the middle.
+    /// A rise of 20% over the run with normal noise; 100 is the middle.
     Drifting,
-    /// Normal, each sample resembling the one before by this correlation.
+    /// Normal, with this correlation between neighbouring samples.
     Correlated(f64),
 }
 
@@ -45,7 +45,7 @@ impl Law {
                     MEDIAN + scale * normal(rng) / (chi_square / 2.0).sqrt()
                 }
                 Self::TwoLevels => {
-                    // The 65 % around 100 are so shifted that 15 % of all lie between the level's bottom and 100.
+                    // The 65% around 100 are shifted so that 15% of all lie between the level's bottom and 100.
                     let level = if rng.unit() < 0.65 { MEDIAN + 0.735_8 * 3.0 } else { 75.0 };
                     level + 3.0 * normal(rng)
                 }
@@ -70,7 +70,7 @@ impl Law {
 pub(crate) const INDEPENDENT: [Law; 5] =
     [Law::Normal(5.0), Law::Flat, Law::Exponential, Law::Heavy(5.0), Law::TwoLevels];
 
-/// The share of `runs` in which something holds; each run has its number and a generator of its own.
+/// The share of `runs` in which a condition holds; each run has its number and its own generator.
 pub(crate) fn share(runs: u64, seed: u64, mut holds: impl FnMut(u64, &mut Xoshiro256) -> bool) -> f64 {
     let held = (0..runs).filter(|&run| {
         let mut rng = Xoshiro256::seeded(seed.wrapping_mul(1_000_003).wrapping_add(run));

@@ -1,4 +1,4 @@
-//! Levels: as many as were put in, with shares and intervals that hold them; none in a single hump.
+//! Levels: as many as put in, with shares and intervals that hold them; none in a unimodal distribution.
 
 use fullbore_bench::stats::{Bootstrap, Xoshiro256, levels};
 
@@ -13,7 +13,7 @@ fn a_single_hump_has_none() {
     for law in INDEPENDENT.into_iter().filter(|law| *law != Law::TwoLevels) {
         for n in [8, 12, 20, 50] {
             let wrong = share(1000, 30, |run, rng| {
-                // Spread by half of the median, so that a difference of 10 % is no protection.
+                // Spread by half of the median, so that the 10% threshold does not help.
                 let wide: Vec<f64> = law.draw(n, rng).iter().map(|v| MEDIAN + 3.0 * (v - MEDIAN)).collect();
                 !levels(&wide, &bootstrap(run)).is_empty()
             });
@@ -32,7 +32,7 @@ fn known_levels_are_found() {
         let found = share(500, 31, |run, rng| {
             let draw = |rng: &mut Xoshiro256, i: usize| truth[i % truth.len()] * (1.0 + 0.03 * normal(rng));
             let mut values: Vec<f64> = (0..n).map(|i| draw(rng, i)).collect();
-            // In an order that does not tell.
+            // In random order.
             for i in (1..n).rev() {
                 values.swap(i, rng.below(i + 1));
             }

@@ -1,7 +1,7 @@
-//! What the statistics promise, held against samples whose answer is known and against other implementations.
+//! The promises of the statistics, tested on samples with known answers and against other implementations.
 //!
-//! Each simulation prints the rates it found (`--nocapture`); `docs/statistics.md` shows them. Seeds are fixed, so they
-//! come out the same everywhere.
+//! Each simulation prints its rates (`--nocapture`); `docs/statistics.md` lists them. Seeds are fixed, so the rates are
+//! the same everywhere.
 
 mod changes;
 mod crossings;

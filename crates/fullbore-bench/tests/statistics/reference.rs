@@ -64,7 +64,7 @@ fn correlation_of_neighbours() {
 
 #[test]
 fn warm_up_by_the_standard_error() {
-    // min(range(11), key=lambda k: np.var(w[k:]) / len(w[k:])); nothing in the later half is far off.
+    // min(range(11), key=lambda k: np.var(w[k:]) / len(w[k:])); no values in the later half are far off.
     let ramp = [
         61.0, 75.2, 88.9, 95.1, 97.3, 99.8, 100.4, 98.9, 101.2, 100.1, 99.5, 100.9, 99.2, 100.6, 101.1, 99.9,
         100.3, 98.7, 100.8, 99.6,

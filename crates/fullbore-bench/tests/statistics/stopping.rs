@@ -1,24 +1,24 @@
-//! Stopping on precision: the intervals of cells that were measured until they were narrow still hold the truth.
+//! Stopping on precision: intervals of cells measured until they are narrow still hold the truth.
 
 use fullbore_bench::stats::{Bootstrap, StopRule};
 
 use crate::laws::{Law, MEDIAN, share};
 
-/// The most samples a cell gets.
+/// Most samples of a cell.
 const MOST: usize = 40;
-/// Enough runs that chance moves a rate near 94 % by 0.4 points (one standard error), not by 0.8.
+/// Enough runs that the standard error of a rate near 94% is 0.4 points, not 0.8.
 const RUNS: u64 = 4000;
 
-/// What the median of the first `n` samples stands for.
+/// The value that the median of the first `n` samples estimates.
 fn truth(law: Law, n: usize) -> f64 {
     match law {
-        // A drift cut off before its end has its middle earlier.
+        // A drift cut off early has an earlier middle.
         Law::Drifting => MEDIAN * (1.0 + 0.2 * (n as f64 / MOST as f64 - 1.0) / 2.0),
         _ => MEDIAN,
     }
 }
 
-/// Measures cells of a law to a precision: the share of intervals that hold, and the mean number of samples.
+/// Measures cells of a law to a precision; returns the share of intervals that hold, and the mean number of samples.
 fn stopped(law: Law, width: f64) -> (f64, f64) {
     let rule = StopRule::precision(width);
     let (mut taken, mut plain) = (0, 0);
@@ -40,7 +40,7 @@ fn stopped(law: Law, width: f64) -> (f64, f64) {
     (held, samples)
 }
 
-/// That a law's intervals hold in 93 %, but not always: that would mean uselessly wide.
+/// Checks that a law's intervals hold in 93% of runs, but not always: that would mean uselessly wide.
 fn holds(law: Law, width: f64) {
     let (held, _) = stopped(law, width);
     assert!((0.93..0.995).contains(&held), "{law:?} to {width}: {held}");
@@ -62,8 +62,8 @@ fn stopped_cells_hold_the_truth() {
 
 #[test]
 fn stopped_cells_on_two_levels_hold_the_truth() {
-    // Between two levels equally full the middle of a few samples is a coin tossed: the first seven fall on one side
-    // in 1.6 % of runs, and nothing in them shows that there is another.
+    // Between two equally frequent levels the middle of a few samples is random: the first seven are on one side in
+    // 1.6% of runs, and give no sign of the other.
     for law in [Law::TwoLevels, Law::EvenLevels] {
         holds(law, 0.05);
     }
@@ -71,7 +71,7 @@ fn stopped_cells_on_two_levels_hold_the_truth() {
 
 #[test]
 fn stopped_cells_that_resemble_their_neighbours_hold_the_truth() {
-    // A dozen samples do not show a weak correlation: the widened interval has to make up for it.
+    // A dozen samples do not show a weak correlation: the widened interval has to compensate.
     for width in [0.025, 0.035, 0.05, 0.08] {
         holds(Law::Correlated(0.2), width);
     }

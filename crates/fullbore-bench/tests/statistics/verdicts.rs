@@ -1,4 +1,4 @@
-//! Pairs without difference are called different in at most 5 % of runs, and different ones are rarely called equal.
+//! Pairs without difference are called different in at most 5% of runs, and different ones are rarely called equal.
 
 use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
 
@@ -18,7 +18,7 @@ fn equal(comparison: Option<Comparison>) -> bool {
 
 #[test]
 fn pairs_without_difference() {
-    // A margin of 0 calls every interval that leaves out 1 a difference: the hardest case.
+    // A margin of 0 calls every interval that excludes 1 a difference: the hardest case.
     for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]) {
         for (n, m) in [(2, 20), (4, 4), (6, 15), (20, 20)] {
             let wrong = share(1000, 1, |run, rng| {
@@ -48,9 +48,9 @@ fn correlated_pairs_without_difference() {
 
 #[test]
 fn rounds_side_by_side_without_difference() {
-    // Both of a round share a wandering machine; what is left to each is the law's own noise.
+    // Samples of a round share the machine's variation; the rest is the law's own noise.
     for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Correlated(0.2)]) {
-        // Six samples do not show that they resemble each other.
+        // Six samples do not show their correlation.
         let enough = if law == Law::Correlated(0.2) { 10 } else { 6 };
         for n in [enough, 2 * enough, 40] {
             let wrong = share(1000, 3, |run, rng| {
@@ -69,7 +69,7 @@ fn rounds_side_by_side_without_difference() {
 
 #[test]
 fn differences_are_not_called_equal() {
-    // The truth lies at the margin itself: beyond it, calling it equal is an error, and it is rarer the farther out.
+    // The truth is at the margin itself: beyond it, calling it equal is an error, rarer with distance.
     for noise in [0.005, 0.02, 0.05] {
         for n in [4, 6, 10, 20] {
             let mut called = [0.0; 2];
@@ -102,7 +102,7 @@ fn differences_are_found() {
         println!("{apart} times as fast, noise {noise}, {n} samples: found in {:.1} %", 100.0 * found);
         assert!(found >= 0.9, "{apart}: {found}");
     }
-    // And a true equality is recognised.
+    // A true equality is recognised.
     let same = share(500, 6, |run, rng| {
         let (first, second) = (Law::Normal(1.0).draw(15, rng), Law::Normal(1.0).draw(15, rng));
         equal(compare_rates(&first, &second, 0.03, &bootstrap(run)))

@@ -1,4 +1,4 @@
-//! Warm-up: what is steady is kept, what rises is left out, and the mean after it is that of the steady state.
+//! Warm-up: steady values are kept, a rise is excluded, and the mean after it is that of the steady state.
 
 use fullbore_bench::stats::{OnlineWarmUp, median, warm_up};
 
@@ -25,7 +25,7 @@ fn steady_series_are_kept() {
     }
 }
 
-/// A rate that comes up to the median from half of it, by a factor e nearer every `pace` values.
+/// A rate that rises to the median from half of it, by a factor of e nearer every `pace` values.
 fn rising(law: Law, n: usize, pace: f64, rng: &mut fullbore_bench::stats::Xoshiro256) -> Vec<f64> {
     let steady = law.draw(n, rng);
     steady.iter().enumerate().map(|(i, v)| v - 0.5 * MEDIAN * (-(i as f64) / pace).exp()).collect()

@@ -1,5 +1,5 @@
-//! A results document of the size of the full set: some 600 cells of every experiment, eight samples each, with
-//! phases, streams, latencies at a set load, the pipeline, advice and rules.
+//! A results document of the size of the full set: some 600 cells of every experiment, eight samples each, with phases,
+//! streams, latencies at a set load, the pipeline, advice and rules.
 #![allow(dead_code, unreachable_pub)]
 
 use fullbore_bench::document::{
@@ -28,20 +28,19 @@ impl Maker {
         self.document.experiments.push(Experiment {
             name: name.into(),
             title: title.into(),
-            note: "Every cell of the grid moves the same bytes; only the way differs.".into(),
+            note: "Every cell of the grid moves the same bytes with another method.".into(),
             axis,
-            question: format!("{title}: what does an application really get, and what does it cost?"),
+            question: format!("{title}: what throughput does an application get, at what cost?"),
             then: vec![EarlierFinding {
                 year: 1997,
                 source: "Riedel, van Ingen and Gray, figure 3".into(),
-                found: "Requests of 8 KB reached half of the peak; the processor needed 120 µs a request."
-                    .into(),
+                found: "The half-power request was 8 KB; a request took 120 µs of CPU time.".into(),
             }],
             figures: figures.to_vec(),
         });
     }
 
-    /// A cell of so many bytes a second at best; a request costs `fixed_s` beside its bytes.
+    /// A cell with a peak rate in bytes per second; a request takes `fixed_s` beside its bytes.
     fn cell(&mut self, experiment: &str, labels: Labels, peak: f64, fixed_s: f64) {
         let number = self.document.cells.len();
         let id = format!("{experiment}/{}/method={},number={number}", labels.operation, labels.method);
@@ -264,13 +263,13 @@ fn side_by_side(maker: &mut Maker) {
         ("sync-or-async", "Synchronous or asynchronous", &[Figure::Rate, Figure::Processors]),
         ("vectored", "Vectored requests", &[]),
         ("preallocate", "Preallocation", &[]),
-        ("completion", "Ways to learn of completion", &[Figure::Latency, Figure::CpuPerRequest]),
+        ("completion", "Detection of completion", &[Figure::Latency, Figure::CpuPerRequest]),
     ] {
         maker.experiment(name, title, Axis::None, figures);
         for i in 0..9u32 {
             let (method, peak, fixed) = METHODS[i as usize];
             let labels = Labels {
-                variant: Some(format!("way {} of doing it", i + 1)),
+                variant: Some(format!("variant {}", i + 1)),
                 cache: Some(CacheState::Warm),
                 request_bytes: Some(262_144),
                 peer: (name == "utilities" && i > 4).then(|| format!("peer-{i}")),
@@ -314,7 +313,7 @@ fn advise(document: &mut Document) {
     let cell = document.cells[0].id.clone();
     let advice = |text: &str, experiment: &str, confidence, worth| Advice {
         text: text.into(),
-        evidence: "Compared with 4 KiB on the same path: the intervals lie far apart.".into(),
+        evidence: "Compared with 4 KiB on the same path: the intervals do not overlap.".into(),
         experiment: experiment.into(),
         cells: vec![cell.clone()],
         confidence,
@@ -323,7 +322,7 @@ fn advise(document: &mut Document) {
     document.findings.advice = vec![
         advice("Preallocate files that grow: 1.7 times the rate.", "extend", Confidence::Medium, 1.7),
         advice(
-            "Request 256 KiB with 2 workers: 97% of the peak; 4 KiB costs 3.6 times more.",
+            "Use requests of 256 KiB and 2 workers: 97% of the peak; 4 KiB takes 3.6 times the time.",
             "interfaces",
             Confidence::High,
             3.6,
@@ -334,7 +333,7 @@ fn advise(document: &mut Document) {
     document.findings.rules = (1..=10u8)
         .map(|number| Rule {
             number,
-            rule: format!("Rule {number}: make requests large, and many at once."),
+            rule: format!("Rule {number}: use large requests, and many in flight."),
             verdict: verdicts[usize::from(number) % 3],
             evidence: "Requests of 64 KiB reach 2.3 times the rate of 4 KiB (2.2 to 2.4).".into(),
             experiment: "depth".into(),

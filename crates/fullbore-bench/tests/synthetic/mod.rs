@@ -1,4 +1,4 @@
-//! A results document made from known laws: a storage of given limits, given processor costs, given faults.
+//! A results document made from known laws: a storage with given limits, CPU costs and faults.
 #![allow(dead_code, unreachable_pub)]
 
 use fullbore_bench::document::{
@@ -7,16 +7,16 @@ use fullbore_bench::document::{
 };
 use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
 
-/// What a path of the synthetic machine can do.
+/// The properties of a path of the synthetic machine.
 #[derive(Clone, Copy)]
 pub struct Law {
-    /// Seconds a request beyond the time its bytes need.
+    /// Seconds per request beyond the transfer time.
     pub fixed_s: f64,
-    /// Bytes a second once requests are large.
+    /// Bytes per second for large requests.
     pub bps: f64,
-    /// Processor seconds a request.
+    /// CPU seconds per request.
     pub cpu_request_s: f64,
-    /// Processor seconds a byte.
+    /// CPU seconds per byte.
     pub cpu_byte_s: f64,
     /// Relative spread of the rate.
     pub noise: f64,
@@ -101,7 +101,7 @@ impl Maker {
 }
 
 /// The document: about sixty cells of the quick run, one of them two-humped, one drifting, one with a contradicted
-/// sample, one bound by the tool, two skipped.
+/// sample, one limited by the meter, two skipped.
 pub fn document() -> Document {
     let mut maker = Maker { rng: Xoshiro256::seeded(1997), clock: 0.0, cells: Vec::new() };
     sequential(&mut maker);
@@ -153,7 +153,7 @@ fn sequential(maker: &mut Maker) {
         for request in REQUESTS {
             let cell = maker.cell("read", read(method, request, cache), law);
             if method == "direct" && request == 4 << 20 {
-                // In bursts, as a limited host gives them.
+                // In bursts, as of a limited host.
                 for (i, sample) in cell.samples.iter_mut().enumerate() {
                     sample.seconds /= if i % 2 == 0 { 1.0 } else { 1.9 };
                 }
