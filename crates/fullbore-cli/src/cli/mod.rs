@@ -14,8 +14,7 @@ use crate::command;
 use crate::exit::{self, Exit};
 use crate::grep;
 
-/// Fast file operations with the output of the standard tools, and a storage benchmark that finds the fastest I/O
-/// strategy
+/// Run familiar file operations on the I/O path that `bench` found fastest, with the output of the standard tools
 #[derive(Debug, Parser)]
 #[command(
     name = "fullbore",

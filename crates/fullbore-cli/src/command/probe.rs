@@ -42,14 +42,10 @@ fn explained(path: &Path, error: &probe::ProbeError) -> String {
     match (error.kind(), path.symlink_metadata()) {
         (std::io::ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
             let target = path.read_link().unwrap_or_default();
-            format!(
-                "{}: the symbolic link leads to {}, which does not exist",
-                path.display(),
-                target.display()
-            )
+            format!("{}: dangling symbolic link to {}", path.display(), target.display())
         }
         (std::io::ErrorKind::NotFound, _) => {
-            format!("{}: there is no such file; name an existing file, directory or device", path.display())
+            format!("{}: no such file: name an existing file, directory or device", path.display())
         }
         _ => error.to_string(),
     }
@@ -73,9 +69,9 @@ fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
         PathKind::Regular | PathKind::BlockDevice => tried(ProbeFiles::file(path)),
         PathKind::Fifo => without_offsets("a pipe has no offsets"),
         PathKind::CharacterDevice => without_offsets("a character device has no offsets"),
-        PathKind::Socket | PathKind::Other => methods()
-            .map(|method| fact(method, Err("it has no bytes that can be opened by name".into()), None))
-            .collect(),
+        PathKind::Socket | PathKind::Other => {
+            methods().map(|method| fact(method, Err("it cannot be opened by name".into()), None)).collect()
+        }
     }
 }
 

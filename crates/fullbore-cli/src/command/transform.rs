@@ -43,7 +43,7 @@ pub(crate) struct Transform {
 
 fn usages() -> String {
     let usages: Vec<_> = operation::registry().iter().map(|known| known.usage).collect();
-    format!("The operation: {}", usages.join(", "))
+    format!("Operation: {}", usages.join(", "))
 }
 
 fn operations() -> String {
@@ -61,7 +61,7 @@ impl Transform {
         let input = if is_standard_input(&self.input) { File::stdin()? } else { File::open(&self.input)? };
         let output = match &self.output {
             None if is_standard_input(&self.input) => {
-                return Err(Exit::failure("standard input cannot be changed in place; name a file"));
+                return Err(Exit::failure("standard input: cannot be changed in place: name a file"));
             }
             None => Output::in_place(&self.input)?,
             Some(path) if is_standard_output(path) => Output::stdout()?,

@@ -41,16 +41,16 @@ impl Export {
             None => latest(Path::new("."))?,
         };
         let path = if from.is_dir() { from.join("results.json") } else { from };
-        let trouble = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
-        let file = File::open(&path).map_err(|error| trouble(&error))?;
-        let document = Document::read(file).map_err(|error| trouble(&error))?;
+        let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
+        let file = File::open(&path).map_err(|error| failure(&error))?;
+        let document = Document::read(file).map_err(|error| failure(&error))?;
         let wanted = match (&self.cell, &self.job) {
             (Some(id), _) => JobSource::Cell(id),
             (None, Some(kind)) => JobSource::Choice(kind),
             (None, None) => return Err(Exit::failure("name a cell, or a kind of job with --job")),
         };
-        let directory = std::path::absolute(&self.dir).map_err(|error| trouble(&error))?;
-        let text = fio::export(&document, wanted, &directory).map_err(|error| trouble(&error))?;
+        let directory = std::path::absolute(&self.dir).map_err(|error| failure(&error))?;
+        let text = fio::export(&document, wanted, &directory).map_err(|error| failure(&error))?;
         Exit::print(&text)
     }
 }

@@ -196,6 +196,6 @@ fn read_key() -> Result<[u8; 32], Exit> {
     read.map_err(|error| Exit::failure(format!("--keyed: standard input: {error}")))?;
     key.as_slice().try_into().map_err(|_| {
         let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };
-        Exit::failure(format!("--keyed: the key must be 32 bytes; standard input has {found}"))
+        Exit::failure(format!("--keyed: the key must be 32 bytes: standard input has {found}"))
     })
 }
