@@ -42,13 +42,13 @@ fuzz_target!(|case: Case| {
     left.extend(&case.tails[0]);
     right.extend(&case.tails[1]);
     let file = |data: &[u8]| {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(data).expect("room");
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(data).expect("enough space");
         std::io::Seek::rewind(&mut file).expect("a position");
         File::from_fd(file.into(), "compared").expect("an open file")
     };
     let strategy = |side: usize| Strategy {
-        read: method(if case.methods[side] { "mmap" } else { "buffered" }).expect("it is registered"),
+        read: method(if case.methods[side] { "mmap" } else { "buffered" }).expect("a registered method"),
         request: usize::from(case.requests[side] % 6000) + 1,
         stripe: u64::from(case.stripe) + 1,
         workers: usize::from(case.workers % 8) + 1,
@@ -75,7 +75,7 @@ fuzz_target!(|case: Case| {
         .collect();
     let lines = |end: usize| left[..end].iter().filter(|&&byte| byte == b'\n').count() as u64;
     let extent = Extent { limit, lines: true };
-    let (_, found) = compare(&side(0), &side(1), &extent, &Progress::default()).expect("an answer");
+    let (_, found) = compare(&side(0), &side(1), &extent, &Progress::default()).expect("no error");
     let common = left.len().min(right.len());
     match (all.first(), found) {
         (Some(first), Comparison::Differ { at, lines: counted }) => {
@@ -88,7 +88,7 @@ fuzz_target!(|case: Case| {
             assert_eq!((end.side, end.offset, end.lines), (shorter, common as u64, lines(common)));
             assert_eq!(end.fresh, common > 0 && left[common - 1] == b'\n');
         }
-        (first, found) => panic!("{found:?} is not {first:?}"),
+        (first, found) => panic!("{found:?} instead of {first:?}"),
     }
 
     let mut seen = Vec::new();
@@ -99,7 +99,7 @@ fuzz_target!(|case: Case| {
         Ok(ControlFlow::Continue(()))
     };
     let (_, summary) =
-        differences(&side(0), &side(1), limit, &Progress::default(), find, emit).expect("an answer");
+        differences(&side(0), &side(1), limit, &Progress::default(), find, emit).expect("no error");
     assert_eq!(seen, all);
     assert_eq!(summary.differ, !all.is_empty());
     assert_eq!(summary.end.is_some(), left.len() != right.len());

@@ -108,7 +108,7 @@ impl Pair {
         let len = self.file.stamp().expect("a length").len;
         assert_eq!(len, self.model.len() as u64, "the length after {what:?}");
         let mut read = vec![0xaa; self.model.len()];
-        self.file.read_exact_at(&mut read, 0).expect("all of it");
+        self.file.read_exact_at(&mut read, 0).expect("the whole file");
         if let Some(place) = (0..read.len()).find(|&place| read[place] != self.model[place]) {
             panic!("byte {place} is {} and not {} after {what:?}", read[place], self.model[place]);
         }

@@ -208,7 +208,7 @@ fn run(case: &Case) {
     if !expected.contains(&name) {
         expected.push(name);
     }
-    let opened = path.file_name().expect("it was opened").to_string_lossy().into_owned();
+    let opened = path.file_name().expect("a named path").to_string_lossy().into_owned();
     if case.delete && case.target != Target::Directory && !(linked && !follow) {
         expected.retain(|name| *name != opened);
     }

@@ -16,7 +16,7 @@ fn peer() -> bool {
     let said = run(Command::new("cmp").arg("--version")).text();
     let gnu = said.starts_with("cmp (GNU diffutils) 3.") && !said.starts_with("cmp (GNU diffutils) 3.7");
     if !gnu {
-        println!("skipped: the cmp here is not GNU's of 3.8 or later: {said}");
+        println!("skipped: cmp is not GNU's of 3.8 or later: {said}");
     }
     gnu
 }

@@ -435,7 +435,7 @@ fn modified_input_is_an_error() {
 fn blocks_are_shared_if_the_file_system_supports_it() {
     let dir = TestDir::new();
     let source = dir.file("source", bytes(100, 1));
-    let made = |program: &str| has(program).then_some(()).ok_or(format!("there is no {program}"));
+    let made = |program: &str| has(program).then_some(()).ok_or(format!("no {program}"));
     let disk = made("mkfs.xfs").and_then(|()| {
         let image = dir.at("image");
         File::create(&image).unwrap().set_len(400 << 20).unwrap();

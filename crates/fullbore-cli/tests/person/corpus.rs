@@ -151,21 +151,21 @@ impl Corpus {
     }
 
     fn lines(&mut self) {
-        self.add("empty", "no byte", "");
-        self.add("newline", "a newline and nothing else", "\n");
+        self.add("empty", "zero bytes", "");
+        self.add("newline", "a single newline", "\n");
         self.add("newlines", "empty lines only", "\n".repeat(1000));
         self.add("byte", "one letter", "x");
         self.add("endless", "no newline at the end", "one\ntwo\nthe last of them");
-        self.add("crlf", "lines as Windows ends them", "one\r\ntwo words\r\n\r\nthe end\r\n");
-        self.add("cr", "lines as old Macs ended them", "one\rtwo words\r\rthe end\r");
-        self.add(
-            "mixed",
-            "every end of a line there is",
-            "one\ntwo\r\nthree\rfour\n\rfive\u{85}six\u{2028}seven",
-        );
+        self.add("crlf", "lines with CR LF", "one\r\ntwo words\r\n\r\nthe end\r\n");
+        self.add("cr", "lines with CR", "one\rtwo words\r\rthe end\r");
+        self.add("mixed", "every kind of line end", "one\ntwo\r\nthree\rfour\n\rfive\u{85}six\u{2028}seven");
         self.add("nul", "a NUL among letters", b"some\0text\nthe next line\n");
-        self.add("nul-late", "a NUL far behind", [b"the text\n".repeat(20_000), b"a\0b\n".to_vec()].concat());
-        self.add("nuls", "nothing but NULs", [0; 70_000]);
+        self.add(
+            "nul-late",
+            "a NUL far from the start",
+            [b"the text\n".repeat(20_000), b"a\0b\n".to_vec()].concat(),
+        );
+        self.add("nuls", "only NULs", [0; 70_000]);
         self.add("tabs", "tabs, for widths", "\ta\tbb\t\tccc\n12345678\t9\n\t\n");
         self.add("controls", "every control character", (0..32).chain([127]).collect::<Vec<u8>>());
         self.add("bytes", "every byte", (0..=255).collect::<Vec<u8>>());
@@ -183,7 +183,7 @@ impl Corpus {
         );
         let other =
             "The sun was setting, and singing birds\nwent home to the wood.\n".repeat(1999) + "The sun!";
-        self.add("text-other", "the ordinary lines, and another end", other);
+        self.add("text-other", "the ordinary lines with another end", other);
         self.add(
             "text-short",
             "the beginning of the ordinary lines",
@@ -199,14 +199,18 @@ impl Corpus {
         };
         self.add("spaces", "every white space of Unicode between letters", between(&SPACES));
         self.add("spaces-lines", "each of them on lines of its own", on_lines(&SPACES));
-        self.add("zero-width", "every character without width between letters", between(&ZERO_WIDTH));
+        self.add("zero-width", "every zero-width character between letters", between(&ZERO_WIDTH));
         self.add("zero-width-lines", "each of them on lines of its own", on_lines(&ZERO_WIDTH));
         self.add(
             "wide",
             "characters of two columns, and emoji of several code points",
             "漢字 かな ＡＢ\n👩‍👩‍👧‍👦 🇩🇪 e\u{301}\n한글 ﷽\n",
         );
-        self.add("greek", "cases that are no pairs: final sigma, dotless i, long s", "ΣΑΣ σας ſ ı İ ß ẞ\n");
+        self.add(
+            "greek",
+            "letters without one-to-one case: final sigma, dotless i, long s",
+            "ΣΑΣ σας ſ ı İ ß ẞ\n",
+        );
         self.add(
             "planes",
             "the last character of each plane",
@@ -214,15 +218,15 @@ impl Corpus {
         );
         let broken: Vec<u8> =
             BROKEN.iter().flat_map(|bytes| [b"a ", *bytes, b" b", *bytes, b"\n"].concat()).collect();
-        self.add("broken", "what is no UTF-8, between words and before newlines", &broken);
+        self.add("broken", "invalid UTF-8 between words and before newlines", &broken);
         self.add("broken-last", "half a character at the end", b"the end \xe2\x82");
-        self.add("latin-1", "the ISO 8859-1 of another century", b"Stra\xdfe caf\xe9\n\xa0na\xefve\xa0\n");
+        self.add("latin-1", "ISO 8859-1", b"Stra\xdfe caf\xe9\n\xa0na\xefve\xa0\n");
         self.add("bom", "a byte order mark", "\u{feff}the line\nthe next\n");
         let sixteen = |order: fn(u16) -> [u8; 2]| {
             "\u{feff}the line\nzażółć\n".encode_utf16().flat_map(order).collect::<Vec<u8>>()
         };
-        self.add("utf-16le", "UTF-16 with its mark", sixteen(u16::to_le_bytes));
-        self.add("utf-16be", "UTF-16 the other way round", sixteen(u16::to_be_bytes));
+        self.add("utf-16le", "little-endian UTF-16 with its mark", sixteen(u16::to_le_bytes));
+        self.add("utf-16be", "big-endian UTF-16 with its mark", sixteen(u16::to_be_bytes));
     }
 
     /// Files in which a piece crosses every cut and is incomplete on both sides.
@@ -233,7 +237,7 @@ impl Corpus {
             ("cut-broken", "half a character before every cut", b"\xe8\xaa "),
             ("cut-crlf", "carriage return and newline across every cut", b"\r\n"),
             ("cut-space", "a space of three bytes across every cut", "\u{2003}".as_bytes()),
-            ("cut-word", "a word that is looked for across every cut", b" singing "),
+            ("cut-word", "a search word across every cut", b" singing "),
             ("cut-newline", "a newline before every cut", b"\nx"),
         ];
         for (name, what, piece) in pieces {
@@ -244,14 +248,14 @@ impl Corpus {
     fn names(&mut self) {
         let text = "the text\n";
         self.add("new\nline", "a newline in the name", text);
-        self.add(OsStr::from_bytes(b"broken\xff\xe2\x82name"), "a name that is no UTF-8", text);
+        self.add(OsStr::from_bytes(b"broken\xff\xe2\x82name"), "a name that is not UTF-8", text);
         self.add("-dash", "a name like a flag", text);
         self.add(" space  ", "spaces around the name", text);
         self.add("quote'\"", "quotes in the name", text);
         self.add("back\\slash", "a backslash in the name", text);
         self.add("*?[", "a name that shells would expand", text);
         self.add("tab\tbell\x07", "control characters in the name", text);
-        self.add("名前é\u{301}", "a name in other letters", text);
+        self.add("名前é\u{301}", "a name in non-Latin letters", text);
         self.add("n".repeat(255), "the longest name", text);
     }
 
@@ -260,25 +264,25 @@ impl Corpus {
         let file = File::options().write(true).open(&sparse).unwrap();
         file.set_len(4 << 20).unwrap();
         file.write_all_at(b"\nthe line\n", 9 << 18).unwrap();
-        let hole = self.add("hole", "a hole and nothing else", "");
+        let hole = self.add("hole", "only a hole", "");
         File::options().write(true).open(hole).unwrap().set_len(1_000_001).unwrap();
 
         symlink("text", self.dir.join("link")).unwrap();
         self.note("link", "a symbolic link", FileClass::Plain);
         symlink("nowhere", self.dir.join("dangling")).unwrap();
-        self.note("dangling", "a symbolic link to nothing", FileClass::Dangling);
+        self.note("dangling", "a dangling symbolic link", FileClass::Dangling);
         fs::create_dir(self.dir.join("directory")).unwrap();
         fs::write(self.dir.join("directory/file"), "the text\n").unwrap();
         self.note("directory", "a directory", FileClass::Directory);
-        let unreadable = self.add("unreadable", "what only root may read", "the secret\n");
+        let unreadable = self.add("unreadable", "readable by root only", "the secret\n");
         fs::set_permissions(unreadable, Permissions::from_mode(0o000)).unwrap();
         self.files.last_mut().unwrap().sort = FileClass::Unreadable;
         let fifo = self.dir.join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o666.into(), 0).unwrap();
         self.note("fifo", "a named pipe", FileClass::Fifo);
-        self.note("/proc/version", "says it is empty and is not", FileClass::System);
-        self.note("/proc/filesystems", "says it is empty and has lines", FileClass::System);
-        self.note("/dev/null", "a device that ends at once", FileClass::System);
+        self.note("/proc/version", "reports a length of zero but has content", FileClass::System);
+        self.note("/proc/filesystems", "reports a length of zero but has lines", FileClass::System);
+        self.note("/dev/null", "a device without content", FileClass::System);
     }
 }
 

@@ -254,7 +254,7 @@ fn files_with_different_metadata_are_left() {
     assert!(!root || text.contains("./owner: left: different owner"), "{text}");
     match attributes {
         true => assert!(text.contains("./attribute: left: different extended attributes"), "{text}"),
-        false => println!("skipped: this file system has no extended attributes"),
+        false => println!("skipped: no extended attributes on this file system"),
     }
     let told = run(&mut dedupe(dir.path(), ["--link", "hard", "--any-metadata", "."])).succeeds().text();
     assert!(told.contains("./mode: linked"), "{told}");
@@ -353,7 +353,7 @@ fn reflinks_share_blocks_and_keep_the_rest() {
     let text = run(&mut dedupe(dir.path(), ["--link", "reflink", "."])).succeeds().text();
     let left = text.contains("./b: left: the file system cannot share");
     assert!(left || text.contains("./b: linked"), "{text}");
-    assert_eq!(dir.names(), ["a", "b"], "nothing is left beside them");
+    assert_eq!(dir.names(), ["a", "b"], "no temporary files are left");
     let image = dir.at("image");
     fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
     let made = has("mkfs.xfs")

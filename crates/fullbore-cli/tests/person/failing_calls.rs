@@ -94,7 +94,7 @@ fn fail_each(words: &[&str], keeps: bool) {
                     assert_eq!(old, b"old bytes", "{}: {what}", path.display());
                     assert!(
                         before.values().any(|whole| whole == content),
-                        "{} is no copy: {what}",
+                        "{} is not a copy: {what}",
                         path.display()
                     );
                 }

@@ -8,7 +8,7 @@ use crate::support::{Mount, TestDir, bytes, fullbore, has, methods, named, refus
 /// Mounts a file system of 16 MiB in the directory, or returns the reason why that is impossible.
 fn small_disk(dir: &TestDir) -> Result<Mount, String> {
     if !has("mkfs.ext4") {
-        return Err("there is no mkfs.ext4".to_owned());
+        return Err("no mkfs.ext4".to_owned());
     }
     let image = dir.at("image");
     File::create(&image).unwrap().set_len(16 << 20).unwrap();
@@ -83,7 +83,7 @@ fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
             let image = dir.at("memory/image");
             File::create(&image).unwrap().set_len(192 << 20).unwrap();
             if !has("mkfs.ext4") {
-                return Err("there is no mkfs.ext4".to_owned());
+                return Err("no mkfs.ext4".to_owned());
             }
             let mut make = Command::new("mkfs.ext4");
             make.args(["-q", "-F", "-E", "nodiscard", "-O", "^has_journal"]).arg(&image);

@@ -131,7 +131,7 @@ impl Finished {
 
 impl fmt::Display for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exit {}, {} bytes out, said: {}", self.code(), self.stdout.len(), self.stderr)
+        write!(f, "exit {}, {} bytes out, messages: {}", self.code(), self.stdout.len(), self.stderr)
     }
 }
 

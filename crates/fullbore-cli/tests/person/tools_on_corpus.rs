@@ -175,7 +175,7 @@ fn grep_matches_rg() {
         said.split_whitespace().nth(1).and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     if major.is_none_or(|major| major < 14) {
         println!(
-            "skipped: grep beside rg: it is {}, and answers changed with 14",
+            "skipped: grep compared with rg: it is {}, and results changed with 14",
             said.lines().next().unwrap_or("?")
         );
         return;
