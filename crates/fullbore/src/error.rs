@@ -12,8 +12,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The category of an [`Error`], for exit codes and decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
-    /// A system call failed; `source()` is the system's error.
+    /// Nothing has the path.
+    NotFound,
+    /// Something has the path already.
+    AlreadyExists,
+    /// The system does not permit the operation.
+    PermissionDenied,
+    /// Another system call failed; `source()` is the system's error.
     Io,
     /// An input was truncated or modified while it was read: no valid result.
     Changed,
@@ -41,17 +48,15 @@ pub enum Kind {
 /// use fullbore::error::{Error, Kind};
 /// let error = fullbore::file::File::open("missing").unwrap_err();
 /// assert_eq!(error.to_string(), "missing: cannot open: No such file or directory");
-/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (Kind::Io, "open", Some(2)));
+/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (Kind::NotFound, "open", Some(2)));
 /// let error = Error::new(Kind::Invalid, "read", "file", "the range is empty").at(512).advise("name a range");
 /// assert_eq!(error.to_string(), "file: cannot read at offset 512: the range is empty; name a range");
 /// ```
-#[derive(Debug)]
 pub struct Error {
     /// Boxed, so that a successful `Result` is small.
     inner: Box<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     kind: Kind,
     doing: &'static str,
@@ -69,6 +74,9 @@ impl Error {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
                 (Kind::NoSpace, Some("free some space or write somewhere else"))
             }
+            Some(rustix::io::Errno::NOENT) => (Kind::NotFound, None),
+            Some(rustix::io::Errno::EXIST) => (Kind::AlreadyExists, None),
+            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => (Kind::PermissionDenied, None),
             Some(rustix::io::Errno::PIPE) => (Kind::BrokenPipe, None),
             Some(rustix::io::Errno::FBIG) => {
                 (Kind::NoSpace, Some("the file system does not support files of this size"))
@@ -150,6 +158,13 @@ impl Error {
     }
 }
 
+/// The message: programs return the error from `main`, which prints it by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: cannot {}", Shown(&self.inner.path), self.inner.doing)?;
@@ -189,6 +204,9 @@ impl From<Error> for io::Error {
             (None, Kind::Unsupported) => io::ErrorKind::Unsupported,
             (None, Kind::Invalid | Kind::SameFile) => io::ErrorKind::InvalidInput,
             (None, Kind::BrokenPipe) => io::ErrorKind::BrokenPipe,
+            (None, Kind::NotFound) => io::ErrorKind::NotFound,
+            (None, Kind::AlreadyExists) => io::ErrorKind::AlreadyExists,
+            (None, Kind::PermissionDenied) => io::ErrorKind::PermissionDenied,
             (None, Kind::Io) => io::ErrorKind::Other,
         };
         Self::new(kind, error)
@@ -216,5 +234,22 @@ mod tests {
             error.to_string(),
             "/data/out: cannot write at offset 4096: No space left on device; free some space or write somewhere else"
         );
+    }
+
+    #[test]
+    fn kinds_agree_with_those_of_std_and_debug_is_the_message() {
+        for (number, kind, std) in [
+            (2, Kind::NotFound, io::ErrorKind::NotFound),
+            (17, Kind::AlreadyExists, io::ErrorKind::AlreadyExists),
+            (1, Kind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (13, Kind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (28, Kind::NoSpace, io::ErrorKind::StorageFull),
+            (32, Kind::BrokenPipe, io::ErrorKind::BrokenPipe),
+        ] {
+            let error = Error::io("open", "file", io::Error::from_raw_os_error(number));
+            assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number)));
+            assert_eq!(format!("{error:?}"), error.to_string());
+            assert_eq!(io::Error::from(error).kind(), std);
+        }
     }
 }

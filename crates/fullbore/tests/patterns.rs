@@ -260,7 +260,7 @@ fn errors_and_cancellation_end_all_workers() {
         |item, sender, _, _| missing(item, sender),
         |()| Ok(ControlFlow::Continue(())),
     );
-    assert_eq!(error.unwrap_err().kind(), Kind::Io);
+    assert_eq!(error.unwrap_err().kind(), Kind::NotFound);
     let stop = |number: usize| {
         if number == 5 {
             progress.cancel();

@@ -56,7 +56,7 @@ fn directories_and_missing_files_are_refused() {
         let missing = directory.join("missing");
         for result in [interface.open(&missing), interface.open_write(&missing)] {
             let error = result.err().expect("a missing file was opened");
-            assert_eq!((error.kind(), number(&error)), (Kind::Io, Some(2)), "{}", interface.name());
+            assert_eq!((error.kind(), number(&error)), (Kind::NotFound, Some(2)), "{}", interface.name());
         }
         assert!(!missing.exists());
     });
