@@ -48,7 +48,7 @@ fn experiments(request: u64) -> String {
 
 #[test]
 fn striping_needs_large_and_deep_requests() {
-    const NAME: &str = "figure_6::striping_wants_large_and_deep_requests";
+    const NAME: &str = "figure_6::striping_needs_large_and_deep_requests";
     if measures_here() {
         return;
     }

@@ -135,7 +135,7 @@ fn experiments(setting: &Setting) -> String {
 
 #[test]
 fn disks_add_up_to_their_shared_limit() {
-    const NAME: &str = "several_disks::disks_add_up_until_what_they_share_is_full";
+    const NAME: &str = "several_disks::disks_add_up_to_their_shared_limit";
     if measures_here() {
         return;
     }
