@@ -1,10 +1,10 @@
-//! Counts what is allocated, on whatever thread, while it is told to.
+//! Counts allocations of all threads while switched on.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The system's allocator, counted. While it does not count, it costs one load of a flag that never changes.
+/// The system's allocator with a counter. While switched off, it costs one load of a flag that never changes.
 struct CountingAllocator;
 
 static COUNTS: AtomicBool = AtomicBool::new(false);
@@ -19,7 +19,7 @@ fn one_more() {
     }
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         one_more();
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// How often memory is asked for (anew, or for more) while `work` runs, by all threads.
+/// Runs `work` and counts the allocations and reallocations of all threads.
 pub(crate) fn during<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let before = COUNT.load(Ordering::SeqCst);
     COUNTS.store(true, Ordering::SeqCst);

@@ -1,8 +1,8 @@
-//! Counts system calls an operation: the benchmark starts itself under `strace -f -c`, once for some operations and once
-//! for twice as many, and what the second run called more than the first is what the operations called.
+//! Counts system calls per operation: the benchmark starts itself under `strace -f -c`, once for some operations and once
+//! for twice as many; the difference of the two counts belongs to the operations.
 //!
-//! All calls of all threads count, also those of sleeping and waking. Under `strace` threads meet otherwise than without,
-//! so the counts of contenders with threads are near what they do unobserved, and those of one thread exact.
+//! All calls of all threads count, also those of sleeping and waking. `strace` changes the timing of threads, so the counts
+//! of contenders with threads are approximate, and those of one thread exact.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,17 +15,17 @@ use super::interleaving::SharedBuffer;
 use super::judging::Attempt;
 use super::judging::directory::{peer, start};
 
-/// The first word of a start for that: then the case, the contender, the number of operations and the directory.
+/// First argument of such a start; then the case, the contender, the number of operations and the directory.
 pub(crate) const WORD: &str = "--operations-of";
 
-/// An operation that moves more than this many bytes is left out: each of its many calls would take the tracer long.
+/// Operations that move more than this many bytes are not counted: each makes many calls, which tracing slows down.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 
-/// Operations of the shorter run, of those that move little; a multiple of every depth.
+/// Operations of the shorter run, for small ones; a multiple of every depth.
 const MANY: u64 = 256;
-/// Operations of the shorter run, of those that move [`FEW_BYTES`] or more.
+/// Operations of the shorter run, for those that move [`FEW_BYTES`] or more.
 const FEW: u64 = 4;
-/// See [`FEW`].
+/// Limit for [`FEW`].
 const FEW_BYTES: u64 = 128 << 10;
 
 /// Counts system calls.
@@ -35,19 +35,23 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// One that works here, or why there is none.
+    /// A counter, or the reason why it does not work here.
     pub(crate) fn find() -> Result<Self, String> {
-        let strace = peer("strace").ok_or("there is no strace (Debian: apt install strace)")?;
+        let strace = peer("strace").ok_or("strace is not installed (Debian: apt install strace)")?;
         let itself = std::env::current_exe().map_err(|error| error.to_string())?;
         let works = Command::new(&strace)
             .args(["-f", "-c", "true"])
             .stderr(Stdio::null())
             .status()
             .is_ok_and(|status| status.success());
-        if works { Ok(Self { strace, itself }) } else { Err("strace may not trace here".to_owned()) }
+        if works {
+            Ok(Self { strace, itself })
+        } else {
+            Err("strace is not permitted to trace here".to_owned())
+        }
     }
 
-    /// System calls an operation of that contender.
+    /// System calls per operation of a contender.
     pub(crate) fn count(&self, case: &Case, label: &str, files: &BenchFiles) -> Attempt<f64> {
         let count = if case.bytes >= FEW_BYTES { FEW } else { MANY };
         let some = self.run(case, label, count, files)?;
@@ -70,7 +74,7 @@ impl Counter {
     }
 }
 
-/// The calls in a table of `strace -c`: share of time, seconds, microseconds a call, calls, errors if any, name.
+/// The number of calls in a table of `strace -c`: share of time, seconds, microseconds per call, calls, errors, name.
 fn total(table: &str) -> u64 {
     table
         .lines()
@@ -80,14 +84,14 @@ fn total(table: &str) -> u64 {
         .sum()
 }
 
-/// What the started process does.
+/// The work of the started process.
 pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let [name, label, count, directory] = words else {
-        return Err("a case, a contender, a number and a directory are wanted".into());
+        return Err("usage: case, contender, number, directory".into());
     };
-    let case = cases.iter().find(|case| *name == *case.name).ok_or("there is no such case")?;
-    let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("there is no such contender")?;
-    let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("that is no number")?;
+    let case = cases.iter().find(|case| *name == *case.name).ok_or("no such case")?;
+    let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("no such contender")?;
+    let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("not a number")?;
     let mut contender = make(&BenchFiles::existing(Path::new(directory)))?;
     (contender.prepare)()?;
     let mut shared = SharedBuffer::new(case.buffer);

@@ -1,27 +1,27 @@
-//! A case: one thing done to a file by several contenders, and what must hold between them.
+//! A case: one operation on a file by several contenders, and the bounds between them.
 
 use std::time::Duration;
 
 use super::files::BenchFiles;
 use super::judging::Attempt;
 
-/// What a contender does: that many operations, with the buffer that all contenders of the case share.
+/// The work of a contender: a number of operations, with the buffer shared by all contenders of the case.
 pub(crate) type Operation = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
 
-/// One that takes part, ready.
+/// A contender, ready to run.
 pub(crate) struct Contender {
     /// Its operations.
     pub(crate) work: Operation,
-    /// Makes the state that a turn must find; not measured.
+    /// Prepares the state before a turn; not measured.
     pub(crate) prepare: Box<dyn FnMut() -> Attempt<()>>,
 }
 
-/// A contender of operations that need no preparation.
+/// A contender whose operations need no preparation.
 pub(crate) fn work(work: impl FnMut(u64, &mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
     Ok(Contender { work: Box::new(work), prepare: Box::new(|| Ok(())) })
 }
 
-/// A contender whose operation is `once`, again and again. The loop is compiled around it.
+/// A contender that repeats `once`. The loop is compiled around it.
 pub(crate) fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
     work(move |count, buffer| {
         for _ in 0..count {
@@ -31,53 +31,52 @@ pub(crate) fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> 
     })
 }
 
-/// Trouble, unless what was found is what was wanted.
+/// Fails if a value differs from the expected one.
 pub(crate) fn exactly<T: PartialEq + std::fmt::Display>(found: T, wanted: T) -> Attempt<()> {
     if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} was expected").into()) }
 }
 
-/// Closes it.
+/// Closes a file by dropping it.
 pub(crate) fn closed<T>(file: T) -> Attempt<()> {
     drop(file);
     Ok(())
 }
 
-/// What must hold between contenders, by their labels.
+/// A bound between contenders, by their labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Demand {
-    /// The first takes at most so many times the time of the second.
+    /// The first takes at most this many times the time of the second.
     AtMost(&'static str, &'static str, f64),
-    /// The first is at least so many times as fast as the second.
+    /// The first is at least this many times as fast as the second.
     Faster(&'static str, &'static str, f64),
     /// Its operations allocate nothing after the first.
     AllocatesNothing(&'static str),
-    /// Its operations call the system at most so often.
+    /// Its operations make at most this many system calls.
     Calls(&'static str, f64),
 }
 
-/// Who takes part, and how it is made ready.
+/// A contender's label, and the function that sets it up.
 type Setup = (&'static str, Box<dyn Fn(&BenchFiles) -> Attempt<Contender>>);
 
-/// How long a turn lasts, unless one operation lasts longer or the case says more: long beside the clock's own cost, and
-/// shorter than the slices in which a system gives a processor to those who want it, so that most turns have it for
-/// themselves.
+/// Length of a turn, unless one operation takes longer or the case sets another: long compared with reading the clock, and
+/// shorter than the scheduler's slices on a busy system, so that most turns have the processor to themselves.
 const TURN: Duration = Duration::from_millis(1);
 
-/// One thing done to a file.
+/// One operation on a file.
 pub(crate) struct Case {
-    /// What `--only` looks for.
+    /// Name for `--only`.
     pub(crate) name: String,
-    /// What one operation is.
+    /// Description of one operation.
     pub(crate) operation: String,
-    /// The bytes that one operation moves; 0 where it moves none.
+    /// Bytes that one operation moves; 0 if none.
     pub(crate) bytes: u64,
-    /// The size of the buffer that the contenders share.
+    /// Size of the buffer shared by the contenders.
     pub(crate) buffer: usize,
-    /// How long a turn lasts.
+    /// Length of a turn.
     pub(crate) turn: Duration,
-    /// Who takes part.
+    /// The contenders.
     pub(crate) makers: Vec<Setup>,
-    /// What must hold.
+    /// The bounds.
     pub(crate) demands: Vec<Demand>,
 }
 
@@ -88,19 +87,19 @@ impl Case {
         Self { name, operation, bytes: 0, buffer: 0, turn: TURN, makers: Vec::new(), demands: Vec::new() }
     }
 
-    /// With the bytes that one operation moves and the size of the buffer that the contenders share.
+    /// Sets the bytes that one operation moves and the size of the shared buffer.
     pub(crate) fn moving(mut self, bytes: u64, buffer: usize) -> Self {
         (self.bytes, self.buffer) = (bytes, buffer);
         self
     }
 
-    /// With longer turns, where it takes a while to get going.
+    /// Sets longer turns, for contenders that take a while to start.
     pub(crate) fn turns_of(mut self, turn: Duration) -> Self {
         self.turn = turn;
         self
     }
 
-    /// With one more contender.
+    /// Adds a contender.
     pub(crate) fn with(
         mut self,
         label: &'static str,
@@ -110,18 +109,18 @@ impl Case {
         self
     }
 
-    /// With one more demand.
+    /// Adds a bound.
     pub(crate) fn demand(mut self, demand: Demand) -> Self {
         self.demands.push(demand);
         self
     }
 
-    /// With the demand that `ours` is never slower than std by more than 5%.
+    /// Adds the bound that `ours` is never slower than std by more than 5%.
     pub(crate) fn like_std(self, ours: &'static str) -> Self {
         self.demand(Demand::AtMost(ours, "std", 1.05))
     }
 
-    /// With the demand that `ours` equals the raw system call within 3%.
+    /// Adds the bound that `ours` equals the raw system call within 3%.
     pub(crate) fn like_raw(self, ours: &'static str) -> Self {
         self.demand(Demand::AtMost(ours, "raw", 1.03))
     }

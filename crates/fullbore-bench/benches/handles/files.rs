@@ -1,4 +1,4 @@
-//! The files of a run: sources of random bytes in the page cache, and a target that all contenders write to in turn.
+//! The files of a run: sources of random bytes in the page cache, and a target that the contenders write to in turn.
 
 use std::fs;
 use std::io::Write;
@@ -9,28 +9,28 @@ use fullbore_bench::stats::Xoshiro256;
 use super::judging::Attempt;
 use super::judging::directory::Directory;
 
-/// Sizes of the sources in bytes.
+/// Size of the small source in bytes.
 pub(crate) const SMALL: u64 = 1 << 10;
-/// See [`SMALL`].
+/// Size of the middle source in bytes.
 pub(crate) const MIDDLE: u64 = 1 << 20;
-/// See [`SMALL`].
+/// Size of the large source in bytes.
 pub(crate) const LARGE: u64 = 100 << 20;
 
-/// How much must be free: the sources, a target and a copy, and what is not yet removed of those before.
+/// Bytes that must be free: the sources, a target and a copy, and removed files whose space is not yet free.
 const NEEDED: u64 = 6 * LARGE;
 
-/// Where the files are.
+/// The files of a run and their directory.
 pub(crate) struct BenchFiles {
     path: PathBuf,
-    /// Removes it; `None` in a process started for its system calls, which works in its parent's.
+    /// Removes the directory; `None` in a process started to count system calls, which uses its parent's.
     _directory: Option<Directory>,
 }
 
 impl BenchFiles {
-    /// Makes a directory in `parent` and the sources in it.
+    /// Creates a directory in `parent` and the sources in it.
     pub(crate) fn make(parent: &Path) -> Attempt<Self> {
         let directory = Directory::make(parent, ".fullbore-handles-", NEEDED, "give another --dir")?;
-        // What is opened by a short path must not depend on how long the way to it is written.
+        // The cost of opening a short path must not depend on the spelling of the directory.
         let path = fs::canonicalize(directory.path())?;
         let files = Self { path, _directory: Some(directory) };
         let mut random = Xoshiro256::seeded(1);
@@ -48,7 +48,7 @@ impl BenchFiles {
         Ok(files)
     }
 
-    /// The place that another process made.
+    /// The directory created by another process.
     pub(crate) fn existing(path: &Path) -> Self {
         Self { path: path.to_owned(), _directory: None }
     }
@@ -58,23 +58,23 @@ impl BenchFiles {
         &self.path
     }
 
-    /// The source of that many bytes.
+    /// The source of `size` bytes.
     pub(crate) fn source(&self, size: u64) -> PathBuf {
         self.path.join(format!("source-{size}"))
     }
 
-    /// Lets what earlier cases wrote come to rest, so that nobody pays for it.
+    /// Syncs data written by earlier cases, so that later ones are not slowed down.
     pub(crate) fn settle(&self) -> Attempt<()> {
         let _ = fs::remove_file(self.target());
         Ok(rustix::fs::syncfs(fs::File::open(&self.path)?)?)
     }
 
-    /// What is written to. There is nothing in it that anyone may rely on.
+    /// The file to write to; its contents are undefined.
     pub(crate) fn target(&self) -> PathBuf {
         self.path.join("target")
     }
 
-    /// The target as a copy of the source of that many bytes.
+    /// The target as a copy of the source of `size` bytes.
     pub(crate) fn filled(&self, size: u64) -> Attempt<PathBuf> {
         let target = self.target();
         fs::write(&target, fs::read(self.source(size))?)?;

@@ -1,4 +1,4 @@
-//! Turns: contenders work one after another in random order, for some milliseconds each, again and again.
+//! Turns: contenders work one after another in random order, for some milliseconds each, repeatedly.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +12,22 @@ use super::files::BenchFiles;
 use super::judging::Attempt;
 use super::judging::order::shuffled;
 
-/// A turn in which the system took the processor away is taken again, so often at most; of such turns the shortest counts.
-/// Else a busy machine decides: a turn just longer than another's loses one slice more, which doubles it.
+/// Most repetitions of a turn that was preempted; the shortest of them counts. Without repetitions a busy machine would
+/// decide: a turn just longer than another's loses one slice more, which doubles it.
 const TRIES: usize = 5;
-/// A turn longer than this is not taken again: none of its length would have the processor for itself.
+/// A turn longer than this is not repeated: it would always be preempted.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// What one contender did.
+/// The measurements of one contender.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    /// Who.
+    /// The contender's name.
     pub(crate) label: &'static str,
-    /// Seconds an operation, a turn a round.
+    /// Seconds per operation, one per round.
     pub(crate) times: Vec<f64>,
-    /// Allocations an operation, in a turn of its own.
+    /// Allocations per operation, counted in a separate turn.
     pub(crate) allocations: f64,
-    /// Rounds without a turn that had the processor for itself.
+    /// Rounds in which every turn was preempted.
     pub(crate) disturbed: usize,
 }
 
@@ -37,14 +37,14 @@ impl Series {
         median(&self.times).unwrap_or(f64::NAN)
     }
 
-    /// The median of this one's time ÷ the other's, taken round by round.
+    /// The median over the rounds of this one's time ÷ the other's.
     pub(crate) fn paired(&self, other: &Self) -> f64 {
         let ratios: Vec<f64> = self.times.iter().zip(&other.times).map(|(a, b)| a / b).collect();
         median(&ratios).unwrap_or(f64::NAN)
     }
 }
 
-/// Memory of whole pages for the contenders of a case to share: where a buffer lies decides how fast it is filled.
+/// Memory of whole pages shared by the contenders of a case: the address of a buffer affects its speed.
 pub(crate) struct SharedBuffer {
     memory: Vec<u8>,
     start: usize,
@@ -52,7 +52,7 @@ pub(crate) struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Of `len` bytes.
+    /// A buffer of `len` bytes.
     pub(crate) fn new(len: usize) -> Self {
         const PAGE: usize = 4096;
         let memory = vec![1; len + PAGE];
@@ -66,16 +66,16 @@ impl SharedBuffer {
     }
 }
 
-/// One in the race.
+/// A contender during the run.
 struct RunningContender {
     contender: Contender,
-    /// Operations a turn.
+    /// Operations per turn.
     count: u64,
     series: Series,
 }
 
 impl RunningContender {
-    /// One turn; seconds.
+    /// Runs one turn; returns seconds.
     fn turn(&mut self, buffer: &mut [u8]) -> Attempt<f64> {
         (self.contender.prepare)()?;
         let begin = Instant::now();
@@ -83,7 +83,7 @@ impl RunningContender {
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    /// Turns until one had the processor for itself; seconds an operation.
+    /// Repeats turns until one is not preempted; records seconds per operation.
     fn round(&mut self, buffer: &mut [u8]) -> Attempt<()> {
         let mut best = f64::INFINITY;
         for _ in 0..TRIES {
@@ -103,7 +103,7 @@ impl RunningContender {
         Ok(())
     }
 
-    /// Finds how many operations fill a turn, and warms up meanwhile.
+    /// Determines the number of operations per turn, which also warms up.
     fn calibrate(&mut self, turn: Duration, buffer: &mut [u8]) -> Attempt<()> {
         loop {
             let took = self.turn(buffer)?;
@@ -116,12 +116,12 @@ impl RunningContender {
     }
 }
 
-/// How often the system took the processor from this thread, which wanted to go on.
+/// Number of involuntary context switches of this thread.
 fn taken() -> Attempt<i64> {
     Ok(getrusage(UsageWho::RUSAGE_THREAD)?.involuntary_context_switches())
 }
 
-/// Runs the case's contenders in `rounds` rounds. Who fails the first time is left out, and `excuse` is told why.
+/// Runs the case's contenders in `rounds` rounds. One that fails the first time is left out, and `excuse` gets the reason.
 pub(crate) fn interleave(
     case: &Case,
     files: &BenchFiles,

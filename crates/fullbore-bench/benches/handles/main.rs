@@ -1,8 +1,8 @@
-//! Holds the file handles against std, the raw system calls, tokio and compio, in one process and one run.
+//! Compares the file handles with std, the raw system calls, tokio and compio, in one process and one run.
 //!
 //! `cargo bench -p fullbore-bench --bench handles` runs every case: the contenders work in turns of some milliseconds, in
-//! random order within each round. A line a contender says its median, ratio to std, allocations and system calls an
-//! operation; a line a bound says whether it was kept.
+//! random order within each round. A line per contender has its median, ratio to std, allocations and system calls per
+//! operation; a line per bound reports whether it was kept.
 #![deny(unsafe_code)]
 
 mod allocations;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     exit("handles", outcome)
 }
 
-/// Runs what was asked for; whether every bound was kept.
+/// Runs the selected cases; true if every bound was kept.
 fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
     let chosen: Vec<&Case> = cases.iter().filter(|case| options.wants(cases, &case.name)).collect();
     if chosen.is_empty() {
@@ -74,7 +74,7 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
                 let disturbed: usize = series.iter().map(|one| one.disturbed).sum();
                 if disturbed > 0 {
                     let turns = series.len() * rounds;
-                    findings.note(format!("in {disturbed} of {turns} turns the processor was taken away"));
+                    findings.note(format!("{disturbed} of {turns} turns were preempted"));
                 }
                 let calls = count(case, &series, &files, counter.as_ref());
                 table(&mut findings, case, &series, &calls);
@@ -90,7 +90,7 @@ fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
     Ok(findings.all_kept())
 }
 
-/// The system calls an operation of each, where they were counted.
+/// System calls per operation of each contender, if counted.
 fn count(case: &Case, series: &[Series], files: &BenchFiles, counter: Option<&Counter>) -> Vec<Option<f64>> {
     let one = |label: &str| match counter {
         Some(counter) if case.bytes <= calls::MOST_BYTES => counter
@@ -102,7 +102,7 @@ fn count(case: &Case, series: &[Series], files: &BenchFiles, counter: Option<&Co
     series.iter().map(|series| one(series.label)).collect()
 }
 
-/// Prints a line a contender.
+/// Prints a line per contender.
 fn table(findings: &mut Findings, case: &Case, series: &[Series], calls: &[Option<f64>]) {
     let std = series.iter().find(|one| one.label == "std").or(series.first());
     for (one, calls) in series.iter().zip(calls) {
@@ -131,7 +131,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// Holds what was measured against what the case demands.
+/// Compares the measurements with the bounds of the case.
 fn judge(findings: &mut Findings, case: &Case, series: &[Series], calls: &[Option<f64>]) {
     let find = |label: &str| series.iter().position(|one| one.label == label);
     for demand in &case.demands {

@@ -1,4 +1,4 @@
-//! The words after `--`: which cases, where, how often.
+//! Options of the benchmark: cases, directory, rounds.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,30 +8,30 @@ use super::case::Case;
 use super::judging::Attempt;
 use super::judging::words::{choose, number, text};
 
-/// What the caller wants.
+/// Options of the command line.
 pub(crate) struct Options {
-    /// Where the files are made, in a directory of their own.
+    /// Parent of the directory for the files.
     pub(crate) dir: PathBuf,
     /// Rounds of each case.
     pub(crate) rounds: usize,
     /// Only cases whose names contain one of these.
     only: Vec<String>,
-    /// Where to write the findings as Markdown.
+    /// File for the findings as Markdown, if any.
     pub(crate) markdown: Option<PathBuf>,
-    /// Whether system calls are counted.
+    /// True if system calls are counted.
     pub(crate) calls: bool,
-    /// Decides the order of the contenders in each round.
+    /// Seed of the order of the contenders in each round.
     pub(crate) seed: u64,
 }
 
-/// Something to do, or something to say.
+/// A run, or a text to print.
 pub(crate) enum Request {
     Run(Options),
     Say(String),
 }
 
 const HELP: &str = "\
-Holds fullbore's file handles against std, the raw system calls, tokio::fs and compio: the cases of
+Compares fullbore's file handles with std, the raw system calls, tokio::fs and compio: the cases of
 dotnet/performance's FileStream, RandomAccess and File benchmarks, all contenders in one process.
 
     cargo bench -p fullbore-bench --bench handles -- [OPTIONS]
@@ -41,20 +41,20 @@ dotnet/performance's FileStream, RandomAccess and File benchmarks, all contender
   --only PATTERN   only cases whose names contain PATTERN (several: separate by commas); a name in full is that
                    case alone
   --list           print the names of the cases
-  --no-calls       do not count system calls, which takes strace
+  --no-calls       do not count system calls (counting needs strace)
   --markdown FILE  also write the findings to FILE
   --seed N         the order of the contenders in the rounds [the time]
 
-Exit status: 0 every bound was kept, 1 one was not, 2 trouble, 130 interrupted (143 by SIGTERM).";
+Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
 impl Options {
-    /// Whether the case of that name is wanted.
+    /// True if the case called `name` is selected.
     pub(crate) fn wants(&self, cases: &[Case], name: &str) -> bool {
         choose(&self.only, cases.iter().map(|case| case.name.as_str()), name)
     }
 }
 
-/// Reads the command line.
+/// Parses the command line.
 pub(crate) fn parse(words: Vec<OsString>, cases: &[Case]) -> Attempt<Request> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64);
     let mut options = Options {
@@ -83,13 +83,13 @@ pub(crate) fn parse(words: Vec<OsString>, cases: &[Case]) -> Attempt<Request> {
             "--rounds" => options.rounds = number("--rounds", &text(value()?)?)?.clamp(1, 10_000) as usize,
             "--seed" => options.seed = number("--seed", &text(value()?)?)?,
             "--only" => options.only.extend(text(value()?)?.split(',').map(|name| name.trim().to_owned())),
-            _ => return Err(format!("{word} is no option; try --help").into()),
+            _ => return Err(format!("{word}: unknown option; try --help").into()),
         }
     }
     if !as_bench {
-        // `cargo test --all-targets` starts benchmarks too, to see that they start.
+        // `cargo test --all-targets` starts benchmarks too, without --bench.
         return Ok(Request::Say(
-            "handles measures only when run by `cargo bench` (or with --bench); try --help".into(),
+            "handles measures only under cargo bench (or with --bench); try --help".into(),
         ));
     }
     Ok(Request::Run(options))

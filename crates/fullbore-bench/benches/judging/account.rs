@@ -1,7 +1,7 @@
-//! The benchmark started again as the parent of one command: the only children it has are that command's.
+//! The benchmark started again as the parent of one command, which is its only child.
 //!
-//! The system gives the most memory that any child had, not that of the last one, and a child starts out with
-//! its parent's figure. So each measured command has a small parent of its own, which prints what it needed.
+//! The system reports the peak memory of any child, not of the last one, and a child starts out with its parent's figure.
+//! So each measured command has a small parent of its own, which prints the command's peak.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
@@ -12,11 +12,10 @@ use super::Attempt;
 use super::command::feed;
 use super::directory::{start, watch};
 
-/// The first word of such a start: then the input for a pipe, or `-` for none, the exit code that is expected, and the
-/// command.
+/// First argument of such a start; then the input for a pipe, or `-` for none, the expected exit code, and the command.
 pub(crate) const WORD: &str = "--account-of";
 
-/// Runs the command and prints the most memory it had resident, in KiB.
+/// Runs the command and prints its peak resident memory in KiB.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
     match peak(words) {
         Ok(peak) => {
@@ -31,15 +30,15 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 }
 
 fn peak(words: &[OsString]) -> Attempt<i64> {
-    let [pipe, code, program, rest @ ..] = words else { return Err("a command is missing".into()) };
-    let code: i32 = code.to_str().ok_or("the code is no number")?.parse()?;
-    // An interruption that ends this process ends the command too.
+    let [pipe, code, program, rest @ ..] = words else { return Err("missing command".into()) };
+    let code: i32 = code.to_str().ok_or("the exit code is not a number")?.parse()?;
+    // A signal that ends this process ends the command too.
     watch()?;
     let mut command = Command::new(program);
     command.args(rest).stdin(Stdio::null()).stdout(Stdio::null());
     let source = if pipe == "-" { None } else { Some(feed(&mut command, pipe.as_ref())?) };
     let status = start(&mut command)?.wait()?;
-    // Our end of the pipe goes, so that `cat` ends whatever became of the command.
+    // This end of the pipe is closed, so that `cat` ends even if the command failed.
     drop(command);
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     if let Some(source) = source {

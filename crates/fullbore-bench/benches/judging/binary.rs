@@ -1,4 +1,4 @@
-//! Finds the program under test: builds the release binary, or takes the one that was named.
+//! Finds the program under test: builds the release binary, or takes the given one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ pub(crate) fn find(named: Option<&Path>) -> Attempt<PathBuf> {
         return std::path::absolute(path)
             .ok()
             .filter(|path| path.is_file())
-            .ok_or_else(|| format!("--binary: there is no file {}", path.display()).into());
+            .ok_or_else(|| format!("--binary: no file {}", path.display()).into());
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     eprintln!("building the release binary (cargo build --release -p fullbore-cli)");
@@ -30,5 +30,5 @@ pub(crate) fn find(named: Option<&Path>) -> Attempt<PathBuf> {
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter(|message| message["target"]["name"] == "fullbore")
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .ok_or_else(|| "cargo built the release binary and did not say where; name it with --binary".into())
+        .ok_or_else(|| "cargo did not report the path of the release binary; name it with --binary".into())
 }

@@ -1,4 +1,4 @@
-//! One run of one command: how long it took from start to end, and what processor time it was charged.
+//! One run of one command: its duration from start to end, and the CPU time charged to it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::quiet::charged;
 use super::{Attempt, account, directory};
 
-/// A command line, and what it is connected with.
+/// A command line with its input and output.
 #[derive(Clone)]
 pub(crate) struct CommandLine {
     program: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct CommandLine {
 }
 
 impl CommandLine {
-    /// The command of `program` with `words`. It reads nothing, and what it prints goes nowhere.
+    /// The command of `program` with `words`, without input; its output is discarded.
     pub(crate) fn new<W: Into<OsString>>(program: &Path, words: impl IntoIterator<Item = W>) -> Self {
         Self {
             program: program.to_owned(),
@@ -36,60 +36,60 @@ impl CommandLine {
         }
     }
 
-    /// With one more word.
+    /// Adds an argument.
     pub(crate) fn word(mut self, word: impl Into<OsString>) -> Self {
         self.words.push(word.into());
         self
     }
 
-    /// With more words.
+    /// Adds arguments.
     pub(crate) fn all_words<W: Into<OsString>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.words.extend(words.into_iter().map(Into::into));
         self
     }
 
-    /// Run in a directory.
+    /// Sets the working directory.
     pub(crate) fn within(mut self, directory: &Path) -> Self {
         self.directory = Some(directory.to_owned());
         self
     }
 
-    /// Run with `LC_ALL`.
+    /// Sets `LC_ALL`.
     pub(crate) fn locale(mut self, locale: &'static str) -> Self {
         self.locale = Some(locale);
         self
     }
 
-    /// Fed by `cat` of a file through a pipe. `cat` is part of the run.
+    /// Feeds a file to the command by `cat` through a pipe. `cat` is part of the run.
     pub(crate) fn piped(mut self, from: &Path) -> Self {
         self.piped = Some(from.to_owned());
         self
     }
 
-    /// With its standard output in a file. Opening and emptying that is not measured.
+    /// Redirects standard output to a file. Opening and truncating it is not measured.
     pub(crate) fn answer(mut self, file: &Path) -> Self {
         self.answer = Some(file.to_owned());
         self
     }
 
-    /// With its standard output going nowhere.
+    /// Discards standard output.
     pub(crate) fn nowhere(mut self) -> Self {
         self.answer = None;
         self
     }
 
-    /// Where its standard output goes, if it goes to a file.
+    /// The file of standard output, if any.
     pub(crate) fn answered(&self) -> Option<&Path> {
         self.answer.as_deref()
     }
 
-    /// Expected to end with this exit code in place of 0.
+    /// Expects this exit code instead of 0.
     pub(crate) fn code(mut self, code: i32) -> Self {
         self.code = code;
         self
     }
 
-    /// The most memory that a run has resident at a time, in bytes.
+    /// Peak resident memory of a run in bytes.
     pub(crate) fn peak_memory(&self) -> Attempt<u64> {
         let piped = self.piped.as_deref().unwrap_or("-".as_ref());
         let mut words = vec![account::WORD.into(), piped.as_os_str().to_owned()];
@@ -103,7 +103,7 @@ impl CommandLine {
     fn command(&self) -> Attempt<Command> {
         let mut command = Command::new(&self.program);
         command.args(&self.words).stdin(Stdio::null()).stderr(Stdio::piped());
-        // A profile that someone saved here would decide instead of the program.
+        // A profile saved on this machine would affect the choice.
         command.env("XDG_CONFIG_HOME", "/nonexistent");
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
@@ -121,7 +121,7 @@ impl CommandLine {
         Ok(command)
     }
 
-    /// Runs it and returns what it took.
+    /// Runs the command and returns its times.
     pub(crate) fn run(&self) -> Attempt<Run> {
         let before = charged()?;
         let mut command = self.command()?;
@@ -130,12 +130,12 @@ impl CommandLine {
         let mut running = directory::start(&mut command)?;
         let mut said = Vec::new();
         if let Some(mut stderr) = running.child.stderr.take() {
-            // Before it is waited for: who says more than a pipe holds would wait for us.
+            // Before the wait: a command that fills the pipe would block.
             stderr.read_to_end(&mut said)?;
         }
         let status = running.wait()?;
         let wall = start.elapsed().as_secs_f64();
-        // Our end of the pipe goes, so that `cat` ends whatever became of the command.
+        // This end of the pipe is closed, so that `cat` ends even if the command failed.
         drop(command);
         if let Some(source) = source {
             source.wait()?;
@@ -148,7 +148,7 @@ impl CommandLine {
         Ok(Run { wall, user: after.0 - before.0, system: after.1 - before.1 })
     }
 
-    /// Runs it and returns what it printed.
+    /// Runs the command and returns its output.
     pub(crate) fn output(&self) -> Attempt<String> {
         let mut command = self.command()?;
         let mut running = directory::start(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))?;
@@ -164,7 +164,7 @@ impl CommandLine {
     }
 }
 
-/// Starts `cat` of a file, and lets a command that is not started yet read from it.
+/// Starts `cat` of a file, and connects a command that is not started yet to it.
 pub(crate) fn feed(command: &mut Command, from: &Path) -> Attempt<directory::RunningCommand> {
     let mut cat = Command::new("cat");
     let mut source = directory::start(cat.arg(from).stdin(Stdio::null()).stdout(Stdio::piped()))?;
@@ -173,13 +173,13 @@ pub(crate) fn feed(command: &mut Command, from: &Path) -> Attempt<directory::Run
     Ok(source)
 }
 
-/// What a run took, in seconds.
+/// The times of a run, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// From just before the start to just after the end.
+    /// Wall time from just before the start to just after the end.
     pub(crate) wall: f64,
-    /// Processor time in the program.
+    /// User CPU time.
     pub(crate) user: f64,
-    /// Processor time in the kernel on its behalf.
+    /// System CPU time.
     pub(crate) system: f64,
 }

@@ -1,5 +1,4 @@
-//! Directories for data files and the commands that run: all gone again at the end, also when the benchmark is
-//! interrupted.
+//! Directories for data files and the running commands: all removed at the end, also when the benchmark is interrupted.
 
 use std::fs;
 use std::io;
@@ -16,8 +15,8 @@ use signal_hook::iterator::Signals;
 
 use super::Attempt;
 
-/// What an interruption must end. Starting a command takes the lock, and the signal's thread never gives it
-/// back: nothing is started after it has been here.
+/// Everything that an interruption must end. Starting a command takes the lock, and the signal's thread never returns it:
+/// nothing starts after the signal.
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { directories: Vec::new(), children: Vec::new() });
 
 struct Registry {
@@ -29,23 +28,19 @@ fn state() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A directory of its own, removed when it is dropped.
+/// A directory that is removed when dropped.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    /// Makes it in `parent`, where `needed` bytes must be free; its name begins with `prefix`. Where that can be made
-    /// less, `advice` says how.
+    /// Creates a directory in `parent`, where `needed` bytes must be free; its name begins with `prefix`. `advice` is the
+    /// remedy in the error message.
     pub(crate) fn make(parent: &Path, prefix: &str, needed: u64, advice: &str) -> Attempt<Self> {
         let at = |error: io::Error| format!("--dir {}: {error}", parent.display());
         let room = rustix::fs::statvfs(parent).map_err(|error| at(error.into()))?;
         let free = room.f_bavail.saturating_mul(room.f_frsize);
         if free < needed {
             let (free, needed) = (size::human(free), size::human(needed));
-            return Err(format!(
-                "--dir {}: {free} are free and {needed} are needed; {advice}",
-                parent.display()
-            )
-            .into());
+            return Err(format!("--dir {}: {free} free, {needed} needed: {advice}", parent.display()).into());
         }
         watch()?;
         let mut state = state();
@@ -54,7 +49,7 @@ impl Directory {
         Ok(Self(directory))
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -87,8 +82,7 @@ pub(crate) fn start(command: &mut Command) -> Attempt<RunningCommand> {
 impl RunningCommand {
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
-        // The lock must not be held meanwhile; taking it afterwards stops this thread if the run was
-        // interrupted.
+        // The lock must not be held during the wait; taking it afterwards stops this thread if the run was interrupted.
         let status = self.child.wait();
         let ended = pid(&self.child);
         state().children.retain(|child| Some(*child) != ended);
@@ -117,7 +111,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the commands that run and removes the directories; patient, because a command removes its own files first.
+/// Ends the running commands and removes the directories; waits, because a command removes its own files first.
 fn clear(state: &Registry) {
     let send = |signal| {
         for child in &state.children {
@@ -129,7 +123,7 @@ fn clear(state: &Registry) {
     let left = |directory: &PathBuf| {
         fs::remove_dir_all(directory).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
     };
-    // Each of them each time: a command may write in any.
+    // All of them each time: a command may write in any.
     while state.directories.iter().filter(|directory| left(directory)).count() > 0
         && begin.elapsed() < Duration::from_secs(3)
     {
@@ -140,12 +134,12 @@ fn clear(state: &Registry) {
     }
 }
 
-/// Where a peer lies, by `PATH`.
+/// The path of a peer, by `PATH`.
 pub(crate) fn peer(name: &str) -> Option<PathBuf> {
     peer_in(&[], name)
 }
 
-/// Where a peer lies: in one of `directories`, or by `PATH`.
+/// The path of a peer: in one of `directories`, or by `PATH`.
 pub(crate) fn peer_in(directories: &[PathBuf], name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = directories.iter().cloned().chain(std::env::split_paths(&path));

@@ -1,11 +1,11 @@
-//! What was found: a line a comparison, with the bound it must keep, on the terminal and as Markdown.
+//! Findings: a line per comparison, with its bound, on the terminal and as Markdown.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::Attempt;
 
-/// What a figure must keep to.
+/// A bound of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound {
     AtMost(f64),
@@ -38,12 +38,12 @@ impl Bound {
     }
 }
 
-/// One figure and what it must be.
+/// One figure and its bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
-    /// What was compared.
+    /// The comparison.
     pub(crate) what: String,
-    /// Ours: who and how much.
+    /// Fullbore's name and value.
     pub(crate) ours: String,
     /// The peer's.
     pub(crate) peer: String,
@@ -51,15 +51,15 @@ pub(crate) struct Finding {
     pub(crate) figure: f64,
     /// Its unit; empty for a ratio.
     pub(crate) unit: &'static str,
-    /// Of two series, the median of the rounds' own ratios. The bound is for it: whatever slows a whole round down, as the host
-    /// of a virtual machine does for seconds, is in both of its times.
+    /// Of two series, the median of the rounds' own ratios. The bound applies to it: anything that slows down a whole round,
+    /// as the host of a virtual machine does for seconds, affects both of its times.
     pub(crate) paired: Option<f64>,
-    /// What it must keep to.
+    /// The bound.
     pub(crate) bound: Bound,
 }
 
 impl Finding {
-    /// The figure that the bound is for.
+    /// The figure to which the bound applies.
     fn judged(&self) -> f64 {
         self.paired.unwrap_or(self.figure)
     }
@@ -68,32 +68,32 @@ impl Finding {
 /// A line of the table.
 enum Row {
     Found(Finding),
-    /// What was not compared, and why.
+    /// A comparison left out, and the reason.
     Missing(String, String),
 }
 
-/// All that was found.
+/// All findings.
 pub(crate) struct Findings {
     rows: Vec<Row>,
     context: Vec<String>,
     notes: Vec<String>,
-    troubles: usize,
+    errors: usize,
     markdown: Option<PathBuf>,
 }
 
 impl Findings {
-    /// None yet. The first line of `context` says what is compared, the others on what; `markdown` is where the
-    /// findings go in the end, if anywhere.
+    /// No findings. The first line of `context` names the comparison, the others its environment; `markdown` is the file
+    /// for the findings, if any.
     pub(crate) fn new(context: Vec<String>, markdown: Option<PathBuf>) -> Self {
-        Self { rows: Vec::new(), context, notes: Vec::new(), troubles: 0, markdown }
+        Self { rows: Vec::new(), context, notes: Vec::new(), errors: 0, markdown }
     }
 
-    /// Prints what was measured on what.
+    /// Prints the context.
     pub(crate) fn introduce(&self) {
         println!("{}", self.context.join("\n"));
     }
 
-    /// Prints what comes.
+    /// Prints the heading of a comparison.
     pub(crate) fn begin(&self, name: &str, title: &str) {
         println!("\n{name}: {title}");
     }
@@ -105,15 +105,15 @@ impl Findings {
         self.notes.push(text);
     }
 
-    /// Says what was left out and why.
+    /// Reports a comparison that was left out, with the reason.
     pub(crate) fn skip(&mut self, what: &str, why: &str) {
         self.note(format!("skipped {what}: {why}"));
         self.rows.push(Row::Missing(what.into(), format!("skipped: {why}")));
     }
 
-    /// Says that a comparison broke off. It kept no bound.
+    /// Reports a comparison that failed. It counts as not kept.
     pub(crate) fn record_error(&mut self, what: &str, why: &dyn std::error::Error) {
-        self.troubles += 1;
+        self.errors += 1;
         self.note(format!("TROUBLE {what}: {why}"));
         self.rows.push(Row::Missing(what.into(), format!("TROUBLE: {why}")));
     }
@@ -124,9 +124,9 @@ impl Findings {
         self.rows.push(Row::Found(finding));
     }
 
-    /// Whether every bound was kept.
+    /// True if every bound was kept.
     pub(crate) fn all_kept(&self) -> bool {
-        self.troubles == 0 && self.found().all(|finding| finding.bound.kept(finding.judged()) != Some(false))
+        self.errors == 0 && self.found().all(|finding| finding.bound.kept(finding.judged()) != Some(false))
     }
 
     fn found(&self) -> impl Iterator<Item = &Finding> {
@@ -136,7 +136,7 @@ impl Findings {
         })
     }
 
-    /// Prints a line each of what was compared and what was not.
+    /// Prints a line per comparison, including those left out.
     pub(crate) fn table(&self) {
         let widest = self.rows.iter().map(|row| row.what().chars().count()).max().unwrap_or(0);
         println!("\n{:widest$}  {:>10}  {:>10}", "comparison", "figure", "bound");
@@ -159,15 +159,15 @@ impl Findings {
         }
     }
 
-    /// Prints the count and writes the Markdown, if that was asked for.
+    /// Prints the counts and writes the Markdown, if requested.
     pub(crate) fn conclude(&self) -> Attempt<()> {
         let count = |kept| self.found().filter(|one| one.bound.kept(one.judged()) == Some(kept)).count();
         println!(
-            "\n{} bounds kept, {} not, {} comparisons broken off, {} skipped",
+            "\n{} bounds kept, {} not, {} comparisons failed, {} skipped",
             count(true),
             count(false),
-            self.troubles,
-            self.rows.iter().filter(|row| matches!(row, Row::Missing(..))).count() - self.troubles
+            self.errors,
+            self.rows.iter().filter(|row| matches!(row, Row::Missing(..))).count() - self.errors
         );
         for finding in self.found().filter(|one| one.bound.kept(one.judged()) == Some(false)) {
             println!("  {:8} {}", verdict(finding), sentence(finding));
@@ -181,7 +181,7 @@ impl Findings {
         let mut text = String::from("# fullbore against its peers\n\n");
         writeln!(text, "```\n{}\n```\n", self.context.join("\n"))?;
         text.push_str(
-            "| comparison | ours | peer | figure | of the medians | bound | |\n|---|---|---|---|---|---|---|\n",
+            "| comparison | fullbore | peer | figure | of the medians | bound | |\n|---|---|---|---|---|---|---|\n",
         );
         for row in &self.rows {
             let one = match row {
@@ -207,7 +207,7 @@ impl Findings {
             "\nFigure: the median of the rounds' own ratios (ours to the peer), or a median itself. Beside it the ratio \
              of the medians.\n",
         );
-        writeln!(text, "\n## What was seen\n\n```\n{}\n```", self.notes.join("\n"))?;
+        writeln!(text, "\n## Notes\n\n```\n{}\n```", self.notes.join("\n"))?;
         Ok(text)
     }
 }
@@ -221,7 +221,7 @@ impl Row {
     }
 }
 
-/// Text that stays within a cell of a table.
+/// Text that stays within a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

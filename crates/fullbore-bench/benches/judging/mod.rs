@@ -1,6 +1,5 @@
-//! What the benchmarks that hold fullbore against its peers have in common: bounds and whether they are kept, the
-//! order of a round, runs of whole commands and the states they find, the noise of the machine, a directory that does
-//! not outlive them.
+//! The common part of the benchmarks that compare fullbore with its peers: bounds, the order of a round, runs of whole
+//! commands and the states before them, the noise of the machine, a directory removed at the end.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
 pub(crate) mod account;
@@ -18,11 +17,11 @@ pub(crate) mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What can go wrong in a benchmark: said, and the end of the comparison.
+/// An error of a benchmark: reported, it ends the comparison.
 pub(crate) type BenchError = Box<dyn std::error::Error>;
 pub(crate) type Attempt<T> = Result<T, BenchError>;
 
-/// The exit status of a benchmark: 0 if every bound was kept, 1 if one was not, 2 in trouble, which is said.
+/// The exit status of a benchmark: 0 if every bound was kept, 1 if one was not, 2 on an error, which is reported.
 pub(crate) fn exit(program: &str, outcome: Attempt<bool>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -34,7 +33,7 @@ pub(crate) fn exit(program: &str, outcome: Attempt<bool>) -> ExitCode {
     }
 }
 
-/// What the file at `path` lies on, and the machine.
+/// The storage of the file at `path`, and the machine.
 pub(crate) fn place(path: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(found) = fullbore::probe::facts(path).ok().and_then(|facts| facts.file_system) {

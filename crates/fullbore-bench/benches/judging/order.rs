@@ -1,8 +1,8 @@
-//! The order of the contenders in a round: at random, so that drift strikes all alike.
+//! The order of the contenders in a round: random, so that drift affects all alike.
 
 use fullbore_bench::stats::Xoshiro256;
 
-/// The numbers under `count` in random order (Fisher and Yates).
+/// The numbers below `count` in random order (Fisher and Yates).
 pub(crate) fn shuffled(count: usize, random: &mut Xoshiro256) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {

@@ -1,7 +1,7 @@
-//! Whether the machine was quiet: processor time that went to others while a comparison ran.
+//! Detection of a busy machine: CPU time of other processes during a comparison.
 //!
-//! A peer with one worker does not mind a busy second processor, and two workers do, so a machine that works for
-//! others as well turns a comparison round.
+//! A peer with one worker is not affected by a busy second processor, but two workers are, so a machine with other work
+//! reverses a comparison.
 
 use fullbore::probe::{ProcessUsage, SystemUsage, processors};
 
@@ -10,10 +10,10 @@ use nix::sys::time::TimeValLike;
 
 use super::Attempt;
 
-/// More than this share of all processors is worth a word. Writing back what was written takes some.
+/// A larger share of all processors is reported. Write-back of written data takes some.
 const TOLERATED: f64 = 0.05;
 
-/// The counters when a comparison began.
+/// The counters at the start of a comparison.
 pub(crate) struct Watch {
     machine: SystemUsage,
     itself: ProcessUsage,
@@ -22,7 +22,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// From now on.
+    /// Starts the watch.
     pub(crate) fn start() -> Attempt<Self> {
         Ok(Self {
             machine: SystemUsage::now()?,
@@ -32,7 +32,7 @@ impl Watch {
         })
     }
 
-    /// What speaks against the figures measured since, if anything.
+    /// The objection to the figures measured since, if any.
     pub(crate) fn objection(&self) -> Option<String> {
         let machine = SystemUsage::now().ok()?.since(&self.machine);
         let itself = ProcessUsage::now().ok()?.since(&self.itself).processor();
@@ -51,12 +51,12 @@ impl Watch {
     }
 }
 
-/// Processor time of all commands that ended, in seconds.
+/// CPU time of all ended commands, in seconds.
 fn commands() -> Attempt<f64> {
     charged().map(|(user, system)| user + system)
 }
 
-/// User and system time of all children that ended, in seconds.
+/// User and system CPU time of all ended children, in seconds.
 pub(crate) fn charged() -> Attempt<(f64, f64)> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok((

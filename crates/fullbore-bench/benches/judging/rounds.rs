@@ -1,4 +1,4 @@
-//! Rounds: contenders run one after another in random order, again and again, so that drift strikes all alike.
+//! Rounds: contenders run one after another in random order, repeatedly, so that drift affects all alike.
 
 use fullbore_bench::stats::{Xoshiro256, median};
 
@@ -6,22 +6,22 @@ use super::Attempt;
 use super::command::{CommandLine, Run};
 use super::order::shuffled;
 
-/// One that takes part.
+/// A contender.
 pub(crate) struct Contender<'a> {
-    /// What it is called in the findings.
+    /// Its name in the findings.
     pub(crate) label: String,
-    /// What it runs.
+    /// Its command.
     pub(crate) line: CommandLine,
-    /// Makes the state that the run must find; not measured.
+    /// Prepares the state before a run; not measured.
     pub(crate) prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
-    /// Looks at what the first run left; not measured.
+    /// Checks the result of the first run; not measured.
     pub(crate) check: Box<dyn FnMut() -> Attempt<()> + 'a>,
-    /// Clears up after the run; not measured.
+    /// Cleans up after a run; not measured.
     pub(crate) clear: Box<dyn FnMut() + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    /// One that needs no preparation.
+    /// A contender without preparation.
     pub(crate) fn new(label: impl Into<String>, line: CommandLine) -> Self {
         Self {
             label: label.into(),
@@ -32,19 +32,19 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// With a state to make before each run.
+    /// Sets the preparation before each run.
     pub(crate) fn prepare(mut self, prepare: impl FnMut() -> Attempt<()> + 'a) -> Self {
         self.prepare = Box::new(prepare);
         self
     }
 
-    /// With a look at what the first, unmeasured run left: a run that left something wrong has failed.
+    /// Sets the check of the first, unmeasured run: if it fails, so has the run.
     pub(crate) fn check(mut self, check: impl FnMut() -> Attempt<()> + 'a) -> Self {
         self.check = Box::new(check);
         self
     }
 
-    /// With something to do after each run.
+    /// Sets the cleanup after each run.
     pub(crate) fn clear(mut self, clear: impl FnMut() + 'a) -> Self {
         self.clear = Box::new(clear);
         self
@@ -65,10 +65,10 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// What one contender did, a run a round.
+/// The runs of one contender, one per round.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    /// Who.
+    /// The contender's name.
     pub(crate) label: String,
     /// Its runs in the order of the rounds.
     pub(crate) runs: Vec<Run>,
@@ -80,7 +80,7 @@ impl Series {
         self.median(|run| run.wall)
     }
 
-    /// The median processor time, user and system, in seconds.
+    /// The median CPU time, user and system, in seconds.
     pub(crate) fn processor(&self) -> f64 {
         self.median(|run| run.user + run.system)
     }
@@ -89,7 +89,7 @@ impl Series {
         median(&self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
 
-    /// The median of this one's wall time ÷ the other's, taken round by round.
+    /// The median over the rounds of this one's wall time ÷ the other's.
     pub(crate) fn paired(&self, other: &Self) -> f64 {
         let ratios: Vec<f64> = self.runs.iter().zip(&other.runs).map(|(a, b)| a.wall / b.wall).collect();
         median(&ratios).unwrap_or(f64::NAN)
@@ -101,8 +101,8 @@ pub(crate) fn fastest<'s>(series: impl IntoIterator<Item = &'s Series>) -> Optio
     series.into_iter().min_by(|a, b| a.wall().total_cmp(&b.wall()))
 }
 
-/// Runs all contenders once unmeasured and then `rounds` times. Who fails the first time is left out, and
-/// `excuse` is told why; who fails later is trouble.
+/// Runs all contenders once unmeasured and then `rounds` times. One that fails the first time is left out, and `excuse`
+/// gets the reason; a later failure is an error.
 pub(crate) fn interleave(
     mut contenders: Vec<Contender<'_>>,
     rounds: usize,

@@ -1,4 +1,4 @@
-//! What the runs of commands say: medians in a table, and ratios with a bound.
+//! Results of runs of commands: medians in a table, and ratios with a bound.
 
 use super::finding::{Bound, Finding, Findings};
 use super::rounds::Series;
@@ -18,7 +18,7 @@ pub(crate) fn table(findings: &mut Findings, series: &[Series], bytes: u64) {
     }
 }
 
-/// A ratio of wall times with a bound: ours to the peer's.
+/// A ratio of wall times with a bound: fullbore's to the peer's.
 pub(crate) fn wall_ratio(what: impl Into<String>, ours: &Series, peer: &Series, bound: Bound) -> Finding {
     Finding {
         what: what.into(),
@@ -31,7 +31,7 @@ pub(crate) fn wall_ratio(what: impl Into<String>, ours: &Series, peer: &Series, 
     }
 }
 
-/// A ratio of throughputs with a bound: ours to the peer's.
+/// A ratio of throughputs with a bound: fullbore's to the peer's.
 pub(crate) fn rate_ratio(what: impl Into<String>, ours: &Series, peer: &Series, bound: Bound) -> Finding {
     let walls = wall_ratio(what, ours, peer, bound);
     Finding { figure: 1.0 / walls.figure, paired: walls.paired.map(|paired| 1.0 / paired), ..walls }

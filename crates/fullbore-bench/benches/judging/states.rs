@@ -1,4 +1,4 @@
-//! The states that runs must find: input and output in the page cache or out of it, proved and not assumed.
+//! The states before runs: input and output in the page cache or out of it, verified.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use fullbore::probe;
 
 use super::Attempt;
 
-/// Puts the whole file into the page cache, unless it is there.
+/// Reads the whole file into the page cache, unless it is there.
 pub(crate) fn warm(path: &Path) -> Attempt<()> {
     for _ in 0..3 {
         if cached(path)? == 1.0 {
@@ -18,10 +18,10 @@ pub(crate) fn warm(path: &Path) -> Attempt<()> {
         }
         io::copy(&mut fs::File::open(path)?, &mut Sink)?;
     }
-    Err(format!("{}: the page cache does not hold it whole; give less --size", path.display()).into())
+    Err(format!("{}: not entirely in the page cache: use a smaller --size", path.display()).into())
 }
 
-/// Takes the whole file out of the page cache and proves that it is.
+/// Evicts the whole file from the page cache and verifies it.
 pub(crate) fn cold(path: &Path) -> Attempt<()> {
     let file = File::open(path)?;
     let mut left = 1.0;
@@ -33,16 +33,16 @@ pub(crate) fn cold(path: &Path) -> Attempt<()> {
             return Ok(());
         }
     }
-    Err(format!("{}: {:.2}% of it stay in the page cache", path.display(), left * 100.0).into())
+    Err(format!("{}: {:.2}% stay in the page cache", path.display(), left * 100.0).into())
 }
 
-/// Puts every file of a tree into the page cache.
+/// Reads every file of a tree into the page cache.
 pub(crate) fn warm_tree(root: &Path) -> Attempt<()> {
     every_file(root, &mut warm)
 }
 
-/// Takes every file of a tree out of the page cache and proves that each is. Names and attributes stay in memory: only root
-/// can drop those, and only for the whole machine.
+/// Evicts every file of a tree from the page cache and verifies it. Names and attributes stay in memory: only root can drop
+/// those, and only for the whole machine.
 pub(crate) fn cold_tree(root: &Path) -> Attempt<()> {
     rustix::fs::syncfs(fs::File::open(root)?)?;
     every_file(root, &mut cold)
@@ -60,7 +60,7 @@ fn every_file(directory: &Path, visit: &mut dyn FnMut(&Path) -> Attempt<()>) -> 
     Ok(())
 }
 
-/// Makes `path` a whole copy of `from`, in the page cache, unless it is both.
+/// Makes `path` a complete copy of `from` in the page cache, unless it is one.
 pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     let len = fs::metadata(from)?.len();
     if fs::metadata(path).is_ok_and(|found| found.len() == len) && cached(path)? == 1.0 {
@@ -68,7 +68,7 @@ pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     }
     let mut input = fs::File::open(from)?;
     let mut output = fs::File::options().write(true).create(true).truncate(false).open(path)?;
-    // `io::copy` between files would let the kernel share their blocks.
+    // `io::copy` between files would allow the kernel to share their blocks.
     let mut buffer = vec![0; 256 << 10];
     loop {
         let count = io::Read::read(&mut input, &mut buffer)?;
@@ -80,18 +80,17 @@ pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file or tree that may not be there, and lets the file system settle, so that nobody pays for another's
-/// output.
+/// Removes a file or tree that may not exist, and syncs the file system, so that no run pays for another's output.
 pub(crate) fn absent(path: &Path) -> Attempt<()> {
     remove(path);
-    let directory = path.parent().ok_or("a file of the benchmark has a directory")?;
+    let directory = path.parent().ok_or("a file without a directory")?;
     rustix::fs::syncfs(fs::File::open(directory)?)?;
     Ok(())
 }
 
-/// Touches three quarters of the memory that is free, once a run. The host of a virtual machine gives it a page when it
-/// is touched for the first time, which takes several times as long as filling it from a file. That is nobody's merit, so
-/// nobody who fills new memory is measured on it.
+/// Touches three quarters of the free memory, once per run. The host of a virtual machine provides a page when it is
+/// touched for the first time, which takes several times as long as filling it from a file. Without this, a program that
+/// fills new memory would be measured on that.
 pub(crate) fn memory() -> Attempt<()> {
     static TOUCHED: OnceLock<()> = OnceLock::new();
     if TOUCHED.get().is_none() {
@@ -103,7 +102,7 @@ pub(crate) fn memory() -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file or tree that may not be there.
+/// Removes a file or tree that may not exist.
 pub(crate) fn remove(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _ = fs::remove_dir_all(path);
@@ -112,13 +111,12 @@ pub(crate) fn remove(path: &Path) {
 
 /// The share of a file that the page cache holds, 0 to 1.
 fn cached(path: &Path) -> Attempt<f64> {
-    let residency = probe::residency(fs::File::open(path)?, 0..u64::MAX).map_err(|error| {
-        format!("{}: the system does not say what it caches of it: {error}", path.display())
-    })?;
+    let residency = probe::residency(fs::File::open(path)?, 0..u64::MAX)
+        .map_err(|error| format!("{}: cannot determine its cached share: {error}", path.display()))?;
     residency.share().ok_or_else(|| format!("{}: is empty", path.display()).into())
 }
 
-/// Takes everything; unlike `io::sink`, nothing may bypass it.
+/// Discards everything; unlike `io::sink`, nothing may bypass it.
 struct Sink;
 
 impl Write for Sink {

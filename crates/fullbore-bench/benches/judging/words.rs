@@ -1,11 +1,11 @@
-//! Words of a command line: text, numbers, and names to choose by.
+//! Arguments of a command line: text, numbers, and patterns for names.
 
 use std::ffi::OsString;
 
 use super::Attempt;
 
-/// Whether `patterns` choose `name` among `names`: a name in full chooses that alone, anything else whatever contains
-/// it. No pattern chooses all.
+/// True if `patterns` select `name` among `names`: a full name selects that alone, other text every name that contains it.
+/// No pattern selects all.
 pub(crate) fn choose<'n>(
     patterns: &[String],
     names: impl Iterator<Item = &'n str> + Clone,
@@ -21,12 +21,12 @@ pub(crate) fn choose<'n>(
     patterns.is_empty() || patterns.iter().any(fits)
 }
 
-/// A word that must be text.
+/// Converts an argument to text.
 pub(crate) fn text(word: OsString) -> Attempt<String> {
     word.into_string().map_err(|word| format!("{} is not readable text", word.display()).into())
 }
 
-/// The whole number that is the value of `option`.
+/// Parses the whole number that is the value of `option`.
 pub(crate) fn number(option: &str, text: &str) -> Attempt<u64> {
-    text.parse().map_err(|_| format!("{option}: {text:?} is no whole number").into())
+    text.parse().map_err(|_| format!("{option}: {text:?} is not a whole number").into())
 }

@@ -1,4 +1,4 @@
-//! The data file that all comparisons read, in a directory that is gone again at the end.
+//! The data file that all comparisons read, in a directory that is removed at the end.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,20 +9,20 @@ use fullbore::{probe, size};
 use super::Attempt;
 use super::directory::{Directory, start};
 
-/// How many times the data must fit into what is free.
+/// Free space must be this many times the size of the data.
 const ROOM: u64 = 5;
 
 /// The directory of a run.
 pub(crate) struct DataDirectory {
     directory: Directory,
-    /// Random bytes, of the size asked for, on the device.
+    /// Random bytes of the requested size, on the device.
     pub(crate) input: PathBuf,
     /// Their number.
     pub(crate) size: u64,
 }
 
 impl DataDirectory {
-    /// Makes the directory in `parent` and the data file in it with `binary`.
+    /// Creates the directory in `parent` and the data file in it with `binary`.
     pub(crate) fn make(parent: &Path, bytes: u64, binary: &Path) -> Attempt<Self> {
         let needed = bytes.saturating_mul(ROOM);
         let directory = Directory::make(parent, ".fullbore-peers-", needed, "give less --size")?;
@@ -37,15 +37,13 @@ impl DataDirectory {
             "never",
         ]);
         if !start(&mut generate)?.wait()?.success() {
-            return Err("the data file could not be made".into());
+            return Err("the data file could not be created".into());
         }
         let file = File::open(&place.input)?;
         if let Some(objection) = probe::provenance(&file).ok().and_then(|provenance| provenance.objection()) {
-            return Err(format!(
-                "{}: {objection}: what is measured on it would be wrong",
-                place.input.display()
-            )
-            .into());
+            return Err(
+                format!("{}: {objection}: measurements on it would be wrong", place.input.display()).into()
+            );
         }
         Ok(place)
     }

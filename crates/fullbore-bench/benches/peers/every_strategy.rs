@@ -11,7 +11,7 @@ use super::{Attempt, Bench, states};
 /// Of the best strategy's wall time.
 const BOUND: Bound = Bound::AtMost(1.10);
 
-/// What `auto` must keep up with.
+/// The strategies that `auto` is compared with.
 pub(crate) const STRATEGIES: &[&str] = &[
     "cci",
     "cci-stdio",
@@ -29,7 +29,7 @@ pub(crate) const STRATEGIES: &[&str] = &[
     "workers=2,request=1M",
 ];
 
-/// What the strategies do.
+/// The work of the strategies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Job {
     Overwrite,

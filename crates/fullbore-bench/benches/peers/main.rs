@@ -1,4 +1,4 @@
-//! Holds the program against its peers (`dd`, `cp`, fio) and its own strategies, and says which bounds are kept.
+//! Compares the program with its peers (`dd`, `cp`, fio) and its own strategies, and reports which bounds are kept.
 //!
 //! `cargo bench -p fullbore-bench --bench peers` builds the release binary itself and runs every comparison.
 //! Each comparison runs its commands once unmeasured, then in rounds, in random order within each round.
@@ -26,7 +26,7 @@ use fullbore_bench::stats::Xoshiro256;
 use judging::{Attempt, account, binary, command, directory, exit, finding, quiet, rounds, runs, states};
 use options::Options;
 
-/// What every comparison has.
+/// The context of every comparison.
 struct Bench {
     options: Options,
     place: DataDirectory,
@@ -36,12 +36,12 @@ struct Bench {
     findings: Findings,
 }
 
-/// A comparison: what `--only` looks for, what it shows, and the function that does it.
+/// A comparison: its name for `--only`, its title, and its function.
 type Comparison = (&'static str, &'static str, fn(&mut Bench) -> Attempt<()>);
 
 const COMPARISONS: &[Comparison] = &[
-    ("start-up", "how soon the program is done when there is nothing to do", start_up::compare),
-    ("memory", "the most memory a run takes", memory::compare),
+    ("start-up", "duration of a run with nothing to do", start_up::compare),
+    ("memory", "peak memory of a run", memory::compare),
     ("overwrite", "transform over an existing file against dd", overwrite::compare),
     ("new-file", "transform to a new file against cp", new_file::compare),
     ("reading", "reading a cached file against dd at its best", reading::compare),
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     exit("peers", outcome)
 }
 
-/// Runs what was asked for; whether every bound was kept.
+/// Runs the selected comparisons; true if every bound was kept.
 fn run(options: Options) -> Attempt<bool> {
     let chosen: Vec<&Comparison> = COMPARISONS.iter().filter(|(name, ..)| options.wants(name)).collect();
     if chosen.is_empty() {
@@ -109,12 +109,12 @@ fn run(options: Options) -> Attempt<bool> {
     Ok(bench.findings.all_kept())
 }
 
-/// What is compared, and on what.
+/// The programs compared, and their environment.
 fn context(place: &DataDirectory, binary: &Path, options: &Options) -> Vec<String> {
     let version = command::CommandLine::new(binary, ["--version"]).output().unwrap_or_default();
     let mut context = vec![
         format!("{} against its peers, {} rounds, seed {}", version.trim(), options.rounds, options.seed),
-        format!("file: {}; saved profiles are left aside", fullbore::size::human(place.size)),
+        format!("file: {}; saved profiles are ignored", fullbore::size::human(place.size)),
     ];
     context.extend(judging::place(&place.input));
     context

@@ -1,4 +1,4 @@
-//! The most memory that a transformation takes, of a file and of a pipe, by strategy.
+//! Peak memory of a transformation, of a file and of a pipe, by strategy.
 
 use super::command::CommandLine;
 use super::every_strategy::STRATEGIES;
@@ -8,10 +8,10 @@ use super::{Attempt, Bench, states};
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const BOUND: Bound = Bound::AtMost(80.0);
 
-/// Strategies that map the whole file: what they take is the file.
+/// Strategies that map the whole file: their memory is the file.
 const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];
 
-/// Strategies that ask for much.
+/// Strategies with large settings.
 const GREEDY: &[&str] = &[
     "method=uring,depth=1024,request=1M,workers=2",
     "method=mmap,workers=2,window=16M",
@@ -44,7 +44,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
             };
             bench.findings.add(Finding {
                 what,
-                ours: "most memory resident".into(),
+                ours: "peak resident memory".into(),
                 peer: String::new(),
                 figure: peak,
                 unit: " MiB",

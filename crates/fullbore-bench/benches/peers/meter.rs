@@ -1,4 +1,4 @@
-//! The loop that the meter runs, straight from the library, against fio on the same file, in interleaved pairs.
+//! The meter's loop, called in the library, against fio on the same file, in interleaved pairs.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use super::directory::peer;
 use super::finding::{Bound, Finding};
 use super::{Attempt, Bench};
 
-/// How long one side of a pair runs.
+/// Duration of one side of a pair.
 const TURN: Duration = Duration::from_secs(3);
-/// Pairs at the least, whatever `--rounds` says.
+/// Fewest pairs, at any `--rounds`.
 const PAIRS: usize = 8;
 
-/// Random requests between two looks at the clock; the ring runs empty there, so they are many.
+/// Random requests between two readings of the clock; the ring runs empty there, so they are many.
 const PASS: u64 = 1 << 16;
 
 /// A load that both sides run.
@@ -31,9 +31,9 @@ struct Load {
     random: bool,
     request: usize,
     depth: usize,
-    /// For requests a second, ours ÷ fio's.
+    /// Bound of requests per second, fullbore ÷ fio.
     rate: Bound,
-    /// For processor time a request, ours ÷ fio's.
+    /// Bound of CPU time per request, fullbore ÷ fio.
     processor: Bound,
 }
 
@@ -70,24 +70,24 @@ const LOADS: &[Load] = &[
     },
 ];
 
-/// What one side did in one turn.
+/// The result of one side in one turn.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
-    /// Requests a second.
+    /// Requests per second.
     rate: f64,
-    /// Processor time a request, in seconds.
+    /// CPU time per request, in seconds.
     processor: f64,
 }
 
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let Some(fio) = peer("fio") else {
-        bench.findings.skip("meter", "there is no fio (Debian: apt install fio)");
+        bench.findings.skip("meter", "fio is not installed (Debian: apt install fio)");
         return Ok(());
     };
     let input = bench.place.input.clone();
     for load in LOADS {
         let strategy = load.strategy()?;
-        // One of each unmeasured: it also says whether both can run here.
+        // One of each unmeasured, which also shows that both can run here.
         if let Err(error) = ours(&input, load, &strategy, 0, Duration::from_millis(300)) {
             bench.findings.skip(load.name, &error.to_string());
             continue;
@@ -116,7 +116,7 @@ pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
 impl Load {
     fn strategy(&self) -> Attempt<Strategy> {
         Ok(Strategy {
-            read: method(self.method).ok_or("a method is not registered")?,
+            read: method(self.method).ok_or("unregistered method")?,
             request: self.request,
             depth: self.depth,
             workers: 1,
@@ -126,7 +126,7 @@ impl Load {
     }
 }
 
-/// Runs our loop for about `time`.
+/// Runs fullbore's loop for about `time`.
 fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Measurement> {
     let file = File::open(path)?;
     let progress = Progress::default();
@@ -166,27 +166,27 @@ fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> At
         format!("--size={size}"),
         format!("--runtime={}ms", time.as_millis()),
         "--time_based".to_owned(),
-        // A thread: an interruption ends it with fio itself.
+        // A thread, so that an interruption ends it with fio itself.
         "--thread".to_owned(),
         "--output-format=json".to_owned(),
     ];
     turn_of(&CommandLine::new(fio, options).output()?)
 }
 
-/// Reads fio's account of its only job.
+/// Reads fio's result of its only job.
 fn turn_of(account: &str) -> Attempt<Measurement> {
-    // Warnings may stand before the document.
-    let start = account.find('{').ok_or("no account")?;
+    // Warnings may precede the document.
+    let start = account.find('{').ok_or("fio printed no result")?;
     let account: serde_json::Value = serde_json::from_str(&account[start..])?;
     let job = &account["jobs"][0];
     let figure = |value: &serde_json::Value, name: &str| {
-        value[name].as_f64().ok_or_else(|| format!("its account has no {name}"))
+        value[name].as_f64().ok_or_else(|| format!("no {name} in fio's result"))
     };
     let requests = figure(&job["read"], "total_ios")?;
     let busy = (figure(job, "usr_cpu")? + figure(job, "sys_cpu")?) / 100.0;
     let seconds = figure(job, "job_runtime")? / 1e3;
     if requests == 0.0 || seconds == 0.0 {
-        return Err("it did nothing".into());
+        return Err("fio made no requests".into());
     }
     Ok(Measurement { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
 }
@@ -204,8 +204,8 @@ fn report(bench: &mut Bench, load: &Load, pairs: &[(Measurement, Measurement)]) 
     ];
     let mut add = |what: &str, [ours, fio, paired]: [f64; 3], text: &dyn Fn(f64) -> String, bound| {
         bench.findings.add(Finding {
-            what: format!("{}: ours ÷ fio, {what}", load.name),
-            ours: format!("ours {}", text(ours)),
+            what: format!("{}: fullbore ÷ fio, {what}", load.name),
+            ours: format!("fullbore {}", text(ours)),
             peer: format!("fio {}", text(fio)),
             figure: ours / fio,
             unit: "",
@@ -213,6 +213,6 @@ fn report(bench: &mut Bench, load: &Load, pairs: &[(Measurement, Measurement)]) 
             bound,
         });
     };
-    add("requests a second", rates, &|rate| format!("{rate:.0}/s"), load.rate);
-    add("processor time a request", costs, &|cost| format!("{:.2} µs", cost * 1e6), load.processor);
+    add("requests per second", rates, &|rate| format!("{rate:.0}/s"), load.rate);
+    add("CPU time per request", costs, &|cost| format!("{:.2} µs", cost * 1e6), load.processor);
 }

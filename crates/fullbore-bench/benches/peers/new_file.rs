@@ -7,12 +7,12 @@ use super::rounds::{Contender, interleave};
 use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench, states};
 
-/// Of cp's wall time.
+/// Bound as a share of cp's wall time.
 const BOUND: Bound = Bound::AtMost(0.60);
 
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let Some(cp) = peer("cp") else {
-        bench.findings.skip("new-file", "there is no cp");
+        bench.findings.skip("new-file", "cp is not installed");
         return Ok(());
     };
     states::memory()?;

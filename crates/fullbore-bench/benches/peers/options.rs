@@ -1,4 +1,4 @@
-//! The words after `--`: what to compare, where, how large and how often.
+//! Options of the benchmark: comparisons, directory, size, rounds.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::Attempt;
 use super::judging::words::{choose, number, text};
 
-/// What the caller wants.
+/// Options of the command line.
 pub(crate) struct Options {
-    /// Where the data files are made, in a directory of their own.
+    /// Parent of the directory for the data files.
     pub(crate) dir: PathBuf,
     /// The size of the data file in bytes.
     pub(crate) size: u64,
@@ -17,22 +17,22 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Only comparisons whose names contain one of these.
     only: Vec<String>,
-    /// Where to write the findings as Markdown.
+    /// File for the findings as Markdown, if any.
     pub(crate) markdown: Option<PathBuf>,
-    /// The program to test, if it need not be built.
+    /// The program to test, if it should not be built.
     pub(crate) binary: Option<PathBuf>,
-    /// Decides the order of the commands in each round.
+    /// Seed of the order of the commands in each round.
     pub(crate) seed: u64,
 }
 
-/// Something to do, or something to say.
+/// A run, or a text to print.
 pub(crate) enum Request {
     Run(Options),
     Say(String),
 }
 
 const HELP: &str = "\
-Holds fullbore against dd, cp, fio and its own strategies.
+Compares fullbore with dd, cp, fio and its own strategies.
 
     cargo bench -p fullbore-bench --bench peers -- [OPTIONS]
 
@@ -46,16 +46,16 @@ Holds fullbore against dd, cp, fio and its own strategies.
   --binary FILE    test this program instead of building the release binary
   --seed N         the order of the commands in the rounds [the time]
 
-Exit status: 0 every bound was kept, 1 one was not, 2 trouble, 130 interrupted (143 by SIGTERM).";
+Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
 impl Options {
-    /// Whether the comparison of that name is wanted.
+    /// True if the comparison called `name` is selected.
     pub(crate) fn wants(&self, name: &str) -> bool {
         choose(&self.only, super::COMPARISONS.iter().map(|(name, ..)| *name), name)
     }
 }
 
-/// Reads the command line.
+/// Parses the command line.
 pub(crate) fn parse(words: Vec<OsString>) -> Attempt<Request> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64);
     let mut options = Options {
@@ -71,7 +71,7 @@ pub(crate) fn parse(words: Vec<OsString>) -> Attempt<Request> {
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let word =
-            word.into_string().map_err(|word| format!("{} is no option; try --help", word.display()))?;
+            word.into_string().map_err(|word| format!("{}: unknown option; try --help", word.display()))?;
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value; try --help"));
         match word.as_str() {
             "--bench" => as_bench = true,
@@ -83,16 +83,16 @@ pub(crate) fn parse(words: Vec<OsString>) -> Attempt<Request> {
             "--rounds" => options.rounds = number("--rounds", &text(value()?)?)?.clamp(1, 10_000) as usize,
             "--seed" => options.seed = number("--seed", &text(value()?)?)?,
             "--only" => options.only.extend(text(value()?)?.split(',').map(|name| name.trim().to_owned())),
-            _ => return Err(format!("{word} is no option; try --help").into()),
+            _ => return Err(format!("{word}: unknown option; try --help").into()),
         }
     }
     if options.size < 1 << 20 {
-        return Err("--size: less than 1 MiB measures nothing but start-up; give more".into());
+        return Err("--size: less than 1 MiB measures only start-up: use a larger size".into());
     }
     if !as_bench {
-        // `cargo test --all-targets` starts benchmarks too, to see that they start.
+        // `cargo test --all-targets` starts benchmarks too, without --bench.
         return Ok(Request::Say(
-            "peers measures only when run by `cargo bench` (or with --bench); try --help".into(),
+            "peers measures only under cargo bench (or with --bench); try --help".into(),
         ));
     }
     Ok(Request::Run(options))

@@ -7,12 +7,12 @@ use super::rounds::{Contender, interleave};
 use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench, states};
 
-/// Of dd's wall time.
+/// Bound as a share of dd's wall time.
 const BOUND: Bound = Bound::AtMost(0.90);
 
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let Some(dd) = peer("dd") else {
-        bench.findings.skip("overwrite", "there is no dd");
+        bench.findings.skip("overwrite", "dd is not installed");
         return Ok(());
     };
     let (input, output) = (bench.place.input.clone(), bench.place.path("existing"));

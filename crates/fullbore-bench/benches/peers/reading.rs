@@ -1,4 +1,4 @@
-//! Reading a file in the page cache against `dd` at the block size that suits it best.
+//! Reading a file in the page cache against `dd` at its best block size.
 
 use super::command::CommandLine;
 use super::directory::peer;
@@ -7,16 +7,16 @@ use super::rounds::{Contender, fastest, interleave};
 use super::runs::{rate_ratio, table};
 use super::{Attempt, Bench, states};
 
-/// The block sizes that dd may choose from.
+/// Block sizes of dd.
 const BLOCKS: &[&str] = &["64k", "128k", "256k", "512k", "1M", "4M"];
 
-/// What of ours must reach which share of dd's best throughput.
+/// Strategies of fullbore, and the share of dd's best throughput that they must reach.
 const OURS: &[(&str, Bound)] =
     &[("workers=1", Bound::AtLeast(0.95)), ("workers=2", Bound::Above(1.0)), ("auto", Bound::Above(1.0))];
 
 pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
     let Some(dd) = peer("dd") else {
-        bench.findings.skip("reading", "there is no dd");
+        bench.findings.skip("reading", "dd is not installed");
         return Ok(());
     };
     let input = bench.place.input.clone();

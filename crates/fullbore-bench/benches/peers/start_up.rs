@@ -1,11 +1,11 @@
-//! Start-up: what the program takes when there is nothing to do.
+//! Start-up: the duration of a run with nothing to do.
 
 use super::command::CommandLine;
 use super::finding::{Bound, Finding};
 use super::rounds::{Contender, interleave};
 use super::{Attempt, Bench, states};
 
-/// Milliseconds.
+/// Bound in milliseconds.
 const BOUND: Bound = Bound::Below(5.0);
 /// Runs take milliseconds: many are cheap, and their median is steady.
 const RUNS: usize = 200;

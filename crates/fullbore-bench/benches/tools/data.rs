@@ -1,4 +1,4 @@
-//! The data of the cases: each made when the first case needs it, all gone at the end.
+//! The data of the cases: each made when the first case needs it, all removed at the end.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,28 +13,28 @@ use super::judging::states;
 use super::options::Options;
 use super::{text, tree};
 
-/// What cases work on.
+/// The data of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
     /// Text.
     Text,
     /// UTF-8 text of which a fifth is not ASCII.
     Wide,
-    /// The text once more, in blocks of its own.
+    /// A copy of the text in blocks of its own.
     Twin,
-    /// The text with another byte before its first MB ends.
+    /// The text with a different byte within its first MB.
     Other,
     /// A source tree.
     Sources,
-    /// The most files.
+    /// The largest number of files.
     Crowd,
-    /// Files of which some are equal.
+    /// Files, some of them equal.
     Doubles,
-    /// A large text and its twin, in a directory of their own.
+    /// A large text and its copy, in a directory of their own.
     Large,
 }
 
-/// Where the data is, and what of it there is.
+/// The directory of the data, and the data made so far.
 pub(crate) struct DataSet {
     directory: Directory,
     text: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub(crate) struct DataSet {
     pub(crate) large: u64,
     seed: u64,
     made: HashSet<Data>,
-    /// For each file of the doubles whether it has an equal.
+    /// For each file of the doubles, true if it has an equal.
     pub(crate) equal: Vec<bool>,
 }
 
@@ -55,8 +55,12 @@ impl DataSet {
     /// A directory for the data, without data.
     pub(crate) fn make(options: &Options) -> Attempt<Self> {
         let needed = options.size.saturating_mul(6);
-        let directory =
-            Directory::make(&options.dir, "fullbore-tools-", needed, "give less --size or another --dir")?;
+        let directory = Directory::make(
+            &options.dir,
+            "fullbore-tools-",
+            needed,
+            "use a smaller --size or another --dir",
+        )?;
         fs::create_dir(directory.path().join("answers"))?;
         Ok(Self {
             directory,
@@ -81,7 +85,7 @@ impl DataSet {
         self.root().join(name)
     }
 
-    /// Where the data is, or will be.
+    /// The path of data, made or not.
     pub(crate) fn of(&self, data: Data) -> PathBuf {
         match (data, &self.text, &self.tree) {
             (Data::Text, Some(text), _) => text.clone(),
@@ -102,7 +106,7 @@ impl DataSet {
         self.files * 2 / 5
     }
 
-    /// Makes the data, unless that was done.
+    /// Makes the data, unless it exists.
     pub(crate) fn need(&mut self, data: Data) -> Attempt<()> {
         if self.made.contains(&data) {
             return Ok(());
@@ -132,7 +136,7 @@ impl DataSet {
                 Data::Doubles => self.equal = tree::doubles(&path, self.some(), self.size / 4, seed)?,
                 Data::Large => self.large = large(&path, self.size.saturating_mul(10), seed)?,
             }
-            // What is still to be written would be written while others are measured.
+            // Write-back must be done before other commands are measured.
             rustix::fs::syncfs(fs::File::open(self.root())?)?;
         }
         self.made.insert(data);
@@ -157,16 +161,16 @@ fn change(path: &Path, at: u64) -> Attempt<()> {
     Ok(file.write_all(&[byte[0] ^ 1])?)
 }
 
-/// A directory with a text and its twin, of `wanted` bytes each, or of fewer where those leave less than a tenth of what is
-/// free; returns how many.
+/// A directory with a text and its copy, of `wanted` bytes each, or fewer if that would leave less than a tenth of the free
+/// space; returns the number of bytes.
 fn large(path: &Path, wanted: u64, seed: u64) -> Attempt<u64> {
     let parent = path.parent().ok_or("data has a directory")?;
     let room = rustix::fs::statvfs(parent)?;
     let free = room.f_bavail.saturating_mul(room.f_frsize);
-    // A copy is made of it besides.
+    // A third file, its copy, is made later.
     let bytes = wanted.min(free / 10 * 9 / 3);
     if bytes < 100_000_000 && bytes < wanted {
-        return Err(format!("{} are free: too little for a large file", size::human(free)).into());
+        return Err(format!("{} free: too little for a large file", size::human(free)).into());
     }
     fs::create_dir(path)?;
     text::plain(&path.join("one"), bytes, seed)?;

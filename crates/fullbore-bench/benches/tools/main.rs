@@ -1,9 +1,8 @@
-//! Holds the tools (`wc`, `grep`, `cmp`, `copy`, `sum`, `dedupe`) against the programs they stand beside, and says which
-//! bounds are kept.
+//! Compares the tools (`wc`, `grep`, `cmp`, `copy`, `sum`, `dedupe`) with their peers, and reports which bounds are kept.
 //!
-//! `cargo bench -p fullbore-bench --bench tools` builds the release binary itself, makes its data and runs every case: whole
-//! commands, once unmeasured and then in rounds, in random order within each round. A figure is the median of the rounds' own
-//! ratios. What the commands print is compared too: a tool that answers something else has no speed.
+//! `cargo bench -p fullbore-bench --bench tools` builds the release binary itself, makes its data and runs every case:
+//! whole commands, once unmeasured and then in rounds, in random order within each round. A figure is the median of the
+//! rounds' own ratios. The output of the commands is compared too: a tool with another result is not measured.
 #![forbid(unsafe_code)]
 
 mod cases;
@@ -32,23 +31,23 @@ use race::CommandOrReason;
 /// The locale of every command, if a case does not choose another.
 const LOCALE: &str = "C.UTF-8";
 
-/// Programs that are held against ours.
+/// Programs that fullbore is compared with.
 const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha256sum", "fclones"];
 
-/// What every case has.
+/// The context of every case.
 struct Bench {
     options: Options,
     place: DataSet,
     /// The program under test.
     binary: PathBuf,
-    /// Its subcommands, of those that are tested.
+    /// Its subcommands under test.
     tools: Vec<&'static str>,
     random: Xoshiro256,
     findings: Findings,
 }
 
 impl Bench {
-    /// One of our tools with words, or why there is none. What it prints goes to a file.
+    /// One of fullbore's tools with arguments, or the reason why it is missing. Its output goes to a file.
     fn ours(&self, tool: &'static str, words: &[&str]) -> CommandOrReason {
         if !self.tools.contains(&tool) {
             return Err(format!("fullbore has no subcommand {tool}"));
@@ -58,10 +57,10 @@ impl Bench {
         Ok(line.answer(&self.place.path("answers/ours")))
     }
 
-    /// A peer with words, or why there is none. What it prints goes to a file.
+    /// A peer with arguments, or the reason why it is missing. Its output goes to a file.
     fn peer(&self, name: &str, words: &[&str]) -> CommandOrReason {
         let program = directory::peer_in(&self.options.peers, name)
-            .ok_or_else(|| format!("there is no {name} in PATH or --peers"))?;
+            .ok_or_else(|| format!("no {name} in PATH or --peers"))?;
         let line = CommandLine::new(&program, words).locale(LOCALE).within(self.place.root());
         Ok(line.answer(&self.place.path(&format!("answers/{name}"))))
     }
@@ -84,7 +83,7 @@ fn main() -> ExitCode {
     exit("tools", outcome)
 }
 
-/// Runs what was asked for; whether every bound was kept.
+/// Runs the selected cases; true if every bound was kept.
 fn run(mut options: Options, cases: &[Case]) -> Attempt<bool> {
     let chosen: Vec<&Case> = cases.iter().filter(|case| options.wants(cases, case.name)).collect();
     if chosen.is_empty() {
@@ -113,16 +112,16 @@ fn run(mut options: Options, cases: &[Case]) -> Attempt<bool> {
     Ok(bench.findings.all_kept())
 }
 
-/// Whether the program has a subcommand.
+/// True if the program has a subcommand.
 fn exists(binary: &Path, tool: &str) -> bool {
     CommandLine::new(binary, [tool, "--help"]).run().is_ok()
 }
 
-/// What is compared, and on what.
+/// The programs compared, and their environment.
 fn context(place: &DataSet, binary: &Path, options: &Options) -> Vec<String> {
     let version = |program: &Path| {
         let said = CommandLine::new(program, ["--version"]).output().unwrap_or_default();
-        said.lines().next().unwrap_or("says no version").to_owned()
+        said.lines().next().unwrap_or("unknown version").to_owned()
     };
     let text = match &options.text {
         Some(text) => format!("text: {}, {}", text.display(), fullbore::size::human(options.size)),
@@ -130,7 +129,7 @@ fn context(place: &DataSet, binary: &Path, options: &Options) -> Vec<String> {
     };
     let mut context = vec![
         format!("{} against its peers, {} rounds, seed {}", version(binary), options.rounds, options.seed),
-        format!("{text}; {} files in the largest tree; saved profiles are left aside", options.files),
+        format!("{text}; {} files in the largest tree; saved profiles are ignored", options.files),
     ];
     for name in PEERS {
         context.push(match directory::peer_in(&options.peers, name) {

@@ -1,4 +1,4 @@
-//! The words after `--`: what to compare, where, how large and how often.
+//! Options of the benchmark: cases, directory, size, rounds.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,55 +8,55 @@ use super::cases::Case;
 use super::judging::Attempt;
 use super::judging::words::{choose, number, text};
 
-/// What the caller wants.
+/// Options of the command line.
 pub(crate) struct Options {
-    /// Where the data is made, in a directory of its own.
+    /// Parent of the directory for the data.
     pub(crate) dir: PathBuf,
     /// The size of the text in bytes.
     pub(crate) size: u64,
-    /// The number of files of the tree with the most.
+    /// The number of files of the largest tree.
     pub(crate) files: usize,
     /// A text of the user's own.
     pub(crate) text: Option<PathBuf>,
     /// A source tree of the user's own.
     pub(crate) tree: Option<PathBuf>,
-    /// What is looked for where few lines have it; a literal.
+    /// A literal on few lines.
     pub(crate) literal: String,
-    /// What is looked for where many lines have it; a literal.
+    /// A literal on many lines.
     pub(crate) common: String,
-    /// Where peers are looked for before `PATH`.
+    /// Directories searched for peers before `PATH`.
     pub(crate) peers: Vec<PathBuf>,
     /// Measured rounds of each comparison.
     pub(crate) rounds: usize,
     /// Only cases whose names contain one of these.
     only: Vec<String>,
-    /// Where to write the findings as Markdown.
+    /// File for the findings as Markdown, if any.
     pub(crate) markdown: Option<PathBuf>,
-    /// The program to test, if it need not be built.
+    /// The program to test, if it should not be built.
     pub(crate) binary: Option<PathBuf>,
-    /// Decides the data and the order of the commands in each round.
+    /// Seed of the data and of the order of the commands in each round.
     pub(crate) seed: u64,
 }
 
-/// Something to do, or something to say.
+/// A run, or a text to print.
 pub(crate) enum Request {
     Run(Box<Options>),
     Say(String),
 }
 
 const HELP: &str = "\
-Holds fullbore's tools against theirs that people type every day: wc, cat, rg, cmp, cp, b3sum, sha256sum, fclones.
+Compares fullbore's tools with wc, cat, rg, cmp, cp, b3sum, sha256sum, fclones.
 
     cargo bench -p fullbore-bench --bench tools -- [OPTIONS]
 
   --dir DIR        make the data in a new directory here [the current directory]
-  --size SIZE      size of the text; files for the memory are ten times that [1GB]
+  --size SIZE      size of the text; files of the memory cases are ten times that [1GB]
   --files N        files of the largest tree; the others have two fifths of that [50000]
-  --text FILE      count, search, copy and hash this text in place of a generated one
-  --tree DIR       search this source tree in place of a generated one
-  --literal WORD   look for this where few lines shall match [a name that the generated text has in a line of 1000]
-  --common WORD    look for this where many lines shall match [\"that \"]
-  --peers DIR      look for peers here before PATH (several: say it again)
+  --text FILE      count, search, copy and hash this text instead of a generated one
+  --tree DIR       search this source tree instead of a generated one
+  --literal WORD   literal on few lines [a name on one line in 1000 of the generated text]
+  --common WORD    literal on many lines [\"that \"]
+  --peers DIR      search this directory for peers before PATH (may be repeated)
   --rounds N       measured rounds of each comparison [15]
   --only PATTERN   only cases whose names contain PATTERN (several: separate by commas); a name in full is that
                    case alone
@@ -65,18 +65,18 @@ Holds fullbore's tools against theirs that people type every day: wc, cat, rg, c
   --binary FILE    test this program instead of building the release binary
   --seed N         the data and the order of the commands in the rounds [the time]
 
-A reflink is measured in DIR and in the directories of FULLBORE_TEST_DIRS, where one of them can; scripts/file-systems makes some.
+Reflinks are measured in DIR or in a directory of FULLBORE_TEST_DIRS that supports them; scripts/file-systems makes some.
 
-Exit status: 0 every bound was kept, 1 one was not, 2 trouble, 130 interrupted (143 by SIGTERM).";
+Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
 impl Options {
-    /// Whether the case of that name is wanted.
+    /// True if the case called `name` is selected.
     pub(crate) fn wants(&self, cases: &[Case], name: &str) -> bool {
         choose(&self.only, cases.iter().map(|case| case.name), name)
     }
 }
 
-/// Reads the command line.
+/// Parses the command line.
 pub(crate) fn parse(words: Vec<OsString>, cases: &[Case]) -> Attempt<Request> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64);
     let mut options = Options {
@@ -119,19 +119,19 @@ pub(crate) fn parse(words: Vec<OsString>, cases: &[Case]) -> Attempt<Request> {
             "--rounds" => options.rounds = number("--rounds", &text(value()?)?)?.clamp(1, 10_000) as usize,
             "--seed" => options.seed = number("--seed", &text(value()?)?)?,
             "--only" => options.only.extend(text(value()?)?.split(',').map(|name| name.trim().to_owned())),
-            _ => return Err(format!("{word} is no option; try --help").into()),
+            _ => return Err(format!("{word}: unknown option; try --help").into()),
         }
     }
     if let Some(text) = &options.text {
         options.size = std::fs::metadata(text)?.len();
     }
     if options.size < 1 << 20 {
-        return Err("less than 1 MiB of text measures nothing but start-up; give more".into());
+        return Err("less than 1 MiB of text measures only start-up: use a larger size".into());
     }
     if !as_bench {
-        // `cargo test --all-targets` starts benchmarks too, to see that they start.
+        // `cargo test --all-targets` starts benchmarks too, without --bench.
         return Ok(Request::Say(
-            "tools measures only when run by `cargo bench` (or with --bench); try --help".into(),
+            "tools measures only under cargo bench (or with --bench); try --help".into(),
         ));
     }
     Ok(Request::Run(Box::new(options)))

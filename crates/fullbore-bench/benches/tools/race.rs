@@ -1,4 +1,4 @@
-//! A race: one of our tools beside its peers in interleaved rounds, and what of it must be how fast.
+//! A race: one of fullbore's tools beside its peers in interleaved rounds, and its bounds.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -12,21 +12,21 @@ use super::rounds::{Contender, Series, fastest, interleave};
 use super::runs::{table, wall_ratio};
 use super::{Attempt, Bench};
 
-/// A command, or why there is none.
+/// A command, or the reason why it is missing.
 pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
-/// Whether the contenders must print the same.
+/// The required agreement of the contenders' outputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum OutputCheck {
-    /// The same bytes, and some.
+    /// The same bytes, at least one.
     Same,
-    /// The same lines in any order, and some.
+    /// The same lines in any order, at least one.
     SameLines,
-    /// Their formats differ, or they print nothing.
+    /// No agreement: formats differ, or nothing is printed.
     Any,
 }
 
-/// Who is held against whom.
+/// A bound between contenders.
 enum Demand {
     /// The time of one ÷ the time of the fastest of others.
     Ratio { ours: &'static str, peers: Vec<&'static str>, bound: Bound, slowest: bool },
@@ -34,7 +34,7 @@ enum Demand {
     Time { ours: &'static str, bound: Bound },
 }
 
-/// What is to be run.
+/// A race: contenders, data and bounds.
 pub(crate) struct Race<'a> {
     contenders: Vec<Contender<'a>>,
     absent: Vec<(String, String)>,
@@ -45,7 +45,7 @@ pub(crate) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    /// One over `bytes` of `needs`.
+    /// A race over `bytes` of `needs`.
     pub(crate) fn new(needs: &[Data], bytes: u64) -> Self {
         Self {
             contenders: Vec::new(),
@@ -57,13 +57,13 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// What the contenders print must agree.
+    /// Sets the required agreement of outputs.
     pub(crate) fn answers(mut self, answers: OutputCheck) -> Self {
         self.answers = answers;
         self
     }
 
-    /// One who takes part, with `shape` for what its runs find and leave.
+    /// Adds a contender; `shape` sets the state before and after its runs.
     pub(crate) fn shaped(
         mut self,
         label: &str,
@@ -77,7 +77,7 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// One who takes part and finds what `prepare` makes.
+    /// Adds a contender with a preparation.
     pub(crate) fn enter(
         self,
         label: &str,
@@ -87,12 +87,12 @@ impl<'a> Race<'a> {
         self.shaped(label, entrant, |contender| contender.prepare(prepare))
     }
 
-    /// The time of `ours` ÷ that of `peer` must keep to `bound`.
+    /// Adds the bound on the time of `ours` ÷ that of `peer`.
     pub(crate) fn hold(self, what: &str, ours: &'static str, peer: &'static str, bound: Bound) -> Self {
         self.hold_best(what, ours, &[peer], bound)
     }
 
-    /// The time of `ours` ÷ that of the fastest of `peers` must keep to `bound`.
+    /// Adds the bound on the time of `ours` ÷ that of the fastest of `peers`.
     pub(crate) fn hold_best(
         mut self,
         what: &str,
@@ -105,7 +105,7 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// The time of `ours` ÷ that of the slowest of `others` must keep to `bound`. None of them may be missing.
+    /// Adds the bound on the time of `ours` ÷ that of the slowest of `others`, all of which must run.
     pub(crate) fn hold_slowest(
         mut self,
         what: &str,
@@ -118,13 +118,13 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// The time of `ours` must keep to `bound`, in milliseconds.
+    /// Adds the bound on the time of `ours`, in milliseconds.
     pub(crate) fn within(mut self, what: &str, ours: &'static str, bound: Bound) -> Self {
         self.demands.push((what.into(), Demand::Time { ours, bound }));
         self
     }
 
-    /// Runs it, if there is anybody for it, and says what was found.
+    /// Runs the race, if its contenders exist, and reports the findings.
     pub(crate) fn run(mut self, bench: &mut Bench) -> Attempt<()> {
         let missing = |label: &str, absent: &[(String, String)]| {
             absent.iter().find(|(who, _)| who == label).map(|(_, why)| why.clone())
@@ -161,7 +161,7 @@ impl<'a> Race<'a> {
             match demand.judge(&what, &series) {
                 Some(finding) => match &wrong {
                     Ok(()) => bench.findings.add(finding),
-                    // Who answers something else has not done the work.
+                    // A contender with another output has not done the work.
                     Err(why) => bench.findings.record_error(&what, &**why),
                 },
                 None => {
@@ -185,7 +185,7 @@ impl Demand {
         }
     }
 
-    /// Why it cannot be judged, if `missing` tells why which contenders are not there.
+    /// The reason why the bound cannot be judged, if any; `missing` gives the reason for a missing contender.
     fn obstacle(&self, missing: impl Fn(&str) -> Option<String>) -> Option<String> {
         if let Some(why) = missing(self.ours()) {
             return Some(why);
@@ -196,7 +196,7 @@ impl Demand {
         if enough { None } else { Some(gone.join("; ")) }
     }
 
-    /// What the runs say of it; nothing if somebody did not run.
+    /// The finding of the runs; `None` if a contender did not run.
     fn judge(&self, what: &str, series: &[Series]) -> Option<Finding> {
         let find = |label: &str| series.iter().find(|one| one.label == label);
         let mine = find(self.ours())?;
@@ -223,7 +223,7 @@ impl Demand {
     }
 }
 
-/// Whether what the contenders printed in their last runs agrees.
+/// Checks that the contenders' last outputs agree.
 fn compare<'l>(
     answers: OutputCheck,
     mut lines: impl Iterator<Item = &'l (String, CommandLine)>,
@@ -235,7 +235,7 @@ fn compare<'l>(
         return Ok(());
     };
     if std::fs::metadata(first_file)?.len() == 0 {
-        return Err(format!("{first} found nothing: there is nothing to compare").into());
+        return Err(format!("{first} found nothing: no output to compare").into());
     }
     for (who, line) in lines {
         let Some(file) = line.answered() else { continue };
@@ -250,7 +250,7 @@ fn compare<'l>(
     Ok(())
 }
 
-/// Whether two files have the same bytes.
+/// True if two files have the same bytes.
 pub(crate) fn same_bytes(one: &Path, two: &Path) -> Attempt<bool> {
     if std::fs::metadata(one)?.len() != std::fs::metadata(two)?.len() {
         return Ok(false);

@@ -1,6 +1,7 @@
-//! The text that is counted and searched: the library's lines of words, with what real text has besides.
+//! The text that is counted and searched: the library's lines of words, with properties of real text.
 //!
-//! Words that end in "ing" stand in about every third line, as in English; a rare name in a line of a thousand. Of the
+//! Words that end in "ing" are on about every third line, as in English; a rare name is on one line in a thousand. In the
+//! other text one character in five is not ASCII.
 //! other text one character in five is not ASCII.
 
 use std::fs::File;
@@ -16,7 +17,7 @@ use super::judging::Attempt;
 /// A line with its newline.
 pub(crate) const LINE: usize = 80;
 
-/// What a line of a thousand has.
+/// A name on one line in a thousand.
 pub(crate) const RARE: &str = "Ferdinand Magellan";
 
 /// Lines made at a time.
@@ -26,7 +27,7 @@ const LINES: usize = 8192;
 const LETTERS: [char; 16] =
     ['é', 'ü', 'ß', 'ñ', 'å', 'λ', 'π', 'Ω', 'д', 'ж', 'и', 'Щ', '的', '文', '字', '語'];
 
-/// Lines of text in order, without an end.
+/// An endless sequence of lines of text.
 pub(crate) struct Lines {
     text: Text,
     dice: Xoshiro256,
@@ -34,7 +35,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Those of a seed.
+    /// The lines of a seed.
     pub(crate) fn new(seed: u64) -> Attempt<Self> {
         Ok(Self { text: Text::new(seed, LINE as u64)?, dice: Xoshiro256::seeded(seed), next: 0 })
     }
@@ -55,7 +56,7 @@ impl Lines {
     }
 }
 
-/// Makes the first long word behind `from` end in "ing".
+/// Makes the first long word after `from` end in "ing".
 fn participle(line: &mut [u8], from: usize) {
     let mut letters = 0;
     for at in from..line.len() {
@@ -67,7 +68,7 @@ fn participle(line: &mut [u8], from: usize) {
     }
 }
 
-/// Writes `bytes` of text to a new file and sends it to the device.
+/// Writes `bytes` of text to a new file and syncs it.
 pub(crate) fn plain(path: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     let mut file = File::create_new(path)?;
     let mut lines = Lines::new(seed)?;
@@ -82,8 +83,7 @@ pub(crate) fn plain(path: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     Ok(file.sync_all()?)
 }
 
-/// Writes the lines of `from` with a fifth of their characters replaced until `bytes` are there, and sends them to the
-/// device.
+/// Writes the lines of `from` with a fifth of their characters replaced until `bytes` are written, and syncs them.
 pub(crate) fn wide(path: &Path, from: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     let mut dice = Xoshiro256::seeded(seed);
     let mut input = BufReader::with_capacity(1 << 20, File::open(from)?);
@@ -92,7 +92,7 @@ pub(crate) fn wide(path: &Path, from: &Path, bytes: u64, seed: u64) -> Attempt<(
     let mut written = 0;
     while written < bytes && input.read_until(b'\n', &mut line)? > 0 {
         for &byte in &line {
-            // Ten bits decide about a character: 205 of 1024 are a fifth, and a newline stays.
+            // Ten bits decide about a character: 205 of 1024 are a fifth; newlines stay.
             let draw = dice.next_u64();
             if byte != b'\n' && draw & 1023 < 205 {
                 let letter = LETTERS[(draw >> 10) as usize % LETTERS.len()];

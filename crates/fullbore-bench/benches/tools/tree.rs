@@ -9,7 +9,7 @@ use fullbore_bench::stats::Xoshiro256;
 use super::judging::Attempt;
 use super::text::{LINE, Lines};
 
-/// Files of a directory.
+/// Files per directory.
 const WIDTH: usize = 40;
 
 /// The name of a file of a tree, relative to its root. Every name has the same length, so none is part of another.
@@ -17,7 +17,7 @@ pub(crate) fn name(index: usize, ending: &str) -> PathBuf {
     PathBuf::from(format!("{:04}/{index:05}{ending}", index / WIDTH))
 }
 
-/// Writes a file of a tree. A directory that went away, as when the run is interrupted, is not made again.
+/// Writes a file of a tree. A directory that was removed, as by an interruption, is not created again.
 fn put(root: &Path, name: &Path, content: &[u8]) -> Attempt<()> {
     let path = root.join(name);
     if let Some(parent) = path.parent()
@@ -28,11 +28,11 @@ fn put(root: &Path, name: &Path, content: &[u8]) -> Attempt<()> {
     Ok(fs::File::create_new(path)?.write_all(content)?)
 }
 
-/// A source tree with a repository's marks: `.git`, and a `.gitignore` for the few logs among the sources.
+/// A source tree with marks of a repository: `.git`, and a `.gitignore` for the few logs among the sources.
 pub(crate) fn sources(root: &Path, files: usize, seed: u64) -> Attempt<()> {
     const ENDINGS: [&str; 8] = [".rs", ".rs", ".rs", ".c", ".h", ".py", ".md", ".js"];
     fs::create_dir(root)?;
-    // Where the tree lies may be ignored by somebody; a repository is its own beginning.
+    // A directory above the tree may ignore it; a repository has its own rules.
     fs::create_dir(root.join(".git"))?;
     fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n")?;
     fs::write(root.join(".gitignore"), "*.log\n")?;
@@ -49,7 +49,7 @@ pub(crate) fn sources(root: &Path, files: usize, seed: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// Gives prose the shape of a program: lines of any length, indented, that end as statements do.
+/// Gives prose the shape of a program: lines of varying length, indented, that end like statements.
 fn source(prose: &[u8], dice: &mut Xoshiro256) -> Vec<u8> {
     const ENDS: [&[u8]; 6] = [b";", b" {", b",", b");", b"", b" = 0;"];
     let mut text = Vec::with_capacity(prose.len());
@@ -83,15 +83,15 @@ pub(crate) fn names(count: usize) -> impl Iterator<Item = PathBuf> {
     (0..count).map(|index| name(index, ""))
 }
 
-/// Files of which some are equal. One in three is a copy of an earlier one; one in ten is an earlier one with another last
-/// byte, which only its content tells from it. One in a hundred is large, `large` bytes of all of them together.
+/// Files, some of them equal. One in three is a copy of an earlier one; one in ten is an earlier one with another last byte,
+/// which only its content distinguishes. One in a hundred is large, `large` bytes of all of them together.
 ///
-/// Returns for each file whether another is equal to it.
+/// Returns for each file true if another is equal to it.
 pub(crate) fn doubles(root: &Path, files: usize, large: u64, seed: u64) -> Attempt<Vec<bool>> {
     fs::create_dir(root)?;
     let mut dice = Xoshiro256::seeded(seed);
     let large = (large as usize / (files / 100).max(1)).max(64 << 10);
-    // By index: where its content began, its length, and how its last byte differs.
+    // By index: start of its content, its length, and the difference of its last byte.
     let mut contents: Vec<(u64, usize, u8)> = Vec::with_capacity(files);
     for index in 0..files {
         let fresh = |dice: &mut Xoshiro256| {

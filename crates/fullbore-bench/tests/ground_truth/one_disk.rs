@@ -84,7 +84,7 @@ const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
 
 #[test]
 fn slowing_disk_has_a_change_point() {
-    const NAME: &str = "one_disk::a_disk_that_becomes_slower_meanwhile_has_a_change_point";
+    const NAME: &str = "one_disk::slowing_disk_has_a_change_point";
     if measures_here() {
         return;
     }

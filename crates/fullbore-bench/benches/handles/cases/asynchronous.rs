@@ -1,5 +1,5 @@
-//! What is awaited: whole files, and transfers at offsets. Each contender runs on what its users run it on; futures of
-//! this project need no run-time and are driven by a bare `block_on`.
+//! Asynchronous operations: whole files, and transfers at offsets. Each contender runs on the run-time of its users; futures
+//! of this project need no run-time and are driven by a bare `block_on`.
 
 use std::io::SeekFrom;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::judging::Attempt;
 
 /// Sizes of single transfers in bytes.
 const SIZES: &[usize] = &[512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
-/// Not slower than compio: equal within what two runs of the same differ by.
+/// Not slower than compio: equal within the difference of two runs of the same.
 const NOT_SLOWER: f64 = 1.03;
 /// Buffers of a vectored transfer.
 const BUFFERS: usize = 4;
@@ -33,12 +33,12 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// tokio as `#[tokio::main]` sets it up.
+/// A tokio run-time as `#[tokio::main]` sets it up.
 fn tokio_runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 
-/// What sequential reads must keep to: at least as fast as compio, and at 4 KiB 3 times as fast as tokio.
+/// Bounds of sequential reads: at least as fast as compio, and at 4 KiB 3 times as fast as tokio.
 fn demands(case: Case, piece: usize) -> Case {
     let case = case.demand(Demand::AtMost("fullbore async", "compio", NOT_SLOWER));
     if piece == 4 << 10 { case.demand(Demand::Faster("fullbore async", "tokio", 3.0)) } else { case }
@@ -116,7 +116,7 @@ fn read_at(size: usize) -> Case {
                 for _ in 0..count {
                     file.read_exact(&mut buffer).await?;
                     at = following(at, size);
-                    // tokio has no offsets: it goes on from where it was.
+                    // tokio has no offsets: it continues from its position.
                     if at == 0 {
                         file.seek(SeekFrom::Start(0)).await?;
                     }
@@ -174,7 +174,7 @@ fn write_at(size: usize) -> Case {
             runtime.block_on(async {
                 for _ in 0..count {
                     file.write_all(&buffer).await?;
-                    // Without it tokio answers before the system was called.
+                    // Without the flush, tokio returns before the system call.
                     file.flush().await?;
                     at = following(at, size);
                     if at == 0 {

@@ -1,4 +1,4 @@
-//! What is done to a file as a whole: opening, locking, its length, copying.
+//! Operations on whole files: opening, locking, length, copying.
 
 #![allow(unsafe_code)]
 
@@ -43,8 +43,8 @@ fn open() -> Case {
         .like_std("fullbore options")
 }
 
-/// `FileStream.Lock` and `Unlock`: a range of an open file. std locks whole files only, by a call that costs the system
-/// less; it stands here to be seen, and is no measure.
+/// `FileStream.Lock` and `Unlock`: a range of an open file. std locks whole files only, by a cheaper system call; it is
+/// shown for information.
 fn lock_range() -> Case {
     Case::new("lock-range", "locking a range of an open file and unlocking it")
         .with("raw", |files| {
@@ -83,12 +83,12 @@ fn ofd_lock(file: &fs::File, kind: i32) -> std::io::Result<()> {
     }
 }
 
-/// More than std does: the lock counts only if the path still leads to what was locked, which takes two system calls. Not
-/// one of .NET's, so nothing is demanded of it.
+/// More than std does: the lock counts only if the path still leads to the locked file, which takes two system calls. Not
+/// one of .NET's cases, so it has no bound.
 fn share() -> Case {
     Case::new(
         "open-alone",
-        "opening a file, locking it alone, seeing that it was not replaced, unlocking and closing it",
+        "opening a file, locking it exclusively, checking that it was not replaced, unlocking and closing it",
     )
     .with("std, without looking", |files| {
         let path = files.source(SMALL);
@@ -116,7 +116,7 @@ fn share() -> Case {
 }
 
 fn length() -> Case {
-    Case::new("length", "asking an open file for its length")
+    Case::new("length", "reading the length of an open file")
         .with("std", |files| {
             let file = fs::File::open(files.source(MIDDLE))?;
             each(move |_| exactly(file.metadata()?.len(), MIDDLE))
@@ -140,7 +140,7 @@ fn length() -> Case {
 }
 
 fn set_length() -> Case {
-    Case::new("set-length", "setting an open file's length, from 0 to 1023 bytes in turn")
+    Case::new("set-length", "setting an open file's length, from 0 to 1023 bytes")
         .with("std", |files| {
             let file = fs::File::create(files.target())?;
             let mut len = 0;

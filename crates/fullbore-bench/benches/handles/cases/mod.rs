@@ -10,7 +10,7 @@ mod streams;
 
 use super::case::Case;
 
-/// All of them, in the order they run.
+/// All cases, in the order in which they run.
 pub(crate) fn all() -> Vec<Case> {
     [
         handles::cases(),
@@ -25,7 +25,7 @@ pub(crate) fn all() -> Vec<Case> {
     .collect()
 }
 
-/// A size in bytes as case names have it: `4KiB`.
+/// A size in bytes in the form of case names: `4KiB`.
 fn short(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 1 << 20 => format!("{}MiB", bytes >> 20),

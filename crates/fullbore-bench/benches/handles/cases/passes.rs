@@ -1,4 +1,4 @@
-//! Whole files from front to back: opened, read or written in pieces of the user's buffer, closed.
+//! Whole files in order: opened, read or written in pieces of the user's buffer, closed.
 
 use std::fs;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -16,7 +16,7 @@ use crate::judging::Attempt;
 /// Size of the file, of the user's buffer and of the stream's, in bytes.
 type Pass = (u64, usize, usize);
 
-/// What .NET's benchmarks pass.
+/// The passes of .NET's benchmarks.
 pub(super) const PASSES: &[Pass] = &[
     (SMALL, 1 << 10, BUFFER),
     (MIDDLE, 512, BUFFER),
@@ -35,14 +35,14 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// What a pass is called.
+/// The name of a pass.
 pub(super) fn name(doing: &str, (size, piece, buffer): Pass) -> String {
     let unbuffered = if buffer == 0 { "-unbuffered" } else { "" };
     format!("{doing}-{}-by-{}{unbuffered}", super::short(size), super::short(piece as u64))
 }
 
 impl Case {
-    /// What a pass must keep to: a stream always, a file by itself where a buffer does nothing for std.
+    /// Bounds of a pass: for a stream always, for a file if a buffer does nothing for std.
     fn demands(self, (_, piece, buffer): Pass) -> Self {
         let case = self.like_std("fullbore stream");
         if piece >= buffer { case.like_std("fullbore") } else { case }
@@ -61,7 +61,7 @@ fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Res
     Ok(())
 }
 
-/// Writes so many bytes in pieces.
+/// Writes `size` bytes in pieces.
 fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Result<()> {
     for _ in 0..size / piece.len() as u64 {
         writer.write_all(piece)?;
@@ -71,7 +71,7 @@ fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Resul
 
 fn read(pass: Pass) -> Case {
     let (size, piece, buffer) = pass;
-    Case::new(name("read", pass), "opening a file, reading it from front to back, closing it")
+    Case::new(name("read", pass), "opening a file, reading it in order, closing it")
         .moving(size, piece)
         .with("std", move |files| {
             let path = files.source(size);
@@ -116,7 +116,7 @@ fn read(pass: Pass) -> Case {
         .demands(pass)
 }
 
-/// The raw way to replace a file, with room for `room` bytes if that is not 0.
+/// Replaces a file by raw system calls, with `room` bytes allocated if that is not 0.
 fn replace(path: &std::path::Path, room: u64) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, rustix::fs::Mode::from_raw_mode(0o666))?;
@@ -131,15 +131,15 @@ fn write(pass: Pass, preallocated: bool) -> Case {
     let room = if preallocated { size } else { 0 };
     let doing = if preallocated { "write-preallocated" } else { "write" };
     let what = match preallocated {
-        true => "replacing a file with room set aside, writing it from front to back, closing it",
-        false => "replacing a file, writing it from front to back, closing it",
+        true => "replacing a file with space allocated, writing it in order, closing it",
+        false => "replacing a file, writing it in order, closing it",
     };
     Case::new(name(doing, pass), what)
         .moving(size, piece)
         .with("std", move |files| {
             let path = files.target();
             each(move |data| {
-                // std cannot set room aside.
+                // std cannot allocate space.
                 let file = if room > 0 { replace(&path, room)?.into() } else { fs::File::create(&path)? };
                 match buffer {
                     0 => write_all(&mut { file }, data, size)?,
@@ -181,14 +181,14 @@ fn write(pass: Pass, preallocated: bool) -> Case {
         .demands(pass)
 }
 
-/// Our way to replace a file.
+/// Options of fullbore for replacing a file.
 fn replacing(room: u64) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(Mode::CreateOrTruncate).access(Access::Write).reserve(room);
     options
 }
 
-/// A contender of the operation `once`, which finds the target empty at the start of a turn.
+/// A contender of the operation `once`, with the target empty at the start of a turn.
 fn from_empty(
     files: &BenchFiles,
     once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static,

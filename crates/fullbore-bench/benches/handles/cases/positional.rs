@@ -28,7 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Offsets one after the other, from the start again at the end of the file.
+/// Consecutive offsets, from the start again at the end of the file.
 #[derive(Clone, Copy)]
 struct Forward {
     next: u64,
@@ -48,15 +48,15 @@ impl Forward {
     }
 }
 
-/// Offsets here and there in the large file (linear congruential).
+/// Random offsets in the large file (linear congruential).
 pub(super) struct Anywhere {
     state: u64,
     step: u64,
 }
 
 impl Anywhere {
-    /// In multiples of `step`. Contenders need seeds of their own: on the same way, who is behind finds in the processor's
-    /// caches what who is ahead has read.
+    /// Offsets in multiples of `step`. Contenders need seeds of their own: on the same sequence, the later one would find in
+    /// the processor's caches the bytes read by the earlier one.
     pub(super) fn of(step: usize, seed: u64) -> Self {
         Self { state: seed, step: step as u64 }
     }

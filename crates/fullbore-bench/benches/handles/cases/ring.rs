@@ -31,14 +31,14 @@ pub(crate) fn cases() -> Vec<Case> {
     let name = format!("async-random-direct-read-{}-depth-{DEPTH}", super::short(SIZE as u64));
     let case = Case::new(name, "a direct read at a random offset of 100 MiB, 32 in flight")
         .moving(SIZE as u64, 0)
-        // 32 reads to fill the ring, 32 to empty it: they must be few of all.
+        // 32 reads fill the ring, 32 empty it: they must be few of all.
         .turns_of(Duration::from_millis(20))
         .with("raw ring", |files| {
             let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &files.source(LARGE), 1)?;
             work(move |count, _| raw.read(count))
         })
         .with("raw, deferred", |files| {
-            // The kernel's part of a completion is done when it is asked for, in the thread that asks.
+            // The kernel's part of a completion runs in the thread that reaps it.
             let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32)?;
             let mut raw = Raw::new(ring, &files.source(LARGE), 2)?;
             work(move |count, _| raw.read(count))
@@ -104,7 +104,7 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![case]
 }
 
-/// One of the buffers for one of the reads that are left.
+/// Takes a buffer for one of the remaining reads.
 fn take<B>(buffers: &mut Vec<B>, left: &mut u64) -> Option<B> {
     if *left == 0 {
         return None;
@@ -114,7 +114,7 @@ fn take<B>(buffers: &mut Vec<B>, left: &mut u64) -> Option<B> {
     Some(buffer)
 }
 
-/// Opens past the page cache.
+/// Opens for direct I/O.
 fn direct(path: &Path) -> std::io::Result<OwnedFd> {
     let mut options = fs::File::options();
     Ok(options.read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path)?.into())
@@ -128,7 +128,7 @@ fn aligned() -> Attempt<Vec<Buf>> {
     Ok(buffers)
 }
 
-/// A page for compio, which takes buffers of its own trait only.
+/// A page for compio, which requires its own buffer trait.
 #[repr(C, align(4096))]
 struct Page([u8; SIZE]);
 
@@ -147,20 +147,20 @@ impl compio::buf::IoBuf for Aligned {
 }
 
 impl compio::buf::SetLen for Aligned {
-    // All of it is initialised, always.
+    // All of it is always initialised.
     unsafe fn set_len(&mut self, _: usize) {}
 }
 
 impl compio::buf::IoBufMut for Aligned {
     fn as_uninit(&mut self) -> &mut [std::mem::MaybeUninit<u8>] {
         let bytes = &mut self.0.0;
-        // SAFETY: initialised bytes are bytes that may be uninitialised, if nobody makes them so; compio hands them
-        // to the system, which writes bytes.
+        // SAFETY: initialised bytes may be treated as uninitialised as long as nobody de-initialises them; compio passes
+        // them to the system, which writes bytes.
         unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [std::mem::MaybeUninit<u8>; SIZE]) }
     }
 }
 
-/// The ring by itself.
+/// The ring alone.
 struct Raw {
     ring: IoUring,
     file: OwnedFd,
@@ -182,13 +182,13 @@ impl Raw {
             .offset(self.at.next())
             .build()
             .user_data(page as u64);
-        // SAFETY: the page is not in flight, only the system writes to it until its completion was seen, and it is
-        // never freed. The system holds the file open itself.
+        // SAFETY: the page is not in flight; only the system writes to it until its completion was reaped, and it is
+        // never freed. The system keeps the file open itself.
         unsafe { self.ring.submission().push(&read)? };
         Ok(())
     }
 
-    /// So many reads.
+    /// Makes `count` reads.
     fn read(&mut self, count: u64) -> Attempt<()> {
         let mut left = count;
         let mut flying = 0;

@@ -12,7 +12,7 @@ use crate::files::{BenchFiles, MIDDLE};
 /// .NET's default buffer in bytes; std's and fullbore's is 8 KiB.
 pub(super) const BUFFER: usize = 4 << 10;
 
-/// How far one seek goes, in bytes: beyond the buffer.
+/// Distance of one seek in bytes: beyond the buffer.
 const STRIDE: u64 = 2 * BUFFER as u64;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -61,7 +61,7 @@ fn seek(forward: bool) -> Case {
 }
 
 fn read_byte() -> Case {
-    // The file again and again: the seek to the start is one in a million.
+    /// Reads the file repeatedly: the seek to the start is one operation in a million.
     fn reread(reader: &mut (impl Read + Seek), byte: &mut [u8]) -> std::io::Result<()> {
         if reader.read(byte)? == 0 {
             reader.seek(SeekFrom::Start(0))?;

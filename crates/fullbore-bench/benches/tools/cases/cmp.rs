@@ -6,7 +6,7 @@ use crate::finding::Bound;
 use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, states};
 
-/// What a difference in the first MB may take, in milliseconds: "at once" is what no one notices.
+/// Limit for a difference in the first MB, in milliseconds: below the threshold of perception.
 const AT_ONCE: f64 = 20.0;
 
 pub(super) const CASES: &[Row] =

@@ -1,4 +1,4 @@
-//! Everything from the device: the page cache is proved empty of the input before each run.
+//! Runs from the device: the page cache is verified to hold nothing of the input before each run.
 
 use super::{Row, copy, dedupe};
 use crate::data::Data;
@@ -6,7 +6,7 @@ use crate::finding::Bound;
 use crate::race::Race;
 use crate::{Attempt, Bench, states};
 
-/// Of the best peer's wall time.
+/// Bound as a share of the best peer's wall time.
 const BOUND: Bound = Bound::AtMost(1.05);
 
 pub(super) const CASES: &[Row] = &[
@@ -38,7 +38,7 @@ pub(super) const CASES: &[Row] = &[
     ("cold-dedupe", "dedupe, nothing cached", |bench| dedupe::equals(bench, true)),
 ];
 
-/// A peer: what it is called, its program and its words.
+/// A peer: its name, its program and its arguments.
 type Peer<'p> = (&'static str, &'static str, &'p [&'p str]);
 
 fn one_file(bench: &mut Bench, tool: &'static str, words: &[&str], peers: &[Peer<'_>]) -> Attempt<()> {

@@ -13,12 +13,12 @@ use crate::{Attempt, Bench, CommandLine, states};
 
 pub(super) const CASES: &[Row] = &[
     ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),
-    ("copy-verify", "with a look at what arrived", verify),
+    ("copy-verify", "with verification", verify),
     ("copy-tree", "a tree of many small files", tree),
-    ("copy-reflink", "where the file system shares blocks", reflink),
+    ("copy-reflink", "with blocks shared by the file system", reflink),
 ];
 
-/// A contender that copies a file: its output is gone before and after, and was right once.
+/// A contender that copies a file: its output is absent before and after a run, and was checked once.
 fn copying<'a>(
     one: Contender<'a>,
     from: &'a Path,
@@ -33,7 +33,7 @@ fn copying<'a>(
         .clear(|| states::remove(to))
 }
 
-/// Copying the text to a new file, by blocks, from the page cache or from the device.
+/// Copies the text to a new file, by blocks, from the page cache or from the device.
 pub(super) fn plain(bench: &mut Bench, cold: bool) -> Attempt<()> {
     let (text, mine, theirs) =
         (bench.place.of(Data::Text), bench.place.path("mine"), bench.place.path("theirs"));
@@ -67,7 +67,7 @@ fn verify(bench: &mut Bench) -> Attempt<()> {
         .shaped(VERIFIED, with, |one| copying(one, &text, &verified, ready))
         .shaped(SYNCED, also, |one| copying(one, &text, &synced, ready))
         .shaped(PLAIN, only, |one| copying(one, &text, &plain, ready))
-        // What is verified is on the device; the plain copy is in memory, which no device keeps up with.
+        // Verified data is on the device; the plain copy is in memory, which is always faster.
         .hold("copy --verify ÷ copy --sync data", VERIFIED, SYNCED, Bound::AtMost(1.6))
         .hold("copy --verify ÷ copy", VERIFIED, PLAIN, Bound::AtMost(1.6))
         .run(bench)
@@ -77,8 +77,8 @@ fn tree(bench: &mut Bench) -> Attempt<()> {
     let (crowd, mine, theirs) =
         (bench.place.of(Data::Crowd), bench.place.path("mine"), bench.place.path("theirs"));
     let files = bench.place.files;
-    // Copies are put aside, not removed: ext4 without a journal passes over inodes that were freed in the last minutes one
-    // by one, which took up to twenty times as long as the copying.
+    // Copies are moved away, not removed: ext4 without a journal skips inodes freed within the last minutes one by one,
+    // which took up to twenty times as long as the copying.
     let shape = |one: Contender<'static>, to: PathBuf| {
         let (crowd, copy) = (crowd.clone(), to.clone());
         let from = crowd.clone();
@@ -105,7 +105,7 @@ fn tree(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// Whether a crowd was copied.
+/// Checks that all files were copied.
 fn whole(from: &Path, to: &Path, files: usize) -> Attempt<()> {
     for name in crate::tree::names(files) {
         if !same_bytes(&from.join(&name), &to.join(&name))? {
@@ -116,7 +116,7 @@ fn whole(from: &Path, to: &Path, files: usize) -> Attempt<()> {
 }
 
 fn reflink(bench: &mut Bench) -> Attempt<()> {
-    const WHAT: &str = "copy where blocks can be shared";
+    const WHAT: &str = "copy with shared blocks";
     let tested = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
     let places: Vec<PathBuf> =
         std::iter::once(bench.options.dir.clone()).chain(std::env::split_paths(&tested)).collect();
@@ -144,13 +144,13 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
             .run(bench)?;
     }
     if !found {
-        let why = "blocks cannot be shared in --dir, and no directory of FULLBORE_TEST_DIRS can (scripts/file-systems makes some)";
+        let why = "neither --dir nor a directory of FULLBORE_TEST_DIRS can share blocks (scripts/file-systems makes some)";
         bench.findings.skip(WHAT, why);
     }
     Ok(())
 }
 
-/// Whether files in a directory can share blocks: by a try.
+/// True if files in a directory can share blocks: tries it.
 fn clones(place: &Path) -> Attempt<bool> {
     let directory = tempfile::tempdir_in(place)?;
     let one = directory.path().join("one");

@@ -15,7 +15,7 @@ pub(super) const CASES: &[Row] = &[("dedupe-warm", "a cached tree", |bench| equa
 pub(super) fn equals(bench: &mut Bench, cold: bool) -> Attempt<()> {
     let doubles = bench.place.of(Data::Doubles);
     let (ours, fclones) = (bench.ours("dedupe", &["doubles"]), bench.peer("fclones", &["group", "doubles"]));
-    // What is equal is known only once the files are made; where nobody runs nothing is made.
+    // The equal files are known once the files are made; they are made only if a contender runs.
     if ours.is_ok() && fclones.is_ok() {
         bench.place.need(Data::Doubles)?;
     }
@@ -33,7 +33,7 @@ pub(super) fn equals(bench: &mut Bench, cold: bool) -> Attempt<()> {
         .run(bench)
 }
 
-/// Whether a report names every file that has an equal and no other, whatever its format.
+/// Checks that a report names every file that has an equal and no other, in any format.
 fn right(report: &Path, equal: &[bool]) -> Attempt<()> {
     let report = String::from_utf8_lossy(&std::fs::read(report)?).into_owned();
     let length = tree::name(0, "").as_os_str().len();

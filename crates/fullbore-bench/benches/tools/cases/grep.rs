@@ -42,8 +42,8 @@ fn tree(bench: &mut Bench, flags: &[&str], answers: OutputCheck, bound: f64) -> 
     let word = tree.to_string_lossy();
     let literal = bench.options.literal.clone();
     let all: Vec<&str> = flags.iter().copied().chain(["-n", &literal, &*word]).collect();
-    // A tree of the user's own may be larger than memory, and nobody's is measured cold here: the first, unmeasured runs
-    // read all that is searched.
+    // A user's own tree may exceed memory, and these cases are not measured cold: the first, unmeasured runs read
+    // everything that is searched.
     let own = bench.options.tree.is_some();
     let prepare = || if own { Ok(()) } else { states::warm_tree(&tree) };
     let what = format!("grep {} of a source tree ÷ rg", [flags, &["-n"]].concat().join(" "));

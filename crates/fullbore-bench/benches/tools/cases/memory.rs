@@ -1,4 +1,4 @@
-//! The most memory that each tool has resident: for a large file, for very many files, and for a large pipe.
+//! Peak memory of each tool: for a large file, for very many files, and for a large pipe.
 
 use super::Row;
 use crate::data::Data;
@@ -10,9 +10,9 @@ use crate::{Attempt, Bench, states, tree};
 const BOUND: Bound = Bound::AtMost(80.0);
 
 pub(super) const CASES: &[Row] = &[
-    ("memory-file", "the most memory for a large file", large_file),
-    ("memory-pipe", "the most memory for a large pipe", large_pipe),
-    ("memory-files", "the most memory for very many files", many_files),
+    ("memory-file", "peak memory for a large file", large_file),
+    ("memory-pipe", "peak memory for a large pipe", large_pipe),
+    ("memory-files", "peak memory for very many files", many_files),
 ];
 
 const FILE: &str = "large/one";
@@ -58,7 +58,7 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
     let named = |line: crate::CommandLine| line.all_words(tree::names(files)).within(&crowd);
     let runs = [
         ("wc", bench.ours("wc", &[]).map(named)),
-        // Random bytes match nothing of so many letters: it ends with "no".
+        // Random bytes do not match so many letters: the exit code is "no match".
         ("grep", bench.ours("grep", &["-a", "-c", "Ferdinand Magellan", "crowd"]).map(|line| line.code(1))),
         ("grep --sort path", bench.ours("grep", &["--sort", "path", "-a", "-c", "", "crowd"])),
         ("copy", bench.ours("copy", &["-r", "crowd", "mine"])),
@@ -68,7 +68,7 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
     judge(bench, &format!("{files} files"), runs)
 }
 
-/// Makes the large text, if anybody reads it, says it if that is smaller than it should be, and returns its size in words.
+/// Makes the large text, if a contender reads it, notes a smaller size than planned, and returns its size as text.
 fn need_large(bench: &mut Bench) -> Attempt<String> {
     let wanted = fullbore::size::human(bench.place.size.saturating_mul(10));
     if bench.tools.is_empty() {
@@ -77,7 +77,7 @@ fn need_large(bench: &mut Bench) -> Attempt<String> {
     bench.place.need(Data::Large)?;
     let large = fullbore::size::human(bench.place.large);
     if large != wanted {
-        bench.findings.note(format!("{large} in place of {wanted}: there is no room for more"));
+        bench.findings.note(format!("{large} instead of {wanted}: not enough free space"));
     }
     Ok(large)
 }
@@ -98,7 +98,7 @@ fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, CommandOrRea
         match peak {
             Ok(peak) => bench.findings.add(Finding {
                 what,
-                ours: "most memory resident".into(),
+                ours: "peak resident memory".into(),
                 peer: String::new(),
                 figure: peak as f64 / f64::from(1 << 20),
                 unit: " MiB",

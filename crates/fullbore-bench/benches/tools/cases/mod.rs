@@ -1,4 +1,4 @@
-//! The cases: what each tool is held to, a file a tool, and what all are held to.
+//! The cases: the bounds of each tool, one file per tool, and those of all.
 
 mod cmp;
 mod cold;
@@ -16,15 +16,15 @@ pub(crate) const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe"
 
 /// A case.
 pub(crate) struct Case {
-    /// What `--only` looks for.
+    /// Name for `--only`.
     pub(crate) name: &'static str,
-    /// What it shows.
+    /// Title.
     pub(crate) title: &'static str,
-    /// Does it.
+    /// Runs the case.
     pub(crate) run: fn(&mut Bench) -> Attempt<()>,
 }
 
-/// All of them in their order.
+/// All cases in their order.
 pub(crate) fn all() -> Vec<Case> {
     let groups = [
         wc::CASES,

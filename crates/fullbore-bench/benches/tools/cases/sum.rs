@@ -27,8 +27,8 @@ fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> At
 
 fn three(bench: &mut Bench) -> Attempt<()> {
     const ALL: &str = "blake3,sha256,md5";
-    // With two that each take as long as the slowest, two processors could not keep the bound: sha512 and md5 were
-    // measured to take 1.21, all of both processors.
+    // With two hashes that each take as long as the slowest, two processors could not keep the bound: sha512 and md5 were
+    // measured at 1.21, using both processors fully.
     const ALONE: [&str; 3] = ["blake3", "sha256", "md5"];
     let text = bench.place.of(Data::Text);
     let word = text.to_string_lossy();

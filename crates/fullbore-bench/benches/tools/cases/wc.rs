@@ -28,7 +28,7 @@ fn default(bench: &mut Bench, locale: &'static str) -> Attempt<()> {
     if locale == "C" {
         return race.run(bench);
     }
-    // Its output is no answer: the text itself.
+    // Its output is the text itself and is not compared.
     let cat = bench.peer("cat", &[&word]).map(|line| line.nowhere());
     race.enter("cat >/dev/null", cat, prepare)
         .hold("wc ÷ cat >/dev/null", "fullbore wc", "cat >/dev/null", Bound::AtMost(2.0))
