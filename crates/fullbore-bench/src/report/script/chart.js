@@ -1,4 +1,4 @@
-// Lines shown and hidden; values under the pointer and under the arrow keys.
+// Shows and hides lines; shows values at the pointer and by the arrow keys.
 (function () {
   "use strict";
   document.querySelectorAll(".legend button").forEach(function (button) {
@@ -12,7 +12,7 @@
 
   var tip = document.getElementById("tip");
   var marked = null;
-  // Nearer than this, in pixels, a point answers for the place beside it.
+  // Distance in pixels within which the pointer selects a point.
   var NEAR = 26;
 
   function mark(point, x, y) {
@@ -47,7 +47,7 @@
   }
 
   document.querySelectorAll("svg.chart").forEach(function (chart) {
-    // The browser's own tooltip comes late and small: its text goes to the one that follows the pointer.
+    // The browser's own tooltip is late and small: its text moves to the one that follows the pointer.
     var all = [];
     chart.querySelectorAll(".point, .half").forEach(function (point) {
       var title = point.querySelector("title");
@@ -85,7 +85,7 @@
       if (event.key === "Home") { next = points[0]; }
       if (event.key === "End") { next = points[points.length - 1]; }
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        // To the same place of the next line or, where there are no lines, to the next value.
+        // To the same position on the next line or, without lines, to the next value.
         var down = event.key === "ArrowDown";
         var lines = [];
         points.forEach(function (p) { if (lines.indexOf(p.closest(".series")) < 0) { lines.push(p.closest(".series")); } });

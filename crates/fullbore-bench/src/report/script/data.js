@@ -1,4 +1,4 @@
-// The document that the page holds, unpacked, as JSON and as CSV.
+// Unpacks the embedded document and saves it as JSON and CSV.
 (function () {
   "use strict";
   function put(object, name, value) {
@@ -9,7 +9,7 @@
     put(object[outer], name.slice(dot + 1), value);
   }
 
-  // An object whose values stand in the order of their names.
+  // Converts values in the order of their names to an object.
   function named(names, values) {
     var object = {};
     values.forEach(function (value, i) {
@@ -18,7 +18,7 @@
     return object;
   }
 
-  // Findings name a path by its place in the list of paths.
+  // Findings refer to a path by its index in the list of paths.
   function shared(value, series) {
     if (value === null || typeof value !== "object") { return; }
     Object.keys(value).forEach(function (name) {
@@ -27,7 +27,7 @@
     });
   }
 
-  // Samples stand in columns: none, one value for all, or one for each.
+  // Samples are stored in columns: empty, one value for all, or one per sample.
   function unpacked(packed) {
     packed.document.cells.forEach(function (cell) {
       cell.labels = named(packed.labels, cell.labels);
@@ -47,7 +47,7 @@
     return packed.document;
   }
 
-  // A value of the CSV file by the name of its column: a label, a field of the sample, or one worked out.
+  // A value of the CSV file by the name of its column: a label, a field of the sample, or a computed one.
   function value(name, cell, sample, position) {
     var flat = /^(latency|phases|proof)_(.+)$/.exec(name);
     switch (name) {
@@ -101,6 +101,6 @@
       save("results." + kind, kind === "csv" ? "text/csv" : "application/json", text(kind));
     });
   });
-  // For those who read the page by program.
+  // Access for programs.
   window.fullbore = { text: text };
 })();

@@ -1,8 +1,8 @@
-// Contents, print.
+// Table of contents, printing.
 (function () {
   "use strict";
 
-  // In a narrow window the contents stand before everything else: folded, and folded again once used.
+  // In a narrow window the table of contents comes first: folded, and folded again after use.
   var contents = document.getElementById("contents");
   var narrow = window.matchMedia("(max-width: 1080px)");
   contents.open = !narrow.matches;

@@ -1,4 +1,4 @@
-// The button for light and dark.
+// The button for the light and dark theme.
 (function () {
   "use strict";
   var root = document.documentElement;
