@@ -259,6 +259,6 @@ mod tests {
         assert!(refused(Labels { strategy: Some("cci-ov".into()), ..labels() }).contains("ordered"));
         let truncated =
             Labels { operation: "write".into(), file_state: Some("truncated".into()), ..labels() };
-        assert!(refused(truncated).contains("cut"));
+        assert!(refused(truncated).contains("truncate"));
     }
 }
