@@ -60,6 +60,7 @@ pub(super) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
         (Some((bare, _)), true) => {
             format!("{middle} ({bare}–{})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
         }
+        (None, true) => format!("{middle} ({low}–{high})"),
         _ => format!("{middle} ({low} to {high})"),
     }
 }
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(spanned(rate, units::rate), "3.12 GB/s (3.05–3.18)");
         let rate = Estimate { value: 1.01e9, low: 0.95e9, high: 1.2e9 };
         assert_eq!(spanned(rate, units::rate), "1.01 GB/s (950 MB/s to 1.20 GB/s)");
-        assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8 to 1.20e9)");
+        assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8–1.20e9)");
     }
 
     #[test]
