@@ -15,3 +15,8 @@ pub fn runs_all(test: &str) -> bool {
         other => panic!("FULLBORE_TESTS is {other:?}; the only valid value is \"all\""),
     }
 }
+
+/// Runs the examples of `docs/files.md` as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/files.md")]
+mod files_page {}

@@ -28,8 +28,3 @@ mod sys;
 pub use error::{Error, Result};
 pub use job::{Input, Job, compare, copy, fold, search, transform};
 pub use op::fold_fn;
-
-/// Runs the examples of `docs/files.md` as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/files.md")]
-mod files_page {}
