@@ -121,11 +121,23 @@ pub fn reason(error: &std::io::Error) -> String {
 impl From<Error> for Exit {
     fn from(error: Error) -> Self {
         match error.kind() {
-            Kind::Changed => Self::Changed(error.to_string()),
+            Kind::Changed => Self::Changed(message(&error)),
             Kind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Failure(error.to_string()),
+            _ => Self::Failure(message(&error)),
         }
     }
+}
+
+/// The library's message, with the flag that helps.
+pub fn message(error: &Error) -> String {
+    let flag = match (error.kind(), error.operation()) {
+        (Kind::SameFile, "write") => " (--in-place)",
+        (Kind::Unsupported, "replace") => " (--overwrite)",
+        (Kind::Memory, "search") => " (--memory)",
+        (Kind::Unsupported, "use" | "bypass the page cache for") => " (--strategy auto)",
+        _ => "",
+    };
+    format!("{error}{flag}")
 }
 
 /// Runs a command, prints its error to standard error, and returns its exit code. A signal that ends the process first

@@ -11,7 +11,7 @@ use rustix::fs::{FileType, fstat, stat};
 use rustix::stdio::stdin;
 
 use crate::common_args::{CliRun, CommonArgs};
-use crate::exit::{Exit, program};
+use crate::exit::{Exit, message, program};
 
 /// Opens the file of an argument: `-` is standard input.
 ///
@@ -107,7 +107,7 @@ pub fn for_each_file<R: Send>(
                 let outcome = match result {
                     Ok(result) => report(path, result),
                     Err(error) => {
-                        run.eprint(&format!("{}: {error}\n", program("")));
+                        run.eprint(&format!("{}: {}\n", program(""), message(&error)));
                         worst = worst.max(if error.kind() == Kind::Changed { 3 } else { 2 });
                         Ok(())
                     }

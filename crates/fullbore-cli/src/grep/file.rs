@@ -12,6 +12,7 @@ use fullbore::error::{Error, Kind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::common_args::CliRun;
+use fullbore_cli::exit::message;
 use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
 use rustix::fs::{FileType, Stat};
 
@@ -88,7 +89,7 @@ impl Search<'_> {
                 Err(SearchError::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
                 Err(SearchError::Own(error)) => {
                     let status = if error.kind() == Kind::Changed { 3 } else { 2 };
-                    self.diagnostic(status, error.to_string())
+                    self.diagnostic(status, message(&error))
                 }
                 Err(SearchError::System(error)) => {
                     let mut text = format!("{}: {error}", haystack.path.display());

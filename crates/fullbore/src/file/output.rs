@@ -91,7 +91,7 @@ impl Output {
         {
             let what = "input and output are the same file";
             return Err(Error::new(Kind::SameFile, "write", place.path(), what)
-                .advise("name another output, or change the file with --in-place"));
+                .advise("name another output, or transform the file in place"));
         }
         match kind {
             FileKind::Directory => Err(directory(&place.path())),
@@ -101,7 +101,7 @@ impl Output {
             FileKind::Regular => Self::replacing(place, &there),
             FileKind::BlockDevice => {
                 Err(Error::new(Kind::Unsupported, "replace", place.path(), "it is a block device")
-                    .advise("add --overwrite if everything on it may be lost"))
+                    .advise("overwrite it if its content may be lost"))
             }
             _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: OutputState::Stream }),
         }

@@ -143,7 +143,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
             return Err(Error::new(Kind::Memory, "search", self.path, what)
                 .at(self.boundary.offset())
-                .advise(format!("grant more memory, such as --memory {more}M")));
+                .advise(format!("grant more memory: {more} MiB suffice")));
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
         for found in boundary.into_iter().chain(block.found) {

@@ -430,5 +430,5 @@ fn settled(
 
 fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
     Error::new(Kind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
-        .advise("name another method or leave the choice to --strategy auto")
+        .advise("name another method or leave the choice to the planner")
 }

@@ -228,7 +228,7 @@ fn under(file: &File, cache: CachePolicy) -> Result<File> {
         (CachePolicy::Keep, _) => Ok(file.clone()),
         (CachePolicy::Direct, (_, Support::Unsupported(reason))) => {
             Err(Error::new(Kind::Unsupported, "bypass the page cache for", file.path(), reason)
-                .advise("leave the choice to --strategy auto"))
+                .advise("leave the choice to the planner"))
         }
         (_, (file, _)) => Ok(file),
     }
