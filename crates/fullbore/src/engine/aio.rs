@@ -4,6 +4,7 @@ use std::io;
 
 use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
+use crate::file::File;
 use crate::sys::aio::Context;
 
 pub(super) static METHOD: Method = Method {
@@ -19,7 +20,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 }
 
 struct Aio {
-    context: Context,
+    context: Context<File>,
     /// Requests rejected at submission, not yet reaped.
     refused: Vec<Completion>,
 }

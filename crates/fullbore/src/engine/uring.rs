@@ -5,6 +5,7 @@ use std::io;
 use super::dropping::Dropping;
 use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
+use crate::file::File;
 use crate::sys::uring::{Pages, Ring};
 
 pub(super) static METHOD: Method = Method {
@@ -33,7 +34,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 }
 
 struct Uring {
-    ring: Ring,
+    ring: Ring<File>,
     dropping: Option<Dropping>,
 }
 

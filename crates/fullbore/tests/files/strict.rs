@@ -28,7 +28,11 @@ fn a_failed_strict_open_removes_only_what_it_created() {
                     let opened = refused(mode).delete_on_close(delete).open(name);
                     let kind = opened.unwrap_err().kind();
                     let exists = mode == Mode::CreateNew && name == &dangling;
-                    assert_eq!(kind, if exists { Kind::AlreadyExists } else { Kind::Unsupported }, "{mode:?}");
+                    assert_eq!(
+                        kind,
+                        if exists { Kind::AlreadyExists } else { Kind::Unsupported },
+                        "{mode:?}"
+                    );
                     assert!(!path.exists() && dangling.is_symlink(), "{mode:?}");
                 }
                 fs::write(&path, "old").unwrap();

@@ -6,7 +6,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::buf::{Completion, Direction, Request};
-use crate::file::File;
 
 /// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
 #[repr(C)]
@@ -48,9 +47,9 @@ const PWRITE: u16 = 1;
 /// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing until its
 /// completion is reaped, and dropping waits for the requests in flight.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct Context<F: AsFd> {
     context: libc::c_ulong,
-    file: File,
+    file: F,
     blocks: Vec<ControlBlock>,
     flight: Vec<Option<Request>>,
     vacant: Vec<usize>,
@@ -59,9 +58,9 @@ pub(crate) struct Context {
     events: Vec<MaybeUninit<Event>>,
 }
 
-impl Context {
+impl<F: AsFd> Context<F> {
     /// Creates a context for `file` with room for `depth` requests.
-    pub(crate) fn new(file: File, depth: usize) -> io::Result<Self> {
+    pub(crate) fn new(file: F, depth: usize) -> io::Result<Self> {
         let depth = depth.max(1);
         let mut context: libc::c_ulong = 0;
         // SAFETY: io_setup writes one context id to the given place, which lives through the call.
@@ -174,7 +173,7 @@ impl Context {
     }
 }
 
-impl Drop for Context {
+impl<F: AsFd> Drop for Context<F> {
     fn drop(&mut self) {
         // io_destroy cancels the requests it can and waits for the rest (`man io_destroy`).
         // SAFETY: `self` owns the context, which is not used afterwards.

@@ -9,7 +9,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use io_uring::{IoUring, opcode, types};
 
 use crate::buf::{Completion, Direction, Pool, Request};
-use crate::file::File;
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
@@ -26,12 +25,12 @@ pub(crate) enum Pages {
 }
 
 /// A ring with the requests it owns.
-pub(crate) struct Ring {
+pub(crate) struct Ring<F: AsFd> {
     // `Drop` drains the ring before the fields are dropped.
     ring: IoUring,
     flight: Vec<Option<Request>>,
     vacant: Vec<u32>,
-    file: File,
+    file: F,
     registered_file: bool,
     registered_buffers: bool,
     rw_flags: i32,
@@ -60,10 +59,10 @@ macro_rules! entry {
     };
 }
 
-impl Ring {
+impl<F: AsFd> Ring<F> {
     /// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
     /// the kernel and its limits allow it.
-    pub(crate) fn new(file: File, depth: usize, pool: Option<&Pool>, pages: Pages) -> io::Result<Self> {
+    pub(crate) fn new(file: F, depth: usize, pool: Option<&Pool>, pages: Pages) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // The task-run flag reports completions that become visible only in a call: without it a check that does not
@@ -189,7 +188,7 @@ fn result(code: i32) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
 }
 
-impl std::fmt::Debug for Ring {
+impl<F: AsFd + std::fmt::Debug> std::fmt::Debug for Ring<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ring")
             .field("file", &self.file)
@@ -198,7 +197,7 @@ impl std::fmt::Debug for Ring {
     }
 }
 
-impl Drop for Ring {
+impl<F: AsFd> Drop for Ring<F> {
     fn drop(&mut self) {
         let mut done = Vec::new();
         while self.outstanding > 0 {
