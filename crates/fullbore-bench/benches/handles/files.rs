@@ -29,7 +29,7 @@ pub(crate) struct BenchFiles {
 impl BenchFiles {
     /// Creates a directory in `parent` and the sources in it.
     pub(crate) fn make(parent: &Path) -> Attempt<Self> {
-        let directory = Directory::make(parent, ".fullbore-handles-", NEEDED, "give another --dir")?;
+        let directory = Directory::make(parent, ".fullbore-handles-", NEEDED, "use another --dir")?;
         // The cost of opening a short path must not depend on the spelling of the directory.
         let path = fs::canonicalize(directory.path())?;
         let files = Self { path, _directory: Some(directory) };

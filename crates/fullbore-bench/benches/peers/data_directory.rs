@@ -25,7 +25,7 @@ impl DataDirectory {
     /// Creates the directory in `parent` and the data file in it with `binary`.
     pub(crate) fn make(parent: &Path, bytes: u64, binary: &Path) -> Attempt<Self> {
         let needed = bytes.saturating_mul(ROOM);
-        let directory = Directory::make(parent, ".fullbore-peers-", needed, "give less --size")?;
+        let directory = Directory::make(parent, ".fullbore-peers-", needed, "use a smaller --size")?;
         let input = directory.path().join("input");
         let place = Self { directory, input, size: bytes };
         eprintln!("making {} of random bytes in {}", size::human(bytes), place.directory.path().display());

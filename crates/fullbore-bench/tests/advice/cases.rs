@@ -158,7 +158,7 @@ pub(crate) const CASES: &[Case] = &[
             room.add("mine", write("buffered", 64 * K, "preallocated"), 100.0, 1.0);
         },
         begins: "Do not preallocate in sequential writes",
-        holds: &["extending gives 300 MB/s, 3.00× as fast"],
+        holds: &["extending reaches 300 MB/s, 3.00× as fast"],
         worth: 3.0,
         missing: 1,
     },

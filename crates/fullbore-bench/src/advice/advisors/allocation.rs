@@ -46,7 +46,7 @@ fn preallocating(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<
     } else if found.is_less() {
         let worth = 1.0 / found.estimate.value;
         let rate = units::rate(grown.rate());
-        (format!("Do not preallocate in {what}: extending gives {rate}, {} as fast.", times(worth)), worth)
+        (format!("Do not preallocate in {what}: extending reaches {rate}, {} as fast.", times(worth)), worth)
     } else {
         return None;
     };
