@@ -1,5 +1,5 @@
 //! Sets a results document in every form: `render_report results.json [directory]` writes `report.html`, `report.md`
-//! and `charts/*.svg` into the directory (`.` unless told) and prints the table of the terminal.
+//! and `charts/*.svg` into the directory (default: `.`) and prints the table of the terminal.
 
 use std::error::Error;
 use std::fs::{self, File};

@@ -201,7 +201,7 @@ fn advice(sheet: &mut Sheet, document: &Document) {
     if ranked.is_empty() {
         return;
     }
-    sheet.heading("What to do here");
+    sheet.heading("Advice");
     for (i, advice) in ranked.iter().take(ADVICE).enumerate() {
         sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
     }
@@ -215,7 +215,7 @@ fn peers(sheet: &mut Sheet, document: &Document) {
     if findings.is_empty() {
         return;
     }
-    sheet.heading("Beside other programs: ours ÷ theirs (95 % interval)");
+    sheet.heading("Ratios: fullbore ÷ other programs (95% interval)");
     let names = document.cell_names();
     for found in findings {
         let name = names.get(&found.cell).unwrap_or(&found.cell);

@@ -57,8 +57,8 @@ fn known_differences_are_found() {
         let cell = of(&found, id);
         (cell.cost.as_ref().unwrap().word(), cell.latency.as_ref().unwrap().word())
     };
-    assert_eq!(beside("read/1"), ("cheaper", same));
-    assert_eq!(beside("read/3"), ("dearer", "longer"));
+    assert_eq!(beside("read/1"), ("cpu-lower", same));
+    assert_eq!(beside("read/3"), ("cpu-higher", "longer"));
     let order: Vec<Judgement> = found.cells.iter().map(|cell| cell.rate.judgement).collect();
     assert!(order.is_sorted(), "the worst first: {order:?}");
     assert_eq!(
@@ -77,7 +77,7 @@ fn known_differences_are_found() {
 fn a_document_equals_itself() {
     for spread in [Spread::Normal(0.001), Spread::LogNormal(0.5), Spread::TwoHumped(0.3)] {
         let one = document(&vec![Law { spread, p99: 1e-3, ..Law::default() }; 20], 3);
-        let conditions = ["slower", "faster", "dearer", "cheaper", "longer", "shorter", "missing"];
+        let conditions = ["slower", "faster", "cpu-higher", "cpu-lower", "longer", "shorter", "missing"];
         let options = Options {
             conditions: conditions.map(|text| text.parse().unwrap()).to_vec(),
             ..Options::default()
@@ -156,7 +156,7 @@ fn a_condition_detects_a_slower_cell() {
         ("slower:5%", true),
         ("slower:40%", false),
         ("faster:5%", false),
-        ("dearer:5%", false),
+        ("cpu-higher:5%", false),
         ("longer", false),
         ("missing", false),
     ] {

@@ -92,7 +92,7 @@ fn csv_has_a_row_per_cell() {
         field(first[0], "latency_p99_s").parse::<f64>().unwrap(),
         slower.latency.as_ref().unwrap().this
     );
-    assert_eq!(field(first[3], "cost_verdict"), "cheaper");
+    assert_eq!(field(first[3], "cost_verdict"), "cpu-lower");
     assert_eq!(field(first[3], "cost_measure"), "cost-per-mb");
     assert_eq!(
         (field(first[4], "baseline_cell"), field(first[5], "cell")),

@@ -54,8 +54,8 @@ impl Judgement {
             (Self::Same, _) => "no-difference-that-matters",
             (Self::Worse, Measure::Rate) => "slower",
             (Self::Better, Measure::Rate) => "faster",
-            (Self::Worse, Measure::CostPerMb | Measure::CostPerRequest) => "dearer",
-            (Self::Better, Measure::CostPerMb | Measure::CostPerRequest) => "cheaper",
+            (Self::Worse, Measure::CostPerMb | Measure::CostPerRequest) => "cpu-higher",
+            (Self::Better, Measure::CostPerMb | Measure::CostPerRequest) => "cpu-lower",
             (Self::Worse, Measure::LatencyP99) => "longer",
             (Self::Better, Measure::LatencyP99) => "shorter",
         }
@@ -213,7 +213,7 @@ mod tests {
         let cost = |a: &[f64], b: &[f64]| {
             Change::of(Measure::CostPerMb, a, b, &[], DEFAULT_MARGIN, &Bootstrap::default()).unwrap()
         };
-        assert_eq!((cost(&a, &b).word(), cost(&b, &a).word()), ("dearer", "cheaper"));
+        assert_eq!((cost(&a, &b).word(), cost(&b, &a).word()), ("cpu-higher", "cpu-lower"));
         assert!(cost(&a, &b).worse_by(0.1) && !cost(&a, &b).worse_by(0.25));
         assert!(rate(&b, &a).worse_by(0.1) && rate(&a, &b).better_by(0.1) && !rate(&a, &b).worse_by(0.0));
     }

@@ -44,8 +44,8 @@ impl ChangeKind {
     const ALL: [(&'static str, Self); 6] = [
         ("slower", Self::Slower),
         ("faster", Self::Faster),
-        ("dearer", Self::CpuHigher),
-        ("cheaper", Self::LowerCpu),
+        ("cpu-higher", Self::CpuHigher),
+        ("cpu-lower", Self::LowerCpu),
         ("longer", Self::Longer),
         ("shorter", Self::Shorter),
     ];
@@ -238,7 +238,7 @@ mod tests {
         for (text, expected) in [
             ("slower:5%", Condition::Changed { kind: ChangeKind::Slower, share: 0.05 }),
             ("faster:7.5%", Condition::Changed { kind: ChangeKind::Faster, share: 0.075 }),
-            ("dearer:150%", Condition::Changed { kind: ChangeKind::CpuHigher, share: 1.5 }),
+            ("cpu-higher:150%", Condition::Changed { kind: ChangeKind::CpuHigher, share: 1.5 }),
             ("slower", Condition::Changed { kind: ChangeKind::Slower, share: 0.0 }),
             ("unclear", Condition::Unclear),
             ("missing", Condition::Missing),

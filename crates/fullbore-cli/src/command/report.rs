@@ -81,8 +81,8 @@ struct CompareArgs {
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     only: Vec<Glob>,
 
-    /// Exit with 1 if a cell meets a condition: slower:5% (its whole interval is beyond 5%), also faster, dearer,
-    /// cheaper (CPU time), longer, shorter (99th percentile of latency), unclear, missing; may be repeated
+    /// Exit with 1 if a cell meets a condition: slower:5% (its whole interval is beyond 5%), also faster, cpu-higher,
+    /// cpu-lower (CPU time), longer, shorter (99th percentile of latency), unclear, missing; may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_on: Vec<Condition>,
 }

@@ -148,7 +148,7 @@ fn fail_on_sets_the_exit_code() {
         ("slower:30%", 0),
         ("faster:5%", 1),
         ("faster:60%", 0),
-        ("dearer:5%", 1),
+        ("cpu-higher:5%", 1),
         ("longer:5%", 0),
         ("unclear", 0),
         ("missing", 0),
