@@ -7,7 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
 use arbitrary::{Arbitrary, Unstructured};
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, File};
 use libfuzzer_sys::fuzz_target;
 
@@ -128,7 +128,7 @@ impl Pair {
             (Ok(()), None) => assert_eq!(len, 0, "read past the end at {at:?}"),
             (Err(error), Some(_)) => panic!("{error}"),
             (Err(error), None) => {
-                assert!(matches!(error.kind(), Kind::Changed | Kind::Io), "{error}");
+                assert!(matches!(error.kind(), ErrorKind::Changed | ErrorKind::Io), "{error}");
             }
         }
     }
@@ -181,7 +181,7 @@ impl Pair {
                 self.model[from.value().min(end) as usize..to.value().min(end) as usize].fill(0);
             }
             Err(error) => {
-                let refused = error.kind() == Kind::Unsupported || within(from, to).is_none();
+                let refused = error.kind() == ErrorKind::Unsupported || within(from, to).is_none();
                 assert!(refused, "{from:?} to {to:?}: {error}");
             }
         }
@@ -253,7 +253,7 @@ fn copy(source: &Pair, target: &mut Pair, [from, to, at]: [Number; 3], clone: bo
         (Ok(()), Number::Within(at)) => target.put(at, &source.model[there]),
         (Ok(()), Number::Absurd(at)) => panic!("copied to {at}"),
         (Err(error), Number::Within(_)) if range.start <= range.end && matches!(from, Number::Within(_)) => {
-            assert!(clone && error.kind() == Kind::Unsupported, "{error}");
+            assert!(clone && error.kind() == ErrorKind::Unsupported, "{error}");
         }
         (Err(_), _) => {}
     }

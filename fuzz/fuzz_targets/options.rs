@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use arbitrary::Arbitrary;
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{Access, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 use libfuzzer_sys::fuzz_target;
 
@@ -163,8 +163,8 @@ fn run(case: &Case) {
 
     let file = match opened {
         Err(error) => {
-            assert_eq!(invalid, error.kind() == Kind::Invalid, "{case:?}: {error}");
-            let refused = case.strict && error.kind() == Kind::Unsupported;
+            assert_eq!(invalid, error.kind() == ErrorKind::Invalid, "{case:?}: {error}");
+            let refused = case.strict && error.kind() == ErrorKind::Unsupported;
             assert!(invalid || !possible || against || refused, "{case:?}: {error}");
             assert!(error.to_string().contains("cannot"), "{case:?}: {error}");
             assert_eq!(before, after, "{case:?}: {error}");

@@ -5,7 +5,7 @@ use std::time::Instant;
 use fullbore::Result;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::method;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::pattern::{self, Order, Progress, Scope};
 use fullbore::strategy::Strategy;
@@ -29,8 +29,9 @@ pub(crate) struct OwnCost {
 pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     const REQUESTS: u64 = 20_000;
     const SAMPLES: usize = 9;
-    let null = method("null")
-        .ok_or_else(|| Error::new(Kind::Unsupported, "measure", file.path(), "the null method is missing"))?;
+    let null = method("null").ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, "measure", file.path(), "the null method is missing")
+    })?;
     let strategy = Strategy { read: null, request: ALIGNMENT, ..Strategy::plain() };
     let scope = Scope { range: 0..file.stamp()?.len, order: Order::Random { seed: 1, count: REQUESTS } };
     let mut seconds = Vec::with_capacity(SAMPLES);
@@ -39,9 +40,9 @@ pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
         let (stats, _) = pattern::visit(file, &scope, &strategy, &Progress::default(), || (), |(), _, _| ())?;
         seconds.push(clock.elapsed().as_secs_f64() / stats.reads.requests.max(1) as f64);
     }
-    let request = Bootstrap::default()
-        .median(&seconds)
-        .ok_or_else(|| Error::new(Kind::Io, "measure", file.path(), "the null method yielded no samples"))?;
+    let request = Bootstrap::default().median(&seconds).ok_or_else(|| {
+        Error::new(ErrorKind::Io, "measure", file.path(), "the null method yielded no samples")
+    })?;
     Ok(OwnCost { request, clock: clock_cost() })
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::Temporary;
 
 /// A group with a limit, which the process enters temporarily. Removed when dropped.
@@ -23,10 +23,10 @@ impl MemoryCgroup {
     /// Creates a group whose members and their page cache are limited to `bytes` of memory.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if there is no memory controller or the process may not create groups.
+    /// [`ErrorKind::Unsupported`] if there is no memory controller or the process may not create groups.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
-            Error::new(Kind::Unsupported, "limit memory with", "/sys/fs/cgroup", what)
+            Error::new(ErrorKind::Unsupported, "limit memory with", "/sys/fs/cgroup", what)
                 .advise("run as root on a system with the memory controller of control groups")
         };
         let (own_cgroup, file) =

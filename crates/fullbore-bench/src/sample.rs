@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fullbore::Result;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
@@ -46,7 +46,7 @@ impl RunContext<'_> {
     /// Returns the error for a trial of the device if there is no device.
     pub(crate) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: it has no device and no cold files";
-        Error::new(Kind::Unsupported, "measure", self.test_files().directory(), what)
+        Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn take_sample(
     sampled.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-        Err(Error::new(Kind::Io, "measure", "the trial", what.to_owned()))
+        Err(Error::new(ErrorKind::Io, "measure", "the trial", what.to_owned()))
     })
 }
 

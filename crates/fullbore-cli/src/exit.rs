@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::quote::printable_bytes;
 
 use crate::signals;
@@ -121,8 +121,8 @@ pub fn reason(error: &std::io::Error) -> String {
 impl From<Error> for Exit {
     fn from(error: Error) -> Self {
         match error.kind() {
-            Kind::Changed => Self::Changed(message(&error)),
-            Kind::BrokenPipe => Self::BrokenPipe,
+            ErrorKind::Changed => Self::Changed(message(&error)),
+            ErrorKind::BrokenPipe => Self::BrokenPipe,
             _ => Self::Failure(message(&error)),
         }
     }
@@ -131,10 +131,10 @@ impl From<Error> for Exit {
 /// The library's message, with the flag that helps.
 pub fn message(error: &Error) -> String {
     let flag = match (error.kind(), error.operation()) {
-        (Kind::SameFile, "write") => " (--in-place)",
-        (Kind::Unsupported, "replace") => " (--overwrite)",
-        (Kind::Memory, "search") => " (--memory)",
-        (Kind::Unsupported, "use" | "bypass the page cache for") => " (--strategy auto)",
+        (ErrorKind::SameFile, "write") => " (--in-place)",
+        (ErrorKind::Unsupported, "replace") => " (--overwrite)",
+        (ErrorKind::Memory, "search") => " (--memory)",
+        (ErrorKind::Unsupported, "use" | "bypass the page cache for") => " (--strategy auto)",
         _ => "",
     };
     format!("{error}{flag}")

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Executor, Worker};
@@ -99,7 +99,7 @@ pub fn for_each_file<R: Send>(
             |path, sender, worker, executor| {
                 let result = open(path, worker).and_then(|file| work(&file, executor, worker));
                 match result {
-                    Err(error) if error.kind() == Kind::Interrupted => Err(error),
+                    Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
                     result => sender.send((path, result), 0).map(drop),
                 }
             },
@@ -108,7 +108,7 @@ pub fn for_each_file<R: Send>(
                     Ok(result) => report(path, result),
                     Err(error) => {
                         run.eprint(&format!("{}: {}\n", program(""), message(&error)));
-                        worst = worst.max(if error.kind() == Kind::Changed { 3 } else { 2 });
+                        worst = worst.max(if error.kind() == ErrorKind::Changed { 3 } else { 2 });
                         Ok(())
                     }
                 };

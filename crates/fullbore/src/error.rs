@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The category of an [`Error`], for exit codes and decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// Nothing has the path.
     NotFound,
     /// Something has the path already.
@@ -37,7 +37,7 @@ pub enum Kind {
     /// The request is contradictory or out of range.
     Invalid,
     /// The run was cancelled.
-    Interrupted,
+    Cancelled,
     /// The reader of the output closed it.
     BrokenPipe,
 }
@@ -45,11 +45,11 @@ pub enum Kind {
 /// A failed operation on a path.
 ///
 /// ```
-/// use fullbore::error::{Error, Kind};
+/// use fullbore::error::{Error, ErrorKind};
 /// let error = fullbore::file::File::open("missing").unwrap_err();
 /// assert_eq!(error.to_string(), "missing: cannot open: No such file or directory");
-/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (Kind::NotFound, "open", Some(2)));
-/// let error = Error::new(Kind::Invalid, "read", "file", "the range is empty").at(512).advise("name a range");
+/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (ErrorKind::NotFound, "open", Some(2)));
+/// let error = Error::new(ErrorKind::Invalid, "read", "file", "the range is empty").at(512).advise("name a range");
 /// assert_eq!(error.to_string(), "file: cannot read at offset 512: the range is empty; name a range");
 /// ```
 pub struct Error {
@@ -58,7 +58,7 @@ pub struct Error {
 }
 
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     doing: &'static str,
     path: PathBuf,
     offset: Option<u64>,
@@ -72,19 +72,19 @@ impl Error {
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
-                (Kind::NoSpace, Some("free some space or write somewhere else"))
+                (ErrorKind::NoSpace, Some("free some space or write somewhere else"))
             }
-            Some(rustix::io::Errno::NOENT) => (Kind::NotFound, None),
-            Some(rustix::io::Errno::EXIST) => (Kind::AlreadyExists, None),
-            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => (Kind::PermissionDenied, None),
-            Some(rustix::io::Errno::PIPE) => (Kind::BrokenPipe, None),
+            Some(rustix::io::Errno::NOENT) => (ErrorKind::NotFound, None),
+            Some(rustix::io::Errno::EXIST) => (ErrorKind::AlreadyExists, None),
+            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => (ErrorKind::PermissionDenied, None),
+            Some(rustix::io::Errno::PIPE) => (ErrorKind::BrokenPipe, None),
             Some(rustix::io::Errno::FBIG) => {
-                (Kind::NoSpace, Some("the file system does not support files of this size"))
+                (ErrorKind::NoSpace, Some("the file system does not support files of this size"))
             }
-            Some(rustix::io::Errno::ROFS) => (Kind::Io, Some("the file system is mounted read-only")),
-            Some(rustix::io::Errno::ISDIR) => (Kind::Unsupported, Some("name a file")),
-            Some(rustix::io::Errno::TXTBSY) => (Kind::Io, Some("it is a running program")),
-            _ => (Kind::Io, None),
+            Some(rustix::io::Errno::ROFS) => (ErrorKind::Io, Some("the file system is mounted read-only")),
+            Some(rustix::io::Errno::ISDIR) => (ErrorKind::Unsupported, Some("name a file")),
+            Some(rustix::io::Errno::TXTBSY) => (ErrorKind::Io, Some("it is a running program")),
+            _ => (ErrorKind::Io, None),
         };
         let inner = Inner {
             kind,
@@ -99,7 +99,12 @@ impl Error {
     }
 
     /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
-    pub fn new(kind: Kind, doing: &'static str, path: impl AsRef<Path>, what: impl Into<String>) -> Self {
+    pub fn new(
+        kind: ErrorKind,
+        doing: &'static str,
+        path: impl AsRef<Path>,
+        what: impl Into<String>,
+    ) -> Self {
         let inner = Inner {
             kind,
             doing,
@@ -133,7 +138,7 @@ impl Error {
     }
 
     /// The category.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
@@ -195,19 +200,19 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match (&error.inner.source, error.inner.kind) {
             // Loops over `std::io` retry `ErrorKind::Interrupted`; a cancelled run must end.
-            (_, Kind::Interrupted) => io::ErrorKind::Other,
+            (_, ErrorKind::Cancelled) => io::ErrorKind::Other,
             (Some(source), _) => source.kind(),
-            (None, Kind::Changed) => io::ErrorKind::UnexpectedEof,
-            (None, Kind::NoSpace) => io::ErrorKind::StorageFull,
-            (None, Kind::Memory) => io::ErrorKind::OutOfMemory,
-            (None, Kind::Locked) => io::ErrorKind::WouldBlock,
-            (None, Kind::Unsupported) => io::ErrorKind::Unsupported,
-            (None, Kind::Invalid | Kind::SameFile) => io::ErrorKind::InvalidInput,
-            (None, Kind::BrokenPipe) => io::ErrorKind::BrokenPipe,
-            (None, Kind::NotFound) => io::ErrorKind::NotFound,
-            (None, Kind::AlreadyExists) => io::ErrorKind::AlreadyExists,
-            (None, Kind::PermissionDenied) => io::ErrorKind::PermissionDenied,
-            (None, Kind::Io) => io::ErrorKind::Other,
+            (None, ErrorKind::Changed) => io::ErrorKind::UnexpectedEof,
+            (None, ErrorKind::NoSpace) => io::ErrorKind::StorageFull,
+            (None, ErrorKind::Memory) => io::ErrorKind::OutOfMemory,
+            (None, ErrorKind::Locked) => io::ErrorKind::WouldBlock,
+            (None, ErrorKind::Unsupported) => io::ErrorKind::Unsupported,
+            (None, ErrorKind::Invalid | ErrorKind::SameFile) => io::ErrorKind::InvalidInput,
+            (None, ErrorKind::BrokenPipe) => io::ErrorKind::BrokenPipe,
+            (None, ErrorKind::NotFound) => io::ErrorKind::NotFound,
+            (None, ErrorKind::AlreadyExists) => io::ErrorKind::AlreadyExists,
+            (None, ErrorKind::PermissionDenied) => io::ErrorKind::PermissionDenied,
+            (None, ErrorKind::Io) => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn displays_path_operation_offset_cause_and_advice() {
         let error = Error::io("write", "/data/out", io::Error::from_raw_os_error(28)).at(4096);
-        assert_eq!(error.kind(), Kind::NoSpace);
+        assert_eq!(error.kind(), ErrorKind::NoSpace);
         assert_eq!(
             error.to_string(),
             "/data/out: cannot write at offset 4096: No space left on device; free some space or write somewhere else"
@@ -239,12 +244,12 @@ mod tests {
     #[test]
     fn kinds_agree_with_those_of_std_and_debug_is_the_message() {
         for (number, kind, std) in [
-            (2, Kind::NotFound, io::ErrorKind::NotFound),
-            (17, Kind::AlreadyExists, io::ErrorKind::AlreadyExists),
-            (1, Kind::PermissionDenied, io::ErrorKind::PermissionDenied),
-            (13, Kind::PermissionDenied, io::ErrorKind::PermissionDenied),
-            (28, Kind::NoSpace, io::ErrorKind::StorageFull),
-            (32, Kind::BrokenPipe, io::ErrorKind::BrokenPipe),
+            (2, ErrorKind::NotFound, io::ErrorKind::NotFound),
+            (17, ErrorKind::AlreadyExists, io::ErrorKind::AlreadyExists),
+            (1, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (13, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (28, ErrorKind::NoSpace, io::ErrorKind::StorageFull),
+            (32, ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
         ] {
             let error = Error::io("open", "file", io::Error::from_raw_os_error(number));
             assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number)));

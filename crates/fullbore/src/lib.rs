@@ -25,6 +25,6 @@ pub mod strategy;
 pub mod stream;
 mod sys;
 
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use job::{Input, Job, compare, copy, fold, search, transform};
 pub use op::fold_fn;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::File;
 use ground::{bytes, directories, everywhere};
 
@@ -113,16 +113,16 @@ fn ranges_that_no_file_can_contain_are_refused() {
         let mut queue = queue(method, cache, &file, true, 1, &pool, None);
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63, i64::MAX as u64] {
             let error = queue.read(0, offset, 1, pool.take().unwrap()).unwrap_err();
-            assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{}: {error}", method.name);
             pool = Pool::new(1, ALIGNMENT).unwrap();
             let mut buf = pool.take().unwrap();
             buf.place(offset, 1);
             let error = queue.write(0, offset, buf).unwrap_err();
-            assert_eq!(error.kind(), Kind::Invalid, "{}: {error}", method.name);
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{}: {error}", method.name);
             pool = Pool::new(1, ALIGNMENT).unwrap();
-            assert_eq!(queue.view(offset, 1).unwrap_err().kind(), Kind::Invalid);
-            assert_eq!(queue.view_mut(offset, 1).unwrap_err().kind(), Kind::Invalid);
-            assert_eq!(queue.copy_in_kernel(offset, 1).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(queue.view(offset, 1).unwrap_err().kind(), ErrorKind::Invalid);
+            assert_eq!(queue.view_mut(offset, 1).unwrap_err().kind(), ErrorKind::Invalid);
+            assert_eq!(queue.copy_in_kernel(offset, 1).unwrap_err().kind(), ErrorKind::Invalid);
         }
         assert!(queue.next().unwrap().is_none());
         assert_eq!(fs::read(&path).unwrap(), b"old");
@@ -360,7 +360,7 @@ fn a_truncated_file_has_an_error_of_its_own() {
                 }
             }
             let error = result.expect_err(&format!("{} cache={cache} read past {left} bytes", method.name));
-            assert_eq!(error.kind(), Kind::Changed, "{} cache={cache}: {error}", method.name);
+            assert_eq!(error.kind(), ErrorKind::Changed, "{} cache={cache}: {error}", method.name);
         }
     });
 }
@@ -380,7 +380,7 @@ fn a_view_truncated_during_use_has_the_same_error() {
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
         let sum: u64 = view.iter().map(|&byte| u64::from(byte)).sum();
         assert_eq!(sum, 0, "missing pages read as zeros");
-        assert_eq!(reader.check("read", 0).unwrap_err().kind(), Kind::Changed);
+        assert_eq!(reader.check("read", 0).unwrap_err().kind(), ErrorKind::Changed);
     });
 }
 
@@ -414,7 +414,7 @@ fn kernel_copies_move_any_range() {
             queue.copy_in_kernel(0, middle).unwrap();
             assert!(fs::read(&target).unwrap() == content, "{}", method.name);
             let error = queue.copy_in_kernel(content.len() as u64 - 1, 2).unwrap_err();
-            assert_eq!(error.kind(), Kind::Changed, "{}", method.name);
+            assert_eq!(error.kind(), ErrorKind::Changed, "{}", method.name);
         }
     }
 }

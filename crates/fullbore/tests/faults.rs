@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::fault::{Counts, Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
@@ -74,9 +74,9 @@ impl Expected {
         assert!(struck(&counts), "{name}: the fault did not occur: {counts:?}");
         match (self, &result) {
             (Self::Right, Ok(true)) => {}
-            (Self::NoSpace, Err(error)) if error.kind() == Kind::NoSpace => {}
-            (Self::Failed, Err(error)) if error.kind() == Kind::Io && is_io_error(error) => {}
-            (Self::Changed, Err(error)) if error.kind() == Kind::Changed => {}
+            (Self::NoSpace, Err(error)) if error.kind() == ErrorKind::NoSpace => {}
+            (Self::Failed, Err(error)) if error.kind() == ErrorKind::Io && is_io_error(error) => {}
+            (Self::Changed, Err(error)) if error.kind() == ErrorKind::Changed => {}
             (_, Ok(whole)) => panic!("{name}: no error; bytes right: {whole}"),
             (_, Err(error)) => panic!("{name}: {error} ({:?})", error.kind()),
         }
@@ -287,7 +287,7 @@ fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> R
         Some(&target),
     ) {
         Ok(planned) => planned,
-        Err(error) if error.kind() == Kind::Unsupported => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(false),
         Err(error) => return Err(error),
     };
     let operation = operation::parse("none", Kernel::Simd).unwrap();

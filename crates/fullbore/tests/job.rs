@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::operation::{Encoding, Part, Search};
 use fullbore::pattern::{Comparison, Progress};
 use fullbore::{Job, fold_fn, op};
@@ -44,7 +44,7 @@ fn folds_take_every_kind_of_input() {
             Ok((found, stats)) => {
                 assert_eq!((found, stats.bytes), (expected, text.len() as u64), "{strategy}")
             }
-            Err(error) => assert_eq!(error.kind(), Kind::Unsupported, "{strategy}: {error}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{strategy}: {error}"),
         }
     }
 }
@@ -97,10 +97,10 @@ fn a_transform_is_whole_or_absent() {
     let progress = Arc::new(Progress::default());
     progress.cancel();
     let cancelled = Job::new().progress(progress).transform(&op::shift(10), &path, &output);
-    assert_eq!(cancelled.unwrap_err().kind(), Kind::Interrupted);
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(fs::read(&output).unwrap(), b"before");
     let same = Job::new().transform(&op::shift(10), &path, &path).unwrap_err();
-    assert_eq!(same.kind(), Kind::SameFile);
+    assert_eq!(same.kind(), ErrorKind::SameFile);
     let stats = Job::new().workers(2).transform(&op::shift(10), &path, &output).unwrap();
     assert_eq!(stats.bytes, text.len() as u64);
     let shifted: Vec<u8> = text.iter().map(|byte| byte.wrapping_add(10)).collect();

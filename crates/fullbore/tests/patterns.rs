@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::File;
 use fullbore::operation::{Fold, Part, Search, Split};
 use fullbore::pattern::{Executor, Progress, fold, search};
@@ -260,7 +260,7 @@ fn errors_and_cancellation_end_all_workers() {
         |item, sender, _, _| missing(item, sender),
         |()| Ok(ControlFlow::Continue(())),
     );
-    assert_eq!(error.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::NotFound);
     let stop = |number: usize| {
         if number == 5 {
             progress.cancel();
@@ -274,7 +274,7 @@ fn errors_and_cancellation_end_all_workers() {
         },
         |_| Ok(ControlFlow::Continue(())),
     );
-    assert_eq!(error.unwrap_err().kind(), Kind::Interrupted);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_changed_file_has_an_error_of_its_own() {
     for how in ["request=4K", "method=mmap,request=4K,window=16K", "method=uring,request=4K"] {
         std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
         let error = fold(&Cutter(named.path()), &file, &strategy(how), &Progress::default()).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed, "{how}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Changed, "{how}: {error}");
     }
 }
 

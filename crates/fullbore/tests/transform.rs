@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use fullbore::engine::METHODS;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::pattern::{self, Progress};
@@ -48,7 +48,7 @@ fn run(
         Some(&target),
     ) {
         Ok(planned) => planned,
-        Err(error) if error.kind() == Kind::Unsupported => {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
             println!("skipped: {strategy}: {error}");
             return Ok(false);
         }
@@ -197,7 +197,7 @@ fn an_operation_is_refused_for_kernel_copies() {
         Durability::None,
         &Progress::default(),
     );
-    assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(!output.exists());
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
@@ -237,7 +237,7 @@ impl AccessWorkload {
 }
 
 fn unopened(path: &std::path::Path) -> Error {
-    Error::new(Kind::Invalid, "measure", path, "the trial was not opened")
+    Error::new(ErrorKind::Invalid, "measure", path, "the trial was not opened")
 }
 
 /// Reads a scope; of a mapping, touches every cache line.

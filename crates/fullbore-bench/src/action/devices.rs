@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
@@ -272,7 +272,12 @@ impl Workload for DevicesWorkload {
         if highest > there {
             let what =
                 format!("needs {highest} directories, found {there}: name more directories with --dir");
-            return Err(Error::new(Kind::Unsupported, "measure", context.test_files().directory(), what));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "measure",
+                context.test_files().directory(),
+                what,
+            ));
         }
         let mut first = None;
         for &disk in &self.selection.0 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fullbore::engine::Method;
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::size;
 use fullbore::strategy::{Plan, Strategy, StrategySpec};
 
@@ -46,13 +46,13 @@ impl RequestedStrategy {
     /// Refuses a plan that replaced a requested method.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] with the plan's reasons.
+    /// [`ErrorKind::Unsupported`] with the plan's reasons.
     pub(crate) fn check_granted(&self, planned: &Plan, path: &Path) -> Result<()> {
         let kept = |spec: Option<&Method>, got: &Method| spec.is_none_or(|spec| spec == got);
         let read = kept(self.spec.read, planned.strategy.read) || planned.plan_input.len.is_none();
         if read && kept(self.spec.write, planned.strategy.write) {
             return Ok(());
         }
-        Err(Error::new(Kind::Unsupported, "measure", path, planned.notes.join("; ")))
+        Err(Error::new(ErrorKind::Unsupported, "measure", path, planned.notes.join("; ")))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
@@ -122,7 +122,7 @@ impl RereadWorkload {
         let (mut channel, mut pool) = target.open(1)?;
         let mut one = |block: u64| -> Result<f64> {
             let buf = pool.take().ok_or_else(|| {
-                Error::new(Kind::Invalid, "take a buffer from", "memory", "the only one is in use")
+                Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "the only one is in use")
             })?;
             let before = clock_gettime(ClockId::Monotonic);
             target.ask(&mut channel, 0, block, buf)?;
@@ -170,11 +170,11 @@ impl Workload for RereadWorkload {
         self.io.set_strategy(strategy, context.seed);
         if request % unit != 0 {
             let what = format!("direct requests must be multiples of {unit} bytes here");
-            return Err(Error::new(Kind::Unsupported, "measure", test_files.cold.path(), what));
+            return Err(Error::new(ErrorKind::Unsupported, "measure", test_files.cold.path(), what));
         }
         if test_files.len / (request as u64) < 2 * PAIRS {
             let what = format!("the file has fewer than {} requests of {request} bytes", 2 * PAIRS);
-            return Err(Error::new(Kind::Unsupported, "measure", test_files.cold.path(), what));
+            return Err(Error::new(ErrorKind::Unsupported, "measure", test_files.cold.path(), what));
         }
         Ok(())
     }

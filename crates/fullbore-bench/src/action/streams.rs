@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
@@ -193,9 +193,8 @@ impl Workload for StreamsWorkload {
         let room = len / if self.own.is_empty() { u64::from(self.spec.streams) } else { 1 };
         if room < strategy.request as u64 {
             let what = format!("each stream has {}, less than one request", size::human(room));
-            return Err(
-                Error::new(Kind::Unsupported, "measure", file.path(), what).advise("set a larger --size")
-            );
+            return Err(Error::new(ErrorKind::Unsupported, "measure", file.path(), what)
+                .advise("set a larger --size"));
         }
         self.io.set_strategy(strategy, context.seed);
         Ok(())

@@ -12,7 +12,7 @@ use std::time::Instant;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::engine::{EngineConfig, IoQueue, IoStats};
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::pattern::{Progress, Stats};
@@ -78,7 +78,7 @@ impl Layout {
 /// Reads a range of the logical file; `look` receives its bytes in order, each piece with its offset in bytes.
 ///
 /// # Errors
-/// The system's, with the file and the offset in it; [`Kind::Interrupted`] if it was cancelled.
+/// The system's, with the file and the offset in it; [`ErrorKind::Cancelled`] if it was cancelled.
 pub(super) fn read(
     files: &[File],
     layout: Layout,
@@ -147,7 +147,7 @@ struct Stripes {
 
 fn refused(method: &str, path: &Path, why: &str) -> Error {
     let what = format!("method {method} {why}");
-    Error::new(Kind::Unsupported, "stripe over", path, what).advise("use direct, uring, aio or buffered")
+    Error::new(ErrorKind::Unsupported, "stripe over", path, what).advise("use direct, uring, aio or buffered")
 }
 
 impl Stripes {
@@ -235,7 +235,7 @@ impl Stripes {
                 progress.add(self.request.min(range.end - range.start));
             }
             if progress.is_cancelled() {
-                return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+                return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
             }
         }
         self.queues.iter_mut().try_for_each(IoQueue::flush)?;
@@ -244,7 +244,7 @@ impl Stripes {
     }
 
     fn lost(&self, what: &str) -> Error {
-        Error::new(Kind::Invalid, "stripe over", "files", format!("{what} was lost"))
+        Error::new(ErrorKind::Invalid, "stripe over", "files", format!("{what} was lost"))
     }
 }
 
@@ -342,7 +342,7 @@ mod tests {
         let strategy = Strategy { read: method("mmap").unwrap(), ..Strategy::plain() };
         let layout = Layout { files: 2, chunk: 4096 };
         let error = read(&files, layout, 0..4096, &strategy, &Progress::default(), |_, _| ()).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
 
     #[test]
@@ -353,6 +353,6 @@ mod tests {
         progress.cancel();
         let layout = Layout { files: 2, chunk: 4096 };
         let error = read(&files, layout, 0..65_536, &Strategy::plain(), &progress, |_, _| ()).unwrap_err();
-        assert_eq!(error.kind(), Kind::Interrupted);
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }

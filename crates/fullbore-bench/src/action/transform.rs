@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::strategy::{Planner, Purpose, Strategy};
@@ -116,7 +116,7 @@ impl TransformWorkload {
             InnerLoop::Scalar => Kernel::Scalar,
         };
         let operation = operation::parse(&self.spec.operation, kernel)
-            .map_err(|error| Error::new(Kind::Invalid, "measure", input.path(), error.to_string()))?;
+            .map_err(|error| Error::new(ErrorKind::Invalid, "measure", input.path(), error.to_string()))?;
         let (path, placement) = match self.spec.output {
             OutputTarget::Existing => (old.path().to_owned(), Placement::Overwrite),
             OutputTarget::New => (test_files.fresh.clone(), Placement::Replace),

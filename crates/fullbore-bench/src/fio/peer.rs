@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fullbore::Result;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 
 use super::job_result::{self, JobResult};
@@ -113,7 +113,7 @@ impl Workload for FioWorkload {
         self.inner.open(context)?;
         // The strategy is known only now.
         let shape = shape(&self.inner.labels())
-            .map_err(|Unsupported(why)| Error::new(Kind::Unsupported, "run", PEER, why))?;
+            .map_err(|Unsupported(why)| Error::new(ErrorKind::Unsupported, "run", PEER, why))?;
         self.shape = Some(shape);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Workload for FioWorkload {
 }
 
 fn refusal(what: String) -> Error {
-    Error::new(Kind::Unsupported, "run", PEER, what)
+    Error::new(ErrorKind::Unsupported, "run", PEER, what)
 }
 
 fn done(result: JobResult, workers: u64) -> RunResult {

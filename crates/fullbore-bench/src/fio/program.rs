@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 
 use super::Setting;
 use super::shape::HUGE_PAGES;
@@ -21,10 +21,11 @@ impl Program {
     /// Finds fio along `PATH`.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if it is not installed, or older than version 3.
+    /// [`ErrorKind::Unsupported`] if it is not installed, or older than version 3.
     pub(crate) fn find() -> Result<Self> {
         let refuse = |what: String| {
-            Error::new(Kind::Unsupported, "run", "fio", what).advise("install it (Debian: apt install fio)")
+            Error::new(ErrorKind::Unsupported, "run", "fio", what)
+                .advise("install it (Debian: apt install fio)")
         };
         let path = child::find("fio").ok_or_else(|| refuse("not installed".into()))?;
         let said = child::start(Command::new(&path).arg("--version").stdout(Stdio::piped()))
@@ -60,7 +61,7 @@ impl Program {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let said = complaint(&stderr).or_else(|| complaint(&text)).unwrap_or("no reason given");
         Err(Error::new(
-            Kind::Unsupported,
+            ErrorKind::Unsupported,
             "run",
             &self.path,
             format!("fio failed: {}: {said}", output.status),

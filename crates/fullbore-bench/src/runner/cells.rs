@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::Error;
 use fullbore::Result;
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 
 use crate::action::{Iteration, Workload};
 use crate::document::{Cell, Document, Sample};
@@ -135,7 +135,7 @@ impl Cells {
             *iteration += 1;
             match one.calibrate(*iteration, context) {
                 Ok(()) => {}
-                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => one.refuse(&error),
             }
         }

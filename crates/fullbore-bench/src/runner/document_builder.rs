@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use fullbore::Result;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
 
 use super::Options;
@@ -37,7 +37,7 @@ impl DocumentBuilder {
     /// Starts the document of a run, or continues that of a resumed one.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the run to resume had other directories or experiments.
+    /// [`ErrorKind::Invalid`] if the run to resume had other directories or experiments.
     pub(super) fn open(options: &Options, start: Instant) -> Result<Self> {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
@@ -59,7 +59,7 @@ impl DocumentBuilder {
             if (&old.directory, &old.directories, &old.sets) != (&run.directory, &run.directories, &run.sets)
             {
                 let what = "its directories or experiments differ from the requested ones";
-                return Err(Error::new(Kind::Invalid, "resume", &run.directory, what)
+                return Err(Error::new(ErrorKind::Invalid, "resume", &run.directory, what)
                     .advise("set the same directories and experiments, or leave out --resume"));
             }
             run.started.clone_from(&old.started);

@@ -7,7 +7,7 @@ mod document_builder;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::{Error, Result};
@@ -245,7 +245,7 @@ impl Session<'_, '_> {
                         let (share, now) = (whole.share(), one.cell.id.as_str());
                         (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
                     }
-                    Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                    Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                     Err(error) => one.refuse(&error),
                 }
                 self.report_partial(&cells);
@@ -268,7 +268,8 @@ impl Session<'_, '_> {
 
 fn probe_path(directory: &PathBuf) -> Result<Facts> {
     probe::facts(directory).map_err(|error| {
-        Error::new(Kind::Io, "measure", directory, error.to_string()).advise("name a directory with --dir")
+        Error::new(ErrorKind::Io, "measure", directory, error.to_string())
+            .advise("name a directory with --dir")
     })
 }
 
@@ -300,7 +301,7 @@ fn read(options: &Options) -> Result<Vec<ParsedSet>> {
         .map(|(name, text)| {
             let (described, mut trials) =
                 experiment::parse(text, probe::processors(), options.measured_paths().count())
-                    .map_err(|error| Error::new(Kind::Invalid, "read", name, error.to_string()))?;
+                    .map_err(|error| Error::new(ErrorKind::Invalid, "read", name, error.to_string()))?;
             trials.retain(|trial| known.insert(trial.id.clone()));
             Ok((described, trials))
         })

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::probe::{self, Device};
 
 /// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
@@ -33,10 +33,10 @@ pub(super) struct ExclusiveDevice {
 /// Opens a device exclusively, if `serial` is its serial number and it has no data.
 ///
 /// # Errors
-/// [`Kind::Invalid`] with all objections.
+/// [`ErrorKind::Invalid`] with all objections.
 pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
-        Error::new(Kind::Invalid, "measure", path, what).advise(advice.to_owned())
+        Error::new(ErrorKind::Invalid, "measure", path, what).advise(advice.to_owned())
     };
     let status = fs::metadata(path).map_err(|error| Error::io("measure", path, error))?;
     if !status.file_type().is_block_device() {

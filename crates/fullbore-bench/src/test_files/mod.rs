@@ -13,7 +13,7 @@ use self::device::ExclusiveDevice;
 use self::watchdog::Watchdog;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::CachePolicy;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
@@ -143,12 +143,12 @@ pub(crate) fn suggest(
 /// Refuses test files that would leave less than a tenth of the file system free.
 ///
 /// # Errors
-/// [`Kind::NoSpace`], with the figures.
+/// [`ErrorKind::NoSpace`], with the figures.
 pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
     let needed = needs.bytes(len);
     if len < SMALLEST {
         let what = format!("a file of {} is too small to measure", size::human(len));
-        return Err(Error::new(Kind::Invalid, "measure", directory, what)
+        return Err(Error::new(ErrorKind::Invalid, "measure", directory, what)
             .advise(format!("set --size to {} or more", size::exact(SMALLEST))));
     }
     if free.saturating_sub(needed) < total / LEFT_FREE {
@@ -158,7 +158,7 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
             size::human(free),
             size::human(total)
         );
-        return Err(Error::new(Kind::NoSpace, "measure", directory, what)
+        return Err(Error::new(ErrorKind::NoSpace, "measure", directory, what)
             .advise("free some space, set a smaller --size or name another --dir"));
     }
     Ok(())
@@ -169,7 +169,7 @@ impl TestFiles {
     /// smaller, unless `insist`.
     ///
     /// # Errors
-    /// The system's; [`Kind::Unsupported`] if the written files have holes or are not on the device as written.
+    /// The system's; [`ErrorKind::Unsupported`] if the written files have holes or are not on the device as written.
     pub(crate) fn make(
         parent: &Path,
         len: u64,
@@ -238,7 +238,7 @@ impl TestFiles {
     /// `None`: blocks never written would not be read from the medium.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the device is in use or has data, or has another serial number; the system's.
+    /// [`ErrorKind::Invalid`] if the device is in use or has data, or has another serial number; the system's.
     pub(crate) fn on_device(
         path: &Path,
         serial: &str,
@@ -250,7 +250,7 @@ impl TestFiles {
         let len = len.unwrap_or(device.len).min(device.len) >> 20 << 20;
         if len < SMALLEST {
             let what = format!("a device of {} is too small to measure", size::human(len));
-            return Err(Error::new(Kind::Invalid, "measure", path, what));
+            return Err(Error::new(ErrorKind::Invalid, "measure", path, what));
         }
         let output = Output::create(path, Placement::Overwrite, None)?;
         let planned =
@@ -289,13 +289,13 @@ impl TestFiles {
     /// Refuses trials that need files if the target is a block device.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] on a device.
+    /// [`ErrorKind::Unsupported`] on a device.
     pub(crate) fn has_files(&self) -> Result<()> {
         match &self.backing {
             Backing::Directory { .. } => Ok(()),
             Backing::Device { path, .. } => {
                 let what = "a block device cannot hold files; its blocks are read and overwritten";
-                Err(Error::new(Kind::Unsupported, "measure", path, what))
+                Err(Error::new(ErrorKind::Unsupported, "measure", path, what))
             }
         }
     }
@@ -330,7 +330,7 @@ impl TestFiles {
             return Ok(file.clone());
         }
         let text = Text::new(self.seed, LINE)
-            .map_err(|error| Error::new(Kind::Invalid, "make", name, error.to_string()))?;
+            .map_err(|error| Error::new(ErrorKind::Invalid, "make", name, error.to_string()))?;
         let progress = Progress::default();
         let mut creator = FileCreator {
             directory: self.directory(),
@@ -421,10 +421,10 @@ impl Drop for TestFiles {
 /// measured on it would be meaningless.
 ///
 /// # Errors
-/// [`Kind::Unsupported`], with the objection.
+/// [`ErrorKind::Unsupported`], with the objection.
 fn check_backed_by_device(file: &File) -> Result<()> {
     match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
-        Some(objection) => Err(Error::new(Kind::Unsupported, "measure with", file.path(), objection)),
+        Some(objection) => Err(Error::new(ErrorKind::Unsupported, "measure with", file.path(), objection)),
         None => Ok(()),
     }
 }
@@ -489,7 +489,10 @@ mod tests {
         sparse.set_len(1 << 20).unwrap();
         sparse.sync_data().unwrap();
         let refused = check_backed_by_device(&sparse).unwrap_err();
-        assert!(refused.kind() == Kind::Unsupported && refused.to_string().contains("holes"), "{refused}");
+        assert!(
+            refused.kind() == ErrorKind::Unsupported && refused.to_string().contains("holes"),
+            "{refused}"
+        );
         if let Err(error) = reserved.allocate_and_extend(1 << 20) {
             return println!("skipped: blocks never written: {error}");
         }

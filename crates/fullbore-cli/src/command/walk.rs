@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
@@ -59,7 +59,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         .map_err(fail)?;
         if self.open.iter().any(|above| above.held.identity() == held.identity()) {
             let what = "the symbolic link leads back to a parent directory";
-            return Err(Error::new(Kind::Invalid, "read directory", &path, what));
+            return Err(Error::new(ErrorKind::Invalid, "read directory", &path, what));
         }
         let mut left = Vec::new();
         let fd = held.fd().map_err(fail)?;

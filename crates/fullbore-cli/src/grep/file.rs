@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::common_args::CliRun;
@@ -86,9 +86,9 @@ impl Search<'_> {
             Item::Haystack(haystack) => match self.one(&haystack, searcher, sender, worker, executor) {
                 Ok(Some(output)) => output,
                 Ok(None) => return Ok(()),
-                Err(SearchError::Own(error)) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(SearchError::Own(error)) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(SearchError::Own(error)) => {
-                    let status = if error.kind() == Kind::Changed { 3 } else { 2 };
+                    let status = if error.kind() == ErrorKind::Changed { 3 } else { 2 };
                     self.diagnostic(status, message(&error))
                 }
                 Err(SearchError::System(error)) => {
@@ -320,7 +320,7 @@ impl Search<'_> {
         });
         let printed = page.printed();
         // A file with a length can be mapped.
-        let long = searched.as_ref().is_err_and(|error| error.kind() == Kind::Memory) && file.seekable();
+        let long = searched.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) && file.seekable();
         again |= long;
         let result = match (searched, again) {
             (Ok(_), false) => page.finish(&mut out),
@@ -438,7 +438,7 @@ fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), SearchE
     let now = rustix::fs::fstat(file).map_err(io::Error::from)?;
     let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
     if look(&now) != look(before) {
-        return Err(Error::new(Kind::Changed, "read", path, "modified while being read").into());
+        return Err(Error::new(ErrorKind::Changed, "read", path, "modified while being read").into());
     }
     Ok(())
 }

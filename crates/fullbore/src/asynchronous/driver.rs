@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::dispatch::Dispatch;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys::shared_ring::SharedRing;
 
 /// The mechanism that executes transfers.
@@ -69,10 +69,10 @@ impl Driver {
     /// Creates a driver.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for limits out of range, [`Kind::Unsupported`] for [`Backend::Uring`] if the kernel does not permit
+    /// [`ErrorKind::Invalid`] for limits out of range, [`ErrorKind::Unsupported`] for [`Backend::Uring`] if the kernel does not permit
     /// io_uring.
     pub fn new(config: DriverConfig) -> Result<Self> {
-        let invalid = |what: &str| Err(Error::new(Kind::Invalid, "start", "asynchronous driver", what));
+        let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "start", "asynchronous driver", what));
         if !(1..=4096).contains(&config.in_flight) {
             return invalid("in_flight must be 1 to 4096");
         }
@@ -80,8 +80,13 @@ impl Driver {
             return invalid("threads must be 1 to 1024");
         }
         let refused = |error: std::io::Error| {
-            Error::new(Kind::Unsupported, "start", "asynchronous driver", format!("no io_uring: {error}"))
-                .advise("use Backend::Auto or Backend::Threads")
+            Error::new(
+                ErrorKind::Unsupported,
+                "start",
+                "asynchronous driver",
+                format!("no io_uring: {error}"),
+            )
+            .advise("use Backend::Auto or Backend::Threads")
         };
         let ring = match config.backend {
             Backend::Threads => None,

@@ -12,7 +12,7 @@ use super::file::AsyncFile;
 use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -58,7 +58,7 @@ impl<B: Buffer> Transfer<B> {
     }
 
     /// Cancels the transfer; await it to get the buffer back. A transfer that was not polled yet, or waits to start, never
-    /// runs. A transfer in flight either completes with its result or fails with [`Kind::Interrupted`]; one on a thread
+    /// runs. A transfer in flight either completes with its result or fails with [`ErrorKind::Cancelled`]; one on a thread
     /// always completes.
     /// ```
     /// # use fullbore::asynchronous::AsyncFile;
@@ -70,7 +70,7 @@ impl<B: Buffer> Transfer<B> {
     /// let mut read = file.read_at(vec![0; 5], 0);
     /// read.cancel();
     /// let (result, buffer) = read.await;
-    /// assert_eq!(result.unwrap_err().kind(), fullbore::error::Kind::Interrupted);
+    /// assert_eq!(result.unwrap_err().kind(), fullbore::error::ErrorKind::Cancelled);
     /// assert_eq!(buffer.len(), 5);
     /// # Ok::<(), fullbore::Error>(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -113,7 +113,7 @@ impl<B: Buffer> Transfer<B> {
             Err(error) => error,
         };
         let error = if error.raw_os_error() == Some(libc::ECANCELED) {
-            Error::new(Kind::Interrupted, self.doing(), path, "cancelled")
+            Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled")
         } else {
             Error::io(self.doing(), path, error)
         };
@@ -132,8 +132,8 @@ impl<B: Buffer> Transfer<B> {
         }
         if moved == 0 {
             let (kind, what) = match self.direction {
-                Direction::Read => (Kind::Changed, "the file ends there"),
-                Direction::Write => (Kind::Io, "nothing more was written"),
+                Direction::Read => (ErrorKind::Changed, "the file ends there"),
+                Direction::Write => (ErrorKind::Io, "nothing more was written"),
             };
             let error = Error::new(kind, self.doing(), self.file.file().path(), what);
             return Some(Err(error.at(self.offset + self.done as u64)));

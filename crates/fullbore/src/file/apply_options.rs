@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::option_report::{OptionSupport, Support};
 use super::options::{Hint, Mode, OpenOptions};
 use super::{Durability, FileKind};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
 
 impl OpenOptions {
@@ -54,7 +54,7 @@ impl OpenOptions {
                 Err(Errno::INTR) => continue,
                 Err(error @ (Errno::NOSPC | Errno::FBIG | Errno::DQUOT)) => {
                     let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
-                    Err(Error::new(Kind::NoSpace, "preallocate", path, what)
+                    Err(Error::new(ErrorKind::NoSpace, "preallocate", path, what)
                         .advise("free some space or write somewhere else"))
                 }
                 Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::cache_mode::CacheMode;
 use super::copy_methods::{Copying, clone_once, positional};
 use super::{File, FileKind};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The bytes of a copy, by method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,15 +34,15 @@ impl File {
     /// either file separates them. Clones the whole range or returns an error.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if the file system cannot share blocks, or the range does not consist of whole blocks (it
-    /// may end with the source if the target ends there too); [`Kind::Invalid`] if the range ends before it starts.
+    /// [`ErrorKind::Unsupported`] if the file system cannot share blocks, or the range does not consist of whole blocks (it
+    /// may end with the source if the target ends there too); [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn clone_range(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<()> {
         let len = length("clone", self, &range)?;
         if len == 0 {
             return Ok(());
         }
         let refuse = |what: String| {
-            Err(Error::new(Kind::Unsupported, "clone to", target.path(), what)
+            Err(Error::new(ErrorKind::Unsupported, "clone to", target.path(), what)
                 .at(offset)
                 .advise("copy_range copies what cannot be cloned"))
         };
@@ -80,14 +80,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::SameFile`] if both ranges are in one file and overlap, [`Kind::Invalid`] for an offset in a file without
+    /// [`ErrorKind::SameFile`] if both ranges are in one file and overlap, [`ErrorKind::Invalid`] for an offset in a file without
     /// offsets, and the error of the system call; a part may have been copied then.
     pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<CopyReport> {
         let mut left = length("copy", self, &range)?;
         for (file, at) in [(self, range.start), (target, offset)] {
             if at != 0 && !positional(file) {
                 let what = format!("a {} has no offsets", file.kind());
-                return Err(Error::new(Kind::Invalid, "copy", file.path(), what).at(at));
+                return Err(Error::new(ErrorKind::Invalid, "copy", file.path(), what).at(at));
             }
         }
         target.sound().map_err(|error| Error::io("copy to", target.path(), error).at(offset))?;
@@ -99,7 +99,7 @@ impl File {
                 range.start.saturating_add(left) <= offset || offset.saturating_add(left) <= range.start;
             if left > 0 && !apart {
                 let what = format!("{left} bytes from {} to {offset} of the same file overlap", range.start);
-                return Err(Error::new(Kind::SameFile, "copy", self.path(), what));
+                return Err(Error::new(ErrorKind::SameFile, "copy", self.path(), what));
             }
         }
         let mut copying = Copying {
@@ -132,6 +132,6 @@ impl File {
 fn length(doing: &'static str, source: &File, range: &Range<u64>) -> Result<u64> {
     range.end.checked_sub(range.start).ok_or_else(|| {
         let what = format!("the range {}..{} ends before it starts", range.start, range.end);
-        Error::new(Kind::Invalid, doing, source.path(), what)
+        Error::new(ErrorKind::Invalid, doing, source.path(), what)
     })
 }

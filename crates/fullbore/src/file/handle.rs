@@ -19,7 +19,7 @@ use super::preflight::Blocks;
 use super::settled::SettledReader;
 use super::sync::Health;
 use crate::buf::ALIGNMENT;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -403,7 +403,7 @@ impl File {
     /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
     ///
     /// # Errors
-    /// [`Kind::NoSpace`] if there is not enough space, [`Kind::Unsupported`] if the file system cannot allocate.
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
         loop {
@@ -414,14 +414,14 @@ impl File {
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV | rustix::io::Errno::NOSYS) => {
                     Err(Error::new(
-                        Kind::Unsupported,
+                        ErrorKind::Unsupported,
                         "preallocate",
                         &self.inner.path,
                         "the file system cannot allocate",
                     ))
                 }
                 Err(rustix::io::Errno::NOSPC) => Err(Error::new(
-                    Kind::NoSpace,
+                    ErrorKind::NoSpace,
                     "write",
                     &self.inner.path,
                     format!("No space left on device for {len} bytes"),
@@ -558,10 +558,10 @@ impl AsFd for File {
 }
 
 pub(super) fn directory(path: &Path) -> Error {
-    Error::new(Kind::Unsupported, "open", path, "it is a directory").advise("name a file")
+    Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")
 }
 
 pub(super) fn absent(path: &Path) -> Error {
-    Error::new(Kind::Unsupported, "open", path, "it is a socket, or its device does not exist")
+    Error::new(ErrorKind::Unsupported, "open", path, "it is a socket, or its device does not exist")
         .advise("name a file, a pipe or a device")
 }

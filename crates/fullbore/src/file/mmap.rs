@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 
 use super::{File, FileKind};
 use crate::buf::Direction;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
 
 /// A range of a file mapped into memory for reading.
@@ -43,16 +43,19 @@ impl Mmap {
     fn new(file: &File, range: Range<u64>, writable: bool) -> Result<Self> {
         let refuse = |kind, what: String| Error::new(kind, "map", file.path(), what).at(range.start);
         if range.end < range.start {
-            return Err(refuse(Kind::Invalid, format!("the range ends before it starts, at {}", range.end)));
+            return Err(refuse(
+                ErrorKind::Invalid,
+                format!("the range ends before it starts, at {}", range.end),
+            ));
         }
         match file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {}
-            kind => return Err(refuse(Kind::Unsupported, format!("a {kind} cannot be mapped"))),
+            kind => return Err(refuse(ErrorKind::Unsupported, format!("a {kind} cannot be mapped"))),
         }
         let len = file.stamp()?.len;
         if range.end > len {
             let what = format!("the file has {len} bytes and the range ends at {}", range.end);
-            return Err(refuse(Kind::Invalid, what));
+            return Err(refuse(ErrorKind::Invalid, what));
         }
         let start = range.start - range.start % rustix::param::page_size() as u64;
         let place = (range.start - start) as usize;
@@ -60,11 +63,11 @@ impl Mmap {
             None
         } else {
             let length = usize::try_from(range.end - start)
-                .map_err(|_| refuse(Kind::Unsupported, "larger than the address space".to_owned()))?;
+                .map_err(|_| refuse(ErrorKind::Unsupported, "larger than the address space".to_owned()))?;
             let map = Map::new(file.as_fd(), start, length, writable).map_err(|error| {
                 match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
                     Some(rustix::io::Errno::NODEV) => {
-                        refuse(Kind::Unsupported, "its file system does not support mappings".to_owned())
+                        refuse(ErrorKind::Unsupported, "its file system does not support mappings".to_owned())
                     }
                     _ => Error::io("map", file.path(), error).at(range.start),
                 }
@@ -89,7 +92,7 @@ impl Mmap {
     /// check afterwards costs one system call; [`with`](Self::with) makes one check for any number of bytes.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was truncated or could not be read, [`Kind::Invalid`] if `data` extends past the
+    /// [`ErrorKind::Changed`] if the file was truncated or could not be read, [`ErrorKind::Invalid`] if `data` extends past the
     /// mapping.
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.within("read", offset, data.len())?;
@@ -104,7 +107,7 @@ impl Mmap {
     /// at the same time, so two loads of one byte may differ; `look` must be correct for any bytes.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was truncated or could not be read meanwhile; the result of `look` is dropped
+    /// [`ErrorKind::Changed`] if the file was truncated or could not be read meanwhile; the result of `look` is dropped
     /// then.
     pub fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
         self.preflight(Direction::Read, 0, self.len())?;
@@ -130,7 +133,7 @@ impl Mmap {
             return Ok(());
         }
         let what = format!("{len} bytes at {offset} extend past the mapping of {} bytes", self.len());
-        Err(Error::new(Kind::Invalid, doing, self.file.path(), what).at(self.range.start))
+        Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(self.range.start))
     }
 
     /// Checks that all bytes so far came from the file.
@@ -143,7 +146,7 @@ impl Mmap {
         } else {
             return Ok(());
         };
-        Err(Error::new(Kind::Changed, doing, self.file.path(), what)
+        Err(Error::new(ErrorKind::Changed, doing, self.file.path(), what)
             .at(self.range.start)
             .advise("map it again"))
     }
@@ -172,8 +175,8 @@ impl MmapMut {
     /// later time, or with [`flush`](Self::flush).
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was truncated, or a hole could not be allocated; a part may have been written
-    /// then. [`Kind::Invalid`] if `data` extends past the mapping.
+    /// [`ErrorKind::Changed`] if the file was truncated, or a hole could not be allocated; a part may have been written
+    /// then. [`ErrorKind::Invalid`] if `data` extends past the mapping.
     pub fn write_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
         self.mmap.within("write", offset, data.len())?;
         self.before(offset, data.len())?;
@@ -215,7 +218,7 @@ impl MmapMut {
     /// [`File::sync`] does.
     ///
     /// # Errors
-    /// The error of the system call, and [`Kind::Changed`] if a page vanished.
+    /// The error of the system call, and [`ErrorKind::Changed`] if a page vanished.
     pub fn flush(&mut self) -> Result<()> {
         if let Mmap { file, range, map: Some(map), .. } = &self.mmap {
             file.in_turn(|| {
@@ -242,7 +245,7 @@ impl File {
     /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the range ends before it starts or past the end of the file, [`Kind::Unsupported`] for
+    /// [`ErrorKind::Invalid`] if the range ends before it starts or past the end of the file, [`ErrorKind::Unsupported`] for
     /// files that cannot be mapped, and the error of the system call. At most 2048 mappings can exist at a time.
     pub fn map(&self, range: Range<u64>) -> Result<Mmap> {
         Mmap::new(self, range, false)

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::cleanup::Temporary;
 use super::held::HeldDir;
 use super::{CommitReport, Durability, File, Step};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A name in a held directory.
 #[derive(Debug, Clone)]
@@ -31,10 +31,10 @@ impl Place {
             Ok((directory, name)) => Ok(Self { directory, name }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let missing = format!("there is no directory {}", directory_of(path).display());
-                Err(Error::new(Kind::Io, "create", path, missing))
+                Err(Error::new(ErrorKind::Io, "create", path, missing))
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-                Err(Error::new(Kind::Invalid, "write", path, "the path has no file name"))
+                Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name"))
             }
             Err(error) => Err(Error::io("inspect", path, error)),
         }

@@ -20,7 +20,7 @@ use super::on_close::OnClose;
 use super::option_report::{OptionSupport, Support};
 use super::options::{Access, Mode, OpenOptions};
 use super::{Durability, File, FileKind};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
 pub(super) const ATTEMPTS: usize = 16;
@@ -29,8 +29,8 @@ impl OpenOptions {
     /// Opens `path`. The kind of file is not checked: for a directory opened for reading, the first read fails.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] if the options contradict each other; [`Kind::NoSpace`] if the space cannot be reserved;
-    /// [`Kind::Locked`] for a conflicting lock; [`Kind::Unsupported`] for a symbolic link that may not be followed, and
+    /// [`ErrorKind::Invalid`] if the options contradict each other; [`ErrorKind::NoSpace`] if the space cannot be reserved;
+    /// [`ErrorKind::Locked`] for a conflicting lock; [`ErrorKind::Unsupported`] for a symbolic link that may not be followed, and
     /// with [`strict`](Self::strict) for every unsupported option; and if a system call fails.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
@@ -66,7 +66,7 @@ impl OpenOptions {
             inner.report = OnceLock::from(report);
             return Ok(File { inner: Arc::new(inner) });
         }
-        Err(Error::new(Kind::Changed, "open", path, "it was replaced before each attempt to lock it"))
+        Err(Error::new(ErrorKind::Changed, "open", path, "it was replaced before each attempt to lock it"))
     }
 
     /// True if one opening system call carries out all options.
@@ -136,7 +136,7 @@ impl OpenOptions {
     fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
         match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
-                Err(Error::new(Kind::Unsupported, "open", path, refused.to_string()))
+                Err(Error::new(ErrorKind::Unsupported, "open", path, refused.to_string()))
             }
             _ => Ok(()),
         }
@@ -176,7 +176,7 @@ impl OpenOptions {
         match error {
             Errno::ISDIR => super::handle::directory(path),
             Errno::LOOP if !self.follow => Error::new(
-                Kind::Unsupported,
+                ErrorKind::Unsupported,
                 "open",
                 path,
                 "it is a symbolic link, and follow_symlinks is off",
@@ -195,8 +195,13 @@ impl OpenOptions {
         } else {
             lock::take(fd, share, self.settled() != Access::Read).map_err(|error| {
                 if error == Errno::WOULDBLOCK {
-                    Error::new(Kind::Locked, "lock", path, "it is open elsewhere with a conflicting lock")
-                        .advise("try again when it is closed there")
+                    Error::new(
+                        ErrorKind::Locked,
+                        "lock",
+                        path,
+                        "it is open elsewhere with a conflicting lock",
+                    )
+                    .advise("try again when it is closed there")
                 } else {
                     Error::io("lock", path, error.into())
                 }

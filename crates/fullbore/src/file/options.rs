@@ -6,7 +6,7 @@ use rustix::fs::OFlags;
 
 use super::Durability;
 use super::cache_mode::CachePolicy;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The required state of the file before it is opened, and the treatment of its content.
 ///
@@ -182,12 +182,12 @@ impl OpenOptions {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore::file::{Share, OpenOptions};
     /// # let path = directory.path().join("file");
-    /// use fullbore::error::Kind;
+    /// use fullbore::error::ErrorKind;
     /// # std::fs::write(&path, "bytes")?;
     /// let alone = OpenOptions::new().share(Share::NONE).open(&path)?;
     /// if alone.option_report()[0].support == fullbore::file::Support::Native {
     ///     let second = OpenOptions::new().share(Share::READ).open(&path);
-    ///     assert_eq!(second.unwrap_err().kind(), Kind::Locked);
+    ///     assert_eq!(second.unwrap_err().kind(), ErrorKind::Locked);
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -241,13 +241,13 @@ impl OpenOptions {
     /// without enough space it keeps its bytes and opening fails. A file created by that call is removed.
     ///
     /// ```
-    /// use fullbore::error::Kind;
+    /// use fullbore::error::ErrorKind;
     /// use fullbore::file::{Mode, OpenOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("file");
     /// std::fs::write(&path, "old")?;
     /// let opened = OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(i64::MAX as u64).open(&path);
-    /// assert_eq!(opened.unwrap_err().kind(), Kind::NoSpace);
+    /// assert_eq!(opened.unwrap_err().kind(), ErrorKind::NoSpace);
     /// assert_eq!(std::fs::read(&path)?, b"old");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -302,7 +302,7 @@ impl OpenOptions {
 
     /// Rejects contradictory options.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
-        let invalid = |what: &str| Err(Error::new(Kind::Invalid, "open", path, what));
+        let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "open", path, what));
         let writes =
             matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::Truncate | Mode::Append);
         if writes && self.settled() == Access::Read {
@@ -317,7 +317,7 @@ impl OpenOptions {
         if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)
         {
             let what = format!("only new files can reserve space, and the mode is {:?}", self.mode);
-            return Err(Error::new(Kind::Invalid, "open", path, what).advise(
+            return Err(Error::new(ErrorKind::Invalid, "open", path, what).advise(
                 "open with the mode CreateOrTruncate or CreateNew, or call File::reserve after opening",
             ));
         }

@@ -14,7 +14,7 @@ use super::held::HeldDir;
 use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::{CommitReport, Durability, File, FileKind, stat};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +66,7 @@ impl Output {
         match path.file_name() {
             Some(_) => Self::create_in(Place::of(path)?, placement, input),
             None if stat(path)?.is_some() => Err(directory(path)),
-            None => Err(Error::new(Kind::Invalid, "write", path, "the path has no file name")),
+            None => Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name")),
         }
     }
 
@@ -90,7 +90,7 @@ impl Output {
             && input.stamp()?.identity == (there.st_dev, there.st_ino)
         {
             let what = "input and output are the same file";
-            return Err(Error::new(Kind::SameFile, "write", place.path(), what)
+            return Err(Error::new(ErrorKind::SameFile, "write", place.path(), what)
                 .advise("name another output, or transform the file in place"));
         }
         match kind {
@@ -100,7 +100,7 @@ impl Output {
             }
             FileKind::Regular => Self::replacing(place, &there),
             FileKind::BlockDevice => {
-                Err(Error::new(Kind::Unsupported, "replace", place.path(), "it is a block device")
+                Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("overwrite it if its content may be lost"))
             }
             _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: OutputState::Stream }),
@@ -111,7 +111,7 @@ impl Output {
     /// leaves nothing. It inherits the old file's mode and, where permitted, its owner.
     ///
     /// # Errors
-    /// As [`create`](Self::create), and [`Kind::Unsupported`] for anything but a regular file.
+    /// As [`create`](Self::create), and [`ErrorKind::Unsupported`] for anything but a regular file.
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -232,7 +232,7 @@ impl Output {
         match place.stat(AtFlags::empty())?.map(|stat| FileKind::of(stat.st_mode)) {
             Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
             Some(kind) => {
-                Err(Error::new(Kind::Unsupported, "change in place", path, format!("it is a {kind}")))
+                Err(Error::new(ErrorKind::Unsupported, "change in place", path, format!("it is a {kind}")))
             }
             None => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
         }
@@ -327,10 +327,8 @@ fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
             let there = only_regular(&place)?;
             Ok((place, there))
         }
-        None => {
-            Err(Error::new(Kind::Unsupported, "replace", path, "it is a directory")
-                .advise("name a regular file"))
-        }
+        None => Err(Error::new(ErrorKind::Unsupported, "replace", path, "it is a directory")
+            .advise("name a regular file")),
     }
 }
 
@@ -339,8 +337,10 @@ fn only_regular(place: &Place) -> Result<Option<Stat>> {
     let there = place.stat(AtFlags::empty())?;
     match there.map(|stat| FileKind::of(stat.st_mode)) {
         None | Some(FileKind::Regular) => Ok(there),
-        Some(kind) => Err(Error::new(Kind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
-            .advise("name a regular file")),
+        Some(kind) => {
+            Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
+                .advise("name a regular file"))
+        }
     }
 }
 
@@ -350,7 +350,7 @@ fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| (stat.st_dev, stat.st_ino) == (there.st_dev, there.st_ino)) else {
         let what = "another process replaced it meanwhile";
-        return Err(Error::new(Kind::Changed, "replace", place.path(), what));
+        return Err(Error::new(ErrorKind::Changed, "replace", place.path(), what));
     };
     // A rename needs no permission to the file that it replaces, but a file protected against writing must not be
     // replaced.
@@ -373,5 +373,5 @@ fn open(place: &Place, flags: OFlags) -> Result<File> {
 }
 
 fn directory(path: &Path) -> Error {
-    Error::new(Kind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
+    Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
 }

@@ -11,7 +11,7 @@ use super::naming::{
     Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
 use super::{CommitReport, Durability, File, Step};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The location of an output until it is complete.
 #[derive(Debug)]
@@ -145,7 +145,12 @@ fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
     let there = Place { directory: place.directory.clone(), name: name.to_owned() };
     match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
         Some(stat) if (stat.st_dev, stat.st_ino) == file.stamp()?.identity => Ok(()),
-        _ => Err(Error::new(Kind::Changed, "publish", there.path(), "another process replaced it meanwhile")),
+        _ => Err(Error::new(
+            ErrorKind::Changed,
+            "publish",
+            there.path(),
+            "another process replaced it meanwhile",
+        )),
     }
 }
 
@@ -201,7 +206,7 @@ fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Resul
 
 /// The error for a dangling symbolic link.
 pub(super) fn dangling(place: &Place) -> Error {
-    Error::new(Kind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
+    Error::new(ErrorKind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
         .advise("remove the link or create its target")
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use super::File;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys::range_lock::{self, LockRequest};
 
 /// The level of a lock on a range.
@@ -55,7 +55,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for an empty range; if the file is not open for the access that the lock needs, and if the
+    /// [`ErrorKind::Invalid`] for an empty range; if the file is not open for the access that the lock needs, and if the
     /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
@@ -80,7 +80,7 @@ impl File {
         }
         // The system takes a length of 0 as "to the end".
         let what = format!("{}..{} is not a range of bytes", range.start, range.end);
-        Err(Error::new(Kind::Invalid, "lock", self.path(), what).advise("give a start below the end"))
+        Err(Error::new(ErrorKind::Invalid, "lock", self.path(), what).advise("give a start below the end"))
     }
 
     fn refused(&self, range: &Range<u64>, error: io::Error) -> Error {

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::cache_mode::CacheMode;
 use super::preflight::Blocks;
 use super::{File, FileKind};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
 /// lock.
@@ -53,19 +53,19 @@ impl File {
     /// stay; past the end there are blocks without bytes.
     ///
     /// ```
-    /// use fullbore::error::Kind;
+    /// use fullbore::error::ErrorKind;
     /// # let directory = tempfile::tempdir()?;
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// match file.reserve(0..1 << 20) {
     ///     Ok(()) => assert_eq!(file.stamp()?.len, 0),
-    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Kind::NoSpace`] if there is not enough space, [`Kind::Unsupported`] if the file system cannot allocate,
-    /// [`Kind::Invalid`] if the range ends before it starts.
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate,
+    /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         self.fallocate("allocate", Blocks::Allocated, range)
     }
@@ -73,7 +73,7 @@ impl File {
     /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.
     ///
     /// ```
-    /// use fullbore::error::Kind;
+    /// use fullbore::error::ErrorKind;
     /// # let directory = tempfile::tempdir()?;
     /// let file = fullbore::file::File::create_new(directory.path().join("file"))?;
     /// file.write_all_at(&[1; 10_000], 0)?;
@@ -83,7 +83,7 @@ impl File {
     ///         file.read_exact_at(&mut read, 0)?;
     ///         assert_eq!((read[0], read[1], read[9_998], read[9_999]), (1, 0, 0, 1));
     ///     }
-    ///     Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -107,7 +107,7 @@ impl File {
         let path = &self.inner.path;
         let Some(len) = range.end.checked_sub(range.start) else {
             let what = format!("the range {}..{} ends before it starts", range.start, range.end);
-            return Err(Error::new(Kind::Invalid, doing, path, what));
+            return Err(Error::new(ErrorKind::Invalid, doing, path, what));
         };
         if len == 0 {
             return Ok(());
@@ -134,7 +134,7 @@ impl File {
                         FileKind::Regular => "the file system does not support it".to_owned(),
                         kind => format!("a {kind} has no blocks"),
                     };
-                    Err(Error::new(Kind::Unsupported, doing, path, what).at(range.start))
+                    Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(range.start))
                 }
                 Err(error) => Err(Error::io(doing, path, error.into()).at(range.start)),
             };
@@ -155,7 +155,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] for sequential files, and the error of the system call.
+    /// [`ErrorKind::Unsupported`] for sequential files, and the error of the system call.
     pub fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find data in", SeekFrom::Data(offset), offset)
     }
@@ -180,7 +180,7 @@ impl File {
             }
             kind => {
                 let what = format!("a {kind} has no offsets");
-                return Err(Error::new(Kind::Unsupported, doing, self.path(), what));
+                return Err(Error::new(ErrorKind::Unsupported, doing, self.path(), what));
             }
         }
         if offset > i64::MAX as u64 {

@@ -19,7 +19,7 @@ use super::cache_mode::CachePolicy;
 use super::calls::BUFFERS;
 use super::{Durability, File};
 use crate::buf::Direction;
-use crate::error::{Error, Kind, Result, message};
+use crate::error::{Error, ErrorKind, Result, message};
 #[cfg(feature = "fault")]
 use crate::fault::{Call, Operation, Plan};
 use crate::sys::writeback;
@@ -119,13 +119,13 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] for files that cannot be synced (pipes, sockets), which poisons nothing. Otherwise the
+    /// [`ErrorKind::Unsupported`] for files that cannot be synced (pipes, sockets), which poisons nothing. Otherwise the
     /// error of the system call; the content on the device is then unknown.
     pub fn sync(&self, durability: Durability) -> Result<()> {
         match self.sync_once(durability) {
             Err(error) if unsyncable(&error) => {
                 let what = format!("a {} stores nothing on a device", self.kind());
-                Err(Error::new(Kind::Unsupported, "sync", self.path(), what))
+                Err(Error::new(ErrorKind::Unsupported, "sync", self.path(), what))
             }
             result => result.map_err(|error| Error::io("sync", self.path(), error)),
         }

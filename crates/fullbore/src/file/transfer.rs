@@ -9,7 +9,7 @@ use super::File;
 use super::cache_mode::CacheMode;
 use super::calls::cut;
 use crate::buf::Direction;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
@@ -104,7 +104,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file ends early, and if the system call fails.
+    /// [`ErrorKind::Changed`] if the file ends early, and if the system call fails.
     pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let mut read = 0;
         while read < data.len() {
@@ -112,7 +112,7 @@ impl File {
             match self.read_at(&mut data[read..], at)? {
                 0 => {
                     let missing = format!("the file ends {} bytes early", data.len() - read);
-                    return Err(Error::new(Kind::Changed, "read", self.path(), missing).at(at));
+                    return Err(Error::new(ErrorKind::Changed, "read", self.path(), missing).at(at));
                 }
                 count => read += count,
             }
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(read[..7], [0; 7]);
         assert_eq!(read[7..], data);
         let error = file.read_exact_at(&mut read, 8).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed);
+        assert_eq!(error.kind(), ErrorKind::Changed);
         assert_eq!(file.read_at(&mut read, data.len() as u64 + 7).unwrap(), 0);
     }
 }

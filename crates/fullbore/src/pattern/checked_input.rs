@@ -1,7 +1,7 @@
 //! An input that is read whole, with its state at the start of the run.
 
 use super::{Stats, stream_reader, transfer_loop};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, FileStamp};
 
 /// An input that is checked for changes after the run.
@@ -51,6 +51,6 @@ impl<'a> CheckedInput<'a> {
     }
 
     fn changed(&self, doing: &'static str, what: &str) -> Error {
-        Error::new(Kind::Changed, doing, self.file.path(), what)
+        Error::new(ErrorKind::Changed, doing, self.file.path(), what)
     }
 }

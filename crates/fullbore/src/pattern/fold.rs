@@ -41,8 +41,8 @@ use crate::strategy::{Completion, Model, Strategy};
 /// ```
 ///
 /// # Errors
-/// The system's, with path and offset; [`Kind::Changed`](crate::error::Kind::Changed) if the input was truncated or
-/// modified meanwhile; [`Kind::Interrupted`](crate::error::Kind::Interrupted) if it was cancelled.
+/// The system's, with path and offset; [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the input was truncated or
+/// modified meanwhile; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled.
 pub fn fold<F: Fold>(
     operation: &F,
     input: &File,

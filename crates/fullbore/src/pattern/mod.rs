@@ -51,7 +51,7 @@ pub use order::{Order, Scope};
 pub use search::{search, search_bytes};
 
 use crate::engine::{IoQueue, IoStats, Latencies};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Allocation, Strategy};
@@ -71,10 +71,10 @@ impl Progress {
         self.bytes_done.load(Ordering::Relaxed)
     }
 
-    /// Cancels the run, which ends soon with [`Kind::Interrupted`].
+    /// Cancels the run, which ends soon with [`ErrorKind::Cancelled`].
     ///
     /// ```
-    /// use fullbore::error::Kind;
+    /// use fullbore::error::ErrorKind;
     /// use fullbore::operation::generate::Zeros;
     /// use fullbore::pattern::{Progress, Scope, fill};
     /// # let directory = tempfile::tempdir()?;
@@ -82,7 +82,7 @@ impl Progress {
     /// let progress = Progress::default();
     /// progress.cancel();
     /// let cancelled = fill(&Zeros, &Scope::whole(10_000), &output, &fullbore::strategy::Strategy::plain(), &progress);
-    /// assert_eq!(cancelled.unwrap_err().kind(), Kind::Interrupted);
+    /// assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel(&self) {
@@ -175,8 +175,8 @@ pub struct Stats {
 /// ```
 ///
 /// # Errors
-/// The system's, with path and offset; [`Kind::Changed`] if the input was truncated or modified meanwhile;
-/// [`Kind::SameFile`] if the output is the input; [`Kind::Unsupported`] if the method moves bytes inside the kernel and
+/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
+/// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation needs to see them. The old output is unchanged then, unless it is overwritten.
 pub fn transform(
     operation: &dyn Transform,
@@ -191,7 +191,7 @@ pub fn transform(
     let in_place = same && input.kind() == FileKind::Regular;
     if in_place && !output.overwrites() {
         return Err(Error::new(
-            Kind::SameFile,
+            ErrorKind::SameFile,
             "write",
             output.file().path(),
             "input and output are the same file",
@@ -203,7 +203,7 @@ pub fn transform(
             strategy.read.name
         );
         return Err(
-            Error::new(Kind::Unsupported, "transform", input.path(), what).advise("name another method")
+            Error::new(ErrorKind::Unsupported, "transform", input.path(), what).advise("name another method")
         );
     }
     if let Some(len) = checked.len {
@@ -330,7 +330,7 @@ pub fn fill_until(
 /// Visits the bytes of a file. Each worker has its own state, created by `identity` and updated by `block`, which
 /// receives the state, the offset in bytes, and the bytes there. The states are returned in worker order.
 /// # Errors
-/// The system's, with path and offset; [`Kind::Invalid`] if the scope reaches beyond the end; [`Kind::Changed`] if the
+/// The system's, with path and offset; [`ErrorKind::Invalid`] if the scope reaches beyond the end; [`ErrorKind::Changed`] if the
 /// input was truncated.
 pub fn visit<S: Send>(
     input: &File,
@@ -374,7 +374,7 @@ pub fn visit_until<S: Send>(
     let len = input.stamp()?.len;
     if scope.range.end > len {
         let what = format!("the range {}..{} exceeds the length {len}", scope.range.start, scope.range.end);
-        return Err(Error::new(Kind::Invalid, "read", input.path(), what));
+        return Err(Error::new(ErrorKind::Invalid, "read", input.path(), what));
     }
     let source = transfer_loop::Source::File { file: input, len };
     let run = run::Run {
@@ -394,7 +394,7 @@ pub fn visit_until<S: Send>(
 
 /// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
 /// # Errors
-/// [`Kind::NoSpace`] if there is no room for the blocks.
+/// [`ErrorKind::NoSpace`] if there is no room for the blocks.
 pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
     if !output.seekable() || output.file().kind() != FileKind::Regular || len == 0 {
         return Ok(());
@@ -409,7 +409,7 @@ pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
     }
     match strategy.allocation {
         Allocation::Preallocate => match file.allocate_and_extend(len) {
-            Err(error) if error.kind() == Kind::Unsupported => file.set_len(len),
+            Err(error) if error.kind() == ErrorKind::Unsupported => file.set_len(len),
             other => other,
         },
         Allocation::Size => file.set_len(len),

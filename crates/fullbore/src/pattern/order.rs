@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 
 /// The order in which the requests of a file are made.
@@ -123,7 +123,7 @@ impl OrderedWriter {
             state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.cancelled {
-            return Err(Error::new(Kind::Interrupted, "write", self.file.path(), "another worker failed"));
+            return Err(Error::new(ErrorKind::Cancelled, "write", self.file.path(), "another worker failed"));
         }
         // Only this worker is next, so the lock is not held during a write that may block.
         drop(state);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
@@ -247,7 +247,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if state.over || state.waiting.is_empty() {
             return Ok(());
         }
-        Err(Error::new(Kind::Changed, "order", "the results", "some before them are missing"))
+        Err(Error::new(ErrorKind::Changed, "order", "the results", "some before them are missing"))
     }
 }
 
@@ -333,11 +333,11 @@ mod tests {
 
     #[test]
     fn an_error_of_emit_is_returned_and_ends_all_waits() {
-        let fails = |_: u64| Err(Error::new(Kind::BrokenPipe, "write", "standard output", "no reader"));
+        let fails = |_: u64| Err(Error::new(ErrorKind::BrokenPipe, "write", "standard output", "no reader"));
         let reorder_buffer = ReorderBuffer::new(0, 0, Box::new(fails));
         std::thread::scope(|scope| {
             scope.spawn(|| reorder_buffer.insert(5, 6, 0, vec![5]).unwrap());
-            assert_eq!(reorder_buffer.insert(0, 1, 0, vec![0]).unwrap_err().kind(), Kind::BrokenPipe);
+            assert_eq!(reorder_buffer.insert(0, 1, 0, vec![0]).unwrap_err().kind(), ErrorKind::BrokenPipe);
         });
     }
 }

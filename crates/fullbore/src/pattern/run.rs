@@ -11,7 +11,7 @@ use super::threads::{FirstError, Started, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, TransferLoop, Work};
 use super::{Progress, Stats};
 use crate::engine::IoStats;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::strategy::Strategy;
 
 /// The parts of a run.
@@ -124,7 +124,7 @@ impl Run<'_> {
         let results = on_threads(workers, &one, &lost);
         first.result()?;
         if progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
         }
         let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());

@@ -8,7 +8,7 @@ use super::checked_input::CheckedInput;
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
 use super::{Progress, Scope, Stats, transfer_loop};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::operation::{Part, Search, Split};
 use crate::size;
@@ -45,7 +45,7 @@ use crate::strategy::{Completion, Strategy};
 /// ```
 ///
 /// # Errors
-/// As [`fold`](super::fold), and those of `emit`; [`Kind::Memory`] for a record longer than a quarter of the strategy's
+/// As [`fold`](super::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
 /// budget. Results emitted before an error may come from a file that changed.
 pub fn search<S: Search>(
     operation: &S,
@@ -141,7 +141,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             let longest = size::human(self.budget / LONGEST);
             let what = format!("a record is longer than {longest}, and must fit in memory");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
-            return Err(Error::new(Kind::Memory, "search", self.path, what)
+            return Err(Error::new(ErrorKind::Memory, "search", self.path, what)
                 .at(self.boundary.offset())
                 .advise(format!("grant more memory: {more} MiB suffice")));
         }

@@ -5,7 +5,7 @@ use super::order::{Order, OrderedWriter};
 use super::stream_reader::StreamReader;
 use crate::buf::{Buf, Pool};
 use crate::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
@@ -430,7 +430,9 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 self.pool.put(done.buf);
                 Ok(())
             }
-            None => Err(Error::new(Kind::Invalid, "continue", "internal error", "buffer pool exhausted")),
+            None => {
+                Err(Error::new(ErrorKind::Invalid, "continue", "internal error", "buffer pool exhausted"))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use super::choose::{Decision, PlanInput, Purpose, Target, choose};
 use super::{BUDGET, Model, Profile, Strategy, StrategySpec, buffered};
 use crate::engine::{self, CachePolicy, Method, method};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, Output};
 use crate::{probe, size};
 
@@ -48,7 +48,7 @@ impl fmt::Display for Plan {
 /// Plans runs from the user's spec and the measurements of this machine.
 ///
 /// ```
-/// use fullbore::error::Kind;
+/// use fullbore::error::ErrorKind;
 /// use fullbore::strategy::{Planner, Purpose, StrategySpec};
 /// let input = fullbore::file::File::open("Cargo.toml")?;
 /// let planned = |text: &str| {
@@ -56,7 +56,7 @@ impl fmt::Display for Plan {
 ///     Planner::new(&spec).plan(Purpose::Read, Some(&input), input.seekable_len()?, None)
 /// };
 /// assert_eq!(planned("read=mmap")?.strategy.read.name, "mmap");
-/// assert_eq!(planned("read=null").unwrap_err().kind(), Kind::Unsupported);
+/// assert_eq!(planned("read=null").unwrap_err().kind(), ErrorKind::Unsupported);
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ impl<'a> Planner<'a> {
     /// (`None`: no output).
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if the spec requires a method or policy that does not work here, and the system's errors.
+    /// [`ErrorKind::Unsupported`] if the spec requires a method or policy that does not work here, and the system's errors.
     pub fn plan(
         &self,
         purpose: Purpose,
@@ -194,7 +194,7 @@ impl Plan {
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
                 return Err(Error::new(
-                    Kind::Unsupported,
+                    ErrorKind::Unsupported,
                     "use",
                     path,
                     "the null method moves no bytes: it is for measuring only",
@@ -429,6 +429,6 @@ fn settled(
 }
 
 fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
-    Error::new(Kind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
+    Error::new(ErrorKind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
         .advise("name another method or leave the choice to the planner")
 }

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 
 use rustix::io::Errno;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, landed};
 
 /// A file and its seekability, which the first transfer detects at no cost.
@@ -56,7 +56,7 @@ impl Ends {
         }
         if self.flows() {
             let what = format!("a {} has no position", self.file.kind());
-            return Err(Error::new(Kind::Unsupported, "seek in", self.file.path(), what));
+            return Err(Error::new(ErrorKind::Unsupported, "seek in", self.file.path(), what));
         }
         Ok(())
     }

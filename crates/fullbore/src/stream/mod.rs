@@ -15,7 +15,7 @@ use buffer::{Ahead, Pending};
 use ends::Ends;
 pub use loss::on_loss;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Durability, File};
 
 /// Default size of the buffer in bytes: that of std's `BufReader` and `BufWriter`.
@@ -196,7 +196,7 @@ impl FileStream {
             from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok())
         else {
             let what = format!("{distance} bytes from offset {from} is outside the range of file offsets");
-            return Err(Error::new(Kind::Invalid, "seek in", self.file().path(), what)
+            return Err(Error::new(ErrorKind::Invalid, "seek in", self.file().path(), what)
                 .advise("give an offset from 0 to 2^63 - 1"));
         };
         self.position = position;

@@ -39,7 +39,7 @@ fn a_failed_write_returns_kind_buffer_and_bytes_moved() {
         let data = pattern(8000);
         let mut write = Box::pin(file.write_all_at(data.clone(), 0));
         let (result, back) = block_on(write.as_mut());
-        assert_eq!(result.unwrap_err().kind(), Kind::NoSpace);
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSpace);
         assert!(back == data);
         assert_eq!(write.moved(), 5000);
         assert!(std::fs::read(&path).unwrap() == data[..5000]);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
 use fullbore::buf::{Buffer, Segment};
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::File;
 use futures_lite::future::{block_on, poll_once};
 

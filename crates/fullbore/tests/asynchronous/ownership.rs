@@ -57,7 +57,7 @@ fn a_cancelled_read_returns_its_buffer() {
         // A waiting operation never runs after cancellation.
         second.cancel();
         let Poll::Ready((result, buffer)) = second.poll(&mut context) else { panic!("still pending") };
-        assert_eq!((result.unwrap_err().kind(), buffer), (Kind::Interrupted, vec![2; 8]));
+        assert_eq!((result.unwrap_err().kind(), buffer), (ErrorKind::Cancelled, vec![2; 8]));
         std::thread::sleep(Duration::from_millis(20));
         first.cancel();
         if driver.backend() == Backend::Threads {
@@ -67,7 +67,7 @@ fn a_cancelled_read_returns_its_buffer() {
             assert_eq!((result.unwrap(), &buffer[..]), (3, &b"abc"[..]));
         } else {
             let (result, buffer) = block_on(first);
-            assert_eq!((result.unwrap_err().kind(), buffer), (Kind::Interrupted, vec![1; 8]));
+            assert_eq!((result.unwrap_err().kind(), buffer), (ErrorKind::Cancelled, vec![1; 8]));
         }
     }
 }

@@ -108,6 +108,6 @@ fn no_operation_allocates_after_the_first() {
 fn limits_out_of_range_are_refused() {
     for (in_flight, threads) in [(0, 1), (5000, 1), (1, 0), (1, 5000)] {
         let config = DriverConfig { backend: Backend::Threads, in_flight, threads };
-        assert_eq!(Driver::new(config).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(Driver::new(config).unwrap_err().kind(), ErrorKind::Invalid);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 
 use crate::subject::each;
 
@@ -22,7 +22,12 @@ fn calls_must_match_the_open_mode() {
             reader.write_all_at(b"no", 0).unwrap_err(),
             reader.write_all_vectored_at(&[b"n".to_vec(), b"o".to_vec()], 0).unwrap_err(),
         ] {
-            assert_eq!((error.kind(), error.path()), (Kind::Io, &*path), "{}: {error}", interface.name());
+            assert_eq!(
+                (error.kind(), error.path()),
+                (ErrorKind::Io, &*path),
+                "{}: {error}",
+                interface.name()
+            );
             assert_eq!(number(&error), Some(9), "{}: {error}", interface.name());
         }
         let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -32,7 +37,12 @@ fn calls_must_match_the_open_mode() {
             writer.read_exact_at(&mut [0; 4], 0).unwrap_err(),
             writer.read_exact_vectored_at(&mut [vec![0; 2], vec![0; 2]], 0).unwrap_err(),
         ] {
-            assert_eq!((error.kind(), error.path()), (Kind::Io, &*path), "{}: {error}", interface.name());
+            assert_eq!(
+                (error.kind(), error.path()),
+                (ErrorKind::Io, &*path),
+                "{}: {error}",
+                interface.name()
+            );
             assert_eq!(number(&error), Some(9), "{}: {error}", interface.name());
         }
         writer.write_all_at(b"BYTES", 0).unwrap();
@@ -46,17 +56,32 @@ fn directories_and_missing_files_are_refused() {
         // open(2) accepts a directory for reading; the first use of it fails.
         let opened = interface.open(directory).and_then(|file| {
             let error = file.len().unwrap_err();
-            assert_eq!((error.kind(), error.path()), (Kind::Unsupported, directory), "{}", interface.name());
+            assert_eq!(
+                (error.kind(), error.path()),
+                (ErrorKind::Unsupported, directory),
+                "{}",
+                interface.name()
+            );
             file.read_at(&mut [0; 4], 0)
         });
         for result in [opened.map(drop), interface.open_write(directory).map(drop)] {
             let error = result.expect_err("a directory was accepted");
-            assert_eq!((error.kind(), error.path()), (Kind::Unsupported, directory), "{}", interface.name());
+            assert_eq!(
+                (error.kind(), error.path()),
+                (ErrorKind::Unsupported, directory),
+                "{}",
+                interface.name()
+            );
         }
         let missing = directory.join("missing");
         for result in [interface.open(&missing), interface.open_write(&missing)] {
             let error = result.err().expect("a missing file was opened");
-            assert_eq!((error.kind(), number(&error)), (Kind::NotFound, Some(2)), "{}", interface.name());
+            assert_eq!(
+                (error.kind(), number(&error)),
+                (ErrorKind::NotFound, Some(2)),
+                "{}",
+                interface.name()
+            );
         }
         assert!(!missing.exists());
     });
@@ -73,7 +98,7 @@ fn offsets_that_no_file_can_have_are_errors() {
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
             assert_eq!(
                 file.read_at(&mut [0; 8], offset).unwrap_err().kind(),
-                Kind::Io,
+                ErrorKind::Io,
                 "{}",
                 interface.name()
             );

@@ -58,7 +58,7 @@ fn reads_of_every_length_at_every_offset() {
                         Ok(()) => assert!(data == expected, "{}", name()),
                         Err(error) => {
                             assert!(expected.len() < len, "{}: {error}", name());
-                            assert_eq!(error.kind(), fullbore::error::Kind::Changed, "{}", name());
+                            assert_eq!(error.kind(), fullbore::error::ErrorKind::Changed, "{}", name());
                         }
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 
 use crate::ground::bytes;
 use crate::subject::each;
@@ -70,7 +70,7 @@ fn vectors_beyond_the_end_fail_or_are_short() {
         let file = interface.open(&path).unwrap();
         let mut parts = vec![vec![0; 10], vec![], vec![0; 4990], vec![0; 1]];
         let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed, "{}: {error}", interface.name());
+        assert_eq!(error.kind(), ErrorKind::Changed, "{}: {error}", interface.name());
         let mut parts = vec![vec![], vec![0; 10], vec![0; 10]];
         let count = file.read_vectored_at(&mut parts, 4995).unwrap();
         assert!((1..=5).contains(&count), "{}: {count}", interface.name());

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, directories, everywhere};
@@ -84,14 +84,14 @@ fn blocks_are_shared_where_possible() {
                 let report = source.copy_range(100..900_000, &edges, 100).unwrap();
                 assert!(report.cloned > 800_000 && report.cloned < report.bytes(), "{report:?}");
                 let error = source.clone_range(1..5000, &again, 3).unwrap_err();
-                assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             }
-            Err(error) => assert_eq!(error.kind(), Kind::Unsupported, "{error}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
         }
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 9..3;
-        assert_eq!(source.clone_range(backwards.clone(), &target, 0).unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(source.copy_range(backwards, &target, 0).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(source.clone_range(backwards.clone(), &target, 0).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(source.copy_range(backwards, &target, 0).unwrap_err().kind(), ErrorKind::Invalid);
     });
 }
 
@@ -142,7 +142,7 @@ fn overlapping_ranges_of_one_file_are_refused_and_others_copied() {
         for (range, offset) in [(0..100_000, 99_999), (50_000..150_000, 0), (0..1, 0), (0..u64::MAX, 100_000)]
         {
             let error = one.copy_range(range, &other, offset).unwrap_err();
-            assert_eq!(error.kind(), Kind::SameFile);
+            assert_eq!(error.kind(), ErrorKind::SameFile);
         }
         assert!(fs::read(&path).unwrap() == data);
         // Bytes that the copy appends are not copied again.
@@ -183,7 +183,7 @@ fn pipes_and_devices_are_copied_sequentially() {
         // To a pipe.
         let (mut reader, writer) = std::io::pipe().unwrap();
         let writer = File::from_fd(writer.into(), "the pipe").unwrap();
-        assert_eq!(source.copy_range(0..1, &writer, 1).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(source.copy_range(0..1, &writer, 1).unwrap_err().kind(), ErrorKind::Invalid);
         std::thread::scope(|scope| {
             let reading = scope.spawn(move || {
                 let mut read = Vec::new();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use fullbore::Result;
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::fault::{Event, Fault, Plan, Worst};
 use fullbore::file::{CommitReport, Durability, File, Output, Placement, Step};
 
@@ -158,7 +158,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
     file.write_all_at(NEW, 0).unwrap();
     assert!(file.poisoned().is_none());
     let first = file.sync_data().unwrap_err();
-    assert_eq!(first.kind(), Kind::Io);
+    assert_eq!(first.kind(), ErrorKind::Io);
     for handle in [&file, &clone, &again] {
         assert_eq!(handle.poisoned().unwrap().raw_os_error(), Some(5));
         for error in [
@@ -185,7 +185,7 @@ fn a_file_that_cannot_be_synced_is_not_poisoned() {
     let (reader, writer) = rustix::pipe::pipe().unwrap();
     let file = File::from_fd(writer, "a pipe").unwrap();
     let error = file.sync_all().unwrap_err();
-    assert_eq!(error.kind(), Kind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(file.poisoned().is_none());
     drop(reader);
 }
@@ -196,7 +196,7 @@ fn an_output_whose_sync_fails_is_never_renamed() {
         let (room, path) = room();
         let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
         let error = replace(&path, &plan, durability).unwrap_err();
-        assert_eq!(error.kind(), Kind::Io);
+        assert_eq!(error.kind(), ErrorKind::Io);
         assert_eq!(fs::read(&path).unwrap(), OLD);
         assert_eq!(names(room.path()), ["file"]);
         assert!(!plan.events().iter().any(|event| matches!(event, Event::Renamed { .. })));
@@ -233,6 +233,6 @@ fn only_regular_files_are_replaced() {
     assert_eq!(fs::read(&path).unwrap(), NEW);
     assert!(link.symlink_metadata().unwrap().is_symlink());
     for other in [room.path(), Path::new("/dev/null")] {
-        assert_eq!(Output::replace(other).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(Output::replace(other).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{Access, CachePolicy, Durability, File, FileKind, Hint, Mode, OpenOptions, Support};
 use fullbore::stream::FileStream;
 
@@ -23,7 +23,7 @@ fn support(options: &OpenOptions, path: &Path) -> Support {
     match &found.support {
         Support::Unsupported(why) => {
             let error = strict.unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported);
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().contains(why), "{error}");
         }
         _ => strict.unwrap(),
@@ -60,7 +60,7 @@ fn flows(path: &Path, name: &str) {
         refused(&support(writing().cache(cache), path), &format!("{name} has no pages"));
     }
     let file = writing().open(path).unwrap();
-    assert_eq!(file.sync_data().unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(file.sync_data().unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.reserve(0..1).is_err());
     assert!(path.exists(), "a file that was not created here stays");
 }
@@ -110,11 +110,11 @@ fn a_socket_is_refused() {
         for mode in [Mode::Open, Mode::CreateOrTruncate, Mode::Truncate, Mode::OpenOrCreate, Mode::Append] {
             for strict in [false, true] {
                 let error = OpenOptions::new().mode(mode).strict(strict).open(&path).unwrap_err();
-                assert_eq!(error.kind(), Kind::Unsupported, "{mode:?}");
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{mode:?}");
                 assert!(error.to_string().contains("socket: cannot open: it is a socket"), "{error}");
             }
         }
-        assert_eq!(File::open(&path).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(File::open(&path).unwrap_err().kind(), ErrorKind::Unsupported);
         assert!(path.exists());
     });
 }
@@ -136,7 +136,7 @@ fn character_devices_are_read_and_written_with_correct_reports() {
             }
         }
         match (name, file.write_all_at(&[1; 5000], 0)) {
-            ("/dev/full", written) => assert_eq!(written.unwrap_err().kind(), Kind::NoSpace),
+            ("/dev/full", written) => assert_eq!(written.unwrap_err().kind(), ErrorKind::NoSpace),
             (_, written) => written.unwrap(),
         }
         // CreateOrTruncate truncates regular files, not devices.
@@ -161,7 +161,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     file.read_exact_at(&mut found, 12_345).unwrap();
     assert!(found == data);
     assert_eq!(file.read_at(&mut found, 4 << 20).unwrap(), 0);
-    assert_eq!(file.write_all_at(&data, 4 << 20).unwrap_err().kind(), Kind::NoSpace);
+    assert_eq!(file.write_all_at(&data, 4 << 20).unwrap_err().kind(), ErrorKind::NoSpace);
     assert!(file.set_len(1).is_err());
 
     // The report on appending matches the behaviour.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::File;
 
 use crate::ground::{bytes, everywhere};
@@ -23,16 +23,16 @@ fn a_mapping_shows_its_range_at_any_start() {
             mmap.read_at(&mut copy, (end - start) / 3).unwrap();
             assert!(copy == data[start + (end - start) / 3..][..copy.len()]);
             let error = mmap.read_at(&mut [0; 2], end - start - (end - start).min(1)).unwrap_err();
-            assert_eq!(error.kind(), Kind::Invalid);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
             assert!(mmap.read_at(&mut [0; 2], usize::MAX).is_err());
         }
-        assert_eq!(file.map(5..100_001).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.map(5..100_001).unwrap_err().kind(), ErrorKind::Invalid);
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 9..3;
-        assert_eq!(file.map(backwards).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.map(backwards).unwrap_err().kind(), ErrorKind::Invalid);
         assert!(file.map_writable(0..1).is_err(), "open for reading only");
     });
-    assert_eq!(File::open("/dev/null").unwrap().map(0..0).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(File::open("/dev/null").unwrap().map(0..0).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 /// BurntSushi/ripgrep#579, BLAKE3#488: truncation of a mapped file killed the reader.
@@ -50,11 +50,11 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
             let kept = file.map(0..1000).unwrap();
             file.set_len(len).unwrap();
             let mut copy = vec![0; 100_000];
-            assert_eq!(mmap.read_at(&mut copy, 0).unwrap_err().kind(), Kind::Changed, "{len}");
+            assert_eq!(mmap.read_at(&mut copy, 0).unwrap_err().kind(), ErrorKind::Changed, "{len}");
             let counted = mmap.with(|bytes| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>());
-            assert_eq!(counted.unwrap_err().kind(), Kind::Changed);
+            assert_eq!(counted.unwrap_err().kind(), ErrorKind::Changed);
             let error = writable.write_at(&data[10..], 0).unwrap_err();
-            assert_eq!(error.kind(), Kind::Changed);
+            assert_eq!(error.kind(), ErrorKind::Changed);
             assert!(error.to_string().contains("truncated"), "{error}");
             assert!(writable.flush().is_err());
             // The remaining bytes of the file can be mapped again.
@@ -80,7 +80,7 @@ fn writes_to_a_mapping_reach_the_file() {
         }
         mmap.with(|bytes| bytes[44_999] = 7).unwrap();
         model[49_999] = 7;
-        assert_eq!(mmap.write_at(&[0; 2], 44_999).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(mmap.write_at(&[0; 2], 44_999).unwrap_err().kind(), ErrorKind::Invalid);
         mmap.flush().unwrap();
         assert!(fs::read(&path).unwrap() == model);
         let mut read = vec![0; 45_000];
@@ -98,8 +98,8 @@ fn a_failed_write_to_a_truncated_file_does_not_show_after_extension() {
         file.set_len(5000).unwrap();
         let mut mmap = file.map_writable(0..5000).unwrap();
         file.set_len(100).unwrap();
-        assert_eq!(mmap.write_at(&[7; 200], 50).unwrap_err().kind(), Kind::Changed);
-        assert_eq!(mmap.with(|bytes| bytes[..300].fill(8)).unwrap_err().kind(), Kind::Changed);
+        assert_eq!(mmap.write_at(&[7; 200], 50).unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(mmap.with(|bytes| bytes[..300].fill(8)).unwrap_err().kind(), ErrorKind::Changed);
         file.set_len(5000).unwrap();
         let mut read = [9; 5000];
         file.read_exact_at(&mut read, 0).unwrap();

@@ -4,7 +4,7 @@
 use std::os::fd::OwnedFd;
 use std::process::Command;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 
 use crate::ground::everywhere;
@@ -55,7 +55,7 @@ fn a_temporary_file_has_no_name_until_it_is_linked() {
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
         assert!(file.link_to(&name).unwrap_err().to_string().contains("name: cannot create"));
         let contradiction = OpenOptions::new().temporary(true).mode(Mode::CreateOrTruncate).open(directory);
-        assert_eq!(contradiction.unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(contradiction.unwrap_err().kind(), ErrorKind::Invalid);
     });
 }
 
@@ -69,7 +69,7 @@ fn a_conflicting_lock_has_a_kind_of_its_own_and_keeps_the_bytes() {
         for mode in [Mode::Open, Mode::Truncate, Mode::CreateOrTruncate] {
             let error =
                 OpenOptions::new().mode(mode).share(Share::READ | Share::WRITE).open(&path).unwrap_err();
-            assert_eq!(error.kind(), Kind::Locked, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
         drop(holder);
@@ -85,7 +85,7 @@ fn the_environment_switches_locks_off() {
         let opened = OpenOptions::new().share(Share::NONE).open(path);
         std::process::exit(match opened {
             Ok(file) => i32::from(matches!(file.option_report()[0].support, Support::Unsupported(_))) + 20,
-            Err(error) => i32::from(error.kind() == Kind::Locked) + 10,
+            Err(error) => i32::from(error.kind() == ErrorKind::Locked) + 10,
         });
     }
     everywhere(|directory| {

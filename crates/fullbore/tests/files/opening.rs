@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{Access, File, Hint, Mode, OpenOptions, Share, Support};
 
 use crate::ground::{bytes, everywhere};
@@ -70,7 +70,7 @@ fn reserve_keeps_the_length_and_a_failure_removes_only_new_files() {
                 .reserve(i64::MAX as u64)
                 .open(path)
                 .unwrap_err();
-            assert_eq!(error.kind(), Kind::NoSpace, "{error}");
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
             let message = error.to_string();
             assert!(
                 message.contains("9223372036854775807") && message.contains(path.to_str().unwrap()),
@@ -83,7 +83,7 @@ fn reserve_keeps_the_length_and_a_failure_removes_only_new_files() {
             [Mode::Open, Mode::Truncate, Mode::OpenOrCreate, Mode::Append].map(|mode| (mode, 1))
         {
             let error = OpenOptions::new().mode(mode).reserve(room).open(&old).unwrap_err();
-            assert_eq!(error.kind(), Kind::Invalid);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
             assert!(
                 error.to_string().contains("; open with the mode CreateOrTruncate or CreateNew"),
                 "{error}"
@@ -91,7 +91,7 @@ fn reserve_keeps_the_length_and_a_failure_removes_only_new_files() {
         }
         let negative =
             OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(1 << 63).open(&old).unwrap_err();
-        assert_eq!(negative.kind(), Kind::Invalid);
+        assert_eq!(negative.kind(), ErrorKind::Invalid);
         assert_eq!(fs::read(&old).unwrap(), b"old");
     });
 }
@@ -148,7 +148,7 @@ fn reserve_without_space_leaves_an_existing_file_unchanged() {
     let create = |path, room| OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(room).open(path);
     for (path, room) in [(&old, 2 << 20), (&new, 900_000)] {
         let error = create(path, room).unwrap_err();
-        assert_eq!(error.kind(), Kind::NoSpace);
+        assert_eq!(error.kind(), ErrorKind::NoSpace);
         let message = error.to_string();
         let (path, room) = (path.to_str().unwrap(), room.to_string());
         assert!(message.contains(path) && message.contains(&room), "{message}");
@@ -193,10 +193,10 @@ fn random_overrides_sequential_and_strict_makes_that_an_error() {
         // In memory there is no read-ahead, and the report says so.
         let in_memory = fullbore::probe::device_facts(&file).is_ok_and(|found| found.in_memory);
         assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
-        assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), ErrorKind::Unsupported);
         // Found by fuzzing: the file was truncated before the open failed.
         for mode in [Mode::Truncate, Mode::CreateOrTruncate] {
-            assert_eq!(options.mode(mode).open(&path).unwrap_err().kind(), Kind::Unsupported);
+            assert_eq!(options.mode(mode).open(&path).unwrap_err().kind(), ErrorKind::Unsupported);
             assert_eq!(fs::read(&path).unwrap(), b"x", "{mode:?}");
         }
     });
@@ -212,7 +212,7 @@ fn modes_and_kinds_of_path() {
         OpenOptions::new().mode(Mode::CreateNew).open(&path).unwrap_err();
         let refused =
             OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Read).open(&path).unwrap_err();
-        assert_eq!(refused.kind(), Kind::Invalid);
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
         symlink(&path, &link).unwrap();
         OpenOptions::new().open(&link).unwrap();
         let refused = OpenOptions::new().follow_symlinks(false).open(&link).unwrap_err();

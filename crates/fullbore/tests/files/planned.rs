@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::fault::{Event, Fault, Plan};
 use fullbore::file::{CachePolicy, File};
 
@@ -60,7 +60,7 @@ fn a_failed_flush_of_a_mapping_poisons_the_file() {
         file.set_len(5000).unwrap();
         let mut window = file.map_writable(10..5000).unwrap();
         window.write_at(b"bytes", 0).unwrap();
-        assert_eq!(window.flush().unwrap_err().kind(), Kind::Io);
+        assert_eq!(window.flush().unwrap_err().kind(), ErrorKind::Io);
         assert!(poisoned(&window.flush().unwrap_err()), "no retry succeeds");
         assert!(poisoned(&file.write_at(b"more", 0).unwrap_err()));
         assert!(poisoned(&file.sync_all().unwrap_err()));
@@ -89,7 +89,7 @@ fn calls_without_space_change_nothing() {
             ("clone", other.clone_range(49_152..53_248, &file, 49_152)),
         ];
         for (what, result) in refused {
-            assert_eq!(result.expect_err(what).kind(), Kind::NoSpace, "{what}");
+            assert_eq!(result.expect_err(what).kind(), ErrorKind::NoSpace, "{what}");
         }
         assert!(plan.counts().no_space >= 6, "{:?}", plan.counts());
         assert!(fs::read(&path).unwrap() == content);
@@ -118,7 +118,7 @@ fn the_plan_records_every_call_in_order() {
         file.punch_hole(100..5000).unwrap();
         expected.push(Event::Punched { offset: 100, len: 4900 });
         if let Err(error) = file.zero_range(10..20) {
-            assert_eq!(error.kind(), Kind::Unsupported);
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
         }
         expected.push(Event::Zeroed { offset: 10, len: 10 });
         file.reserve(1..4097).unwrap();
@@ -170,7 +170,7 @@ fn copies_are_complete_under_every_fault() {
                     let result = source.copy_range(0..u64::MAX, &target, 0);
                     assert_eq!(failing.counts().io_errors, 1, "{cache:?}");
                     match result {
-                        Err(error) => assert_eq!(error.kind(), Kind::Io),
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::Io),
                         // The bytes moved before the error are returned first; then the one-time fault is past.
                         Ok(_) => assert!(cache == CachePolicy::Direct && fs::read(&to).unwrap() == content),
                     }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{File, RangeLock};
 
 use crate::ground::everywhere;
@@ -37,11 +37,11 @@ fn invalid_ranges_and_missing_access_are_errors() {
         let path = directory.join("file");
         let file = File::create_new(&path).unwrap();
         for range in [5..5, u64::MAX - 1..u64::MAX] {
-            assert_eq!(file.lock_range(range, RangeLock::Shared).unwrap_err().kind(), Kind::Invalid);
+            assert_eq!(file.lock_range(range, RangeLock::Shared).unwrap_err().kind(), ErrorKind::Invalid);
         }
         #[allow(clippy::reversed_empty_ranges, reason = "it must be refused")]
         let backwards = 6..5;
-        assert_eq!(file.lock_range(backwards, RangeLock::Shared).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(file.lock_range(backwards, RangeLock::Shared).unwrap_err().kind(), ErrorKind::Invalid);
         let reader = File::open(&path).unwrap();
         let error = reader.lock_range(0..1, RangeLock::Exclusive).unwrap_err().to_string();
         assert!(error.contains("file: cannot lock at offset 0"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
@@ -38,7 +38,7 @@ fn holes_and_lengths_equal_the_model() {
                     }
                     3 => match file.zero_range(start..start + len) {
                         Ok(()) => model[within].fill(0),
-                        Err(error) => assert_eq!(error.kind(), Kind::Unsupported),
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
                     },
                     _ => file.reserve(start..start + len).unwrap(),
                 }
@@ -92,15 +92,15 @@ fn impossible_ranges_and_operations_are_errors() {
         let file = File::create_new(&path).unwrap();
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 5..3;
-        assert_eq!(file.reserve(backwards.clone()).unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(file.punch_hole(backwards).unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(file.reserve(0..1 << 50).unwrap_err().kind(), Kind::NoSpace);
+        assert_eq!(file.reserve(backwards.clone()).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(file.punch_hole(backwards).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(file.reserve(0..1 << 50).unwrap_err().kind(), ErrorKind::NoSpace);
         assert_eq!(file.stamp().unwrap().len, 0);
         file.punch_hole(7..7).unwrap();
         assert_eq!(file.seek_data(u64::MAX).unwrap(), None);
         assert!(File::open(&path).unwrap().set_len(1).is_err());
     });
     let null = File::open("/dev/null").unwrap();
-    assert_eq!(null.seek_data(0).unwrap_err().kind(), Kind::Unsupported);
-    assert_eq!(null.reserve(0..1).unwrap_err().kind(), Kind::Io, "open for reading only");
+    assert_eq!(null.seek_data(0).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(null.reserve(0..1).unwrap_err().kind(), ErrorKind::Io, "open for reading only");
 }

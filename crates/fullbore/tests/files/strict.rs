@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{Access, CachePolicy, Hint, Mode, OpenOptions};
 
 use crate::ground::everywhere;
@@ -30,7 +30,7 @@ fn a_failed_strict_open_removes_only_what_it_created() {
                     let exists = mode == Mode::CreateNew && name == &dangling;
                     assert_eq!(
                         kind,
-                        if exists { Kind::AlreadyExists } else { Kind::Unsupported },
+                        if exists { ErrorKind::AlreadyExists } else { ErrorKind::Unsupported },
                         "{mode:?}"
                     );
                     assert!(!path.exists() && dangling.is_symlink(), "{mode:?}");
@@ -85,7 +85,7 @@ fn a_refused_cache_policy_fails_before_any_change() {
         // Direct I/O and appending exclude each other on every file system; dropping is refused in memory.
         let appending =
             || OpenOptions::new().mode(Mode::Append).strict(true).cache(CachePolicy::Direct).open(&path);
-        assert_eq!(appending().unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(appending().unwrap_err().kind(), ErrorKind::Unsupported);
         assert!(!path.exists());
         for mode in [Mode::CreateOrTruncate, Mode::Truncate] {
             fs::write(&path, "old").unwrap();

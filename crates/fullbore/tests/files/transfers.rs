@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, File};
 
 use crate::ground::{bytes, everywhere};
@@ -66,13 +66,13 @@ fn a_scattered_read_beyond_the_end_names_the_offset() {
         let (mut first, mut second) = ([0; 60], [0; 60]);
         let mut parts = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut []), IoSliceMut::new(&mut second)];
         let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed);
+        assert_eq!(error.kind(), ErrorKind::Changed);
         assert!(error.to_string().contains("offset 100"), "{error}");
         let read = file.read_vectored_at(&mut [IoSliceMut::new(&mut []), IoSliceMut::new(&mut first)], 100);
         assert_eq!(read.unwrap(), 0);
         assert_eq!(file.read_vectored_at(&mut [], 0).unwrap(), 0);
         let error = file.write_all_vectored_at(&[IoSlice::new(b"no")], 0).unwrap_err();
-        assert_eq!(error.kind(), Kind::Io);
+        assert_eq!(error.kind(), ErrorKind::Io);
     });
 }
 
@@ -150,8 +150,8 @@ fn the_largest_offset_does_not_mean_the_position() {
             for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
                 let (mut one, mut two) = ([0], [0]);
                 let mut both = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-                assert_eq!(file.read_at(&mut [0; 2], offset).unwrap_err().kind(), Kind::Io);
-                assert_eq!(file.read_exact_vectored_at(&mut both, offset).unwrap_err().kind(), Kind::Io);
+                assert_eq!(file.read_at(&mut [0; 2], offset).unwrap_err().kind(), ErrorKind::Io);
+                assert_eq!(file.read_exact_vectored_at(&mut both, offset).unwrap_err().kind(), ErrorKind::Io);
                 file.write_all_at(b"new", offset).unwrap_err();
                 file.write_all_vectored_at(&[IoSlice::new(b"n"), IoSlice::new(b"ew")], offset).unwrap_err();
                 assert_eq!(fs::read(&path).unwrap(), b"old", "{cache} at {offset}");

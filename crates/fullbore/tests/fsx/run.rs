@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Kind, Result};
+use fullbore::error::{ErrorKind, Result};
 use fullbore::fault::Plan;
 use fullbore::file::{CachePolicy, File, MmapMut};
 
@@ -105,7 +105,7 @@ impl Run {
         let name = operation.name();
         match self.apply(operation) {
             Ok(()) => self.counts.done(name),
-            Err(error) if error.kind() == Kind::Unsupported => self.counts.refused(name),
+            Err(error) if error.kind() == ErrorKind::Unsupported => self.counts.refused(name),
             Err(error) => panic!("{name}: {error}"),
         }
     }
@@ -261,7 +261,7 @@ impl Run {
         let result = source.copy_range(from.range(), target, to.offset as u64);
         let (start, end) = (from.offset, from.offset + data.len());
         if from.file == to.file && start < to.offset + data.len() && to.offset < end {
-            assert_eq!(result.unwrap_err().kind(), Kind::SameFile);
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::SameFile);
             return Ok(());
         }
         let report = result?;
@@ -286,7 +286,7 @@ impl Run {
         let into = &mut self.memory[..mmap.len()];
         let result = mmap.read_at(into, 0);
         if *start + mmap.len() > model.len() {
-            assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
             // Its zero pages are permanent.
             self.kept = None;
             return Ok(());
@@ -304,7 +304,7 @@ impl Run {
         let data = &self.source[source..][..len.min(mmap.len() - place)];
         let result = mmap.write_at(data, place);
         if *start + mmap.len() > model.len() {
-            assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
             self.kept = None;
             return Ok(());
         }
@@ -421,7 +421,7 @@ fn pieces(cuts: &[usize]) -> impl Iterator<Item = (usize, usize)> {
 /// Checks an exact read.
 fn judge_exact(result: Result<()>, into: &[u8], model: &[u8]) -> Result<()> {
     if model.len() < into.len() {
-        assert_eq!(result.unwrap_err().kind(), Kind::Changed);
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
         return Ok(());
     }
     result?;

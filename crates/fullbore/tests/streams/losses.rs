@@ -28,7 +28,7 @@ fn tokio_6325_errors_at_flush_and_close_are_returned_and_a_drop_poisons() {
     // The accepted bytes are written and the rest is pending: nothing is written twice, and close fails again.
     assert_eq!(std::fs::read(&path).unwrap(), b"1234567890");
     assert_eq!(stream.len().unwrap(), 15);
-    assert_eq!(stream.close().unwrap_err().kind(), fullbore::error::Kind::NoSpace);
+    assert_eq!(stream.close().unwrap_err().kind(), fullbore::error::ErrorKind::NoSpace);
     assert!(LOSSES.lock().unwrap().is_empty(), "close returns the error itself");
     assert!(file.poisoned().is_none());
 

@@ -1,11 +1,11 @@
 //! Unseekable files: no read-ahead, no needless waiting.
 
-use std::io::{BufRead, ErrorKind, IoSlice, Read, Seek, Write};
+use std::io::{self, BufRead, IoSlice, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::fault::{Fault, Plan};
 use fullbore::file::File;
 use fullbore::stream::FileStream;
@@ -171,7 +171,7 @@ fn offset_faults_count_the_bytes_of_a_pipe() {
         } else {
             stream.write_all(&[1; 40]).unwrap();
         }
-        assert_eq!(stream.write_all(&[1]).unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(stream.write_all(&[1]).unwrap_err().kind(), io::ErrorKind::StorageFull);
         drop(stream);
         let mut found = Vec::new();
         reader.read_to_end(&mut found).unwrap();
@@ -201,7 +201,7 @@ fn a_pipe_that_accepts_nothing_is_an_error() {
             send.send((kind, stream.close().unwrap_err().kind())).unwrap();
         });
         let found = receive.recv_timeout(Duration::from_secs(20));
-        std::process::exit(if found == Ok((ErrorKind::WriteZero, Kind::Io)) { 77 } else { 1 });
+        std::process::exit(if found == Ok((io::ErrorKind::WriteZero, ErrorKind::Io)) { 77 } else { 1 });
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");

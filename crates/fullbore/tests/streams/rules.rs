@@ -3,7 +3,7 @@
 use std::io::{BufRead, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use fullbore::error::Kind;
+use fullbore::error::ErrorKind;
 use fullbore::file::{File, Mode, OpenOptions};
 use fullbore::stream::FileStream;
 
@@ -233,6 +233,6 @@ fn a_write_without_permission_names_the_path() {
         let error = stream.write_all(b"x").unwrap_err();
         assert!(error.to_string().contains("file: cannot write"), "{error}");
         let inner = error.into_inner().unwrap().downcast::<fullbore::Error>().unwrap();
-        assert_eq!(inner.kind(), Kind::Io);
+        assert_eq!(inner.kind(), ErrorKind::Io);
     });
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use fullbore::Result;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Temporary};
 use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
@@ -159,7 +159,7 @@ impl CommandWorkload {
             if !complaint.trim().is_empty() {
                 what += &format!(": {}", complaint.trim());
             }
-            return Err(Error::new(Kind::Unsupported, "run", &self.program, what));
+            return Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what));
         }
         Ok(CommandRun { seconds, usage, stdout: finished.stdout })
     }
@@ -200,12 +200,12 @@ impl CommandWorkload {
             return Ok(());
         }
         let what = format!("{} gave a wrong result for {:?}", self.tool.name, self.task.name);
-        Err(Error::new(Kind::Unsupported, "run", &self.program, what))
+        Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what))
     }
 
     /// Finds the program.
     fn find_program(&self, context: &RunContext<'_>) -> Result<PathBuf> {
-        let refuse = |what: String| Error::new(Kind::Unsupported, "run", self.tool.name, what);
+        let refuse = |what: String| Error::new(ErrorKind::Unsupported, "run", self.tool.name, what);
         let Some(name) = self.tool.program() else {
             let known = context.program.map(Path::to_owned);
             return known.ok_or_else(|| refuse("the path of the program fullbore is unknown".into()));

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Access, CachePolicy, File, Hint, Mode, OpenOptions};
 use serde::Deserialize;
 
@@ -232,7 +232,7 @@ impl OpenConfig {
 
 /// Takes a buffer from the pool.
 fn buffer(pool: &mut Pool) -> Result<Buf> {
-    let none = || Error::new(Kind::Invalid, "measure", "memory", "no buffer is left");
+    let none = || Error::new(ErrorKind::Invalid, "measure", "memory", "no buffer is left");
     pool.take().ok_or_else(none)
 }
 
@@ -286,6 +286,6 @@ fn handle(config: &OpenConfig) -> Result<File> {
 #[cfg(not(feature = "peers"))]
 fn unavailable(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let what = "this program was built without its peers";
-    Err(Error::new(Kind::Unsupported, "measure", &config.path, what)
+    Err(Error::new(ErrorKind::Unsupported, "measure", &config.path, what)
         .advise("build fullbore with --features peers"))
 }

@@ -198,7 +198,7 @@ fn new_file_has_the_written_data_with_every_allocation() {
             let config = OpenConfig { new: Some((len, allocation)), ..plain };
             let what = format!("{} {allocation:?}", entry.name);
             let mut opened = match open(entry, &config) {
-                Err(error) if error.kind() == Kind::Unsupported => {
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
                     eprintln!("skipped: {what}: {error}");
                     let _ = fs::remove_file(&path);
                     continue;

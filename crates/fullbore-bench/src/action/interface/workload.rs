@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::buf::Pool;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
@@ -213,7 +213,7 @@ impl Workload for InterfaceWorkload {
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let unready = || {
             Error::new(
-                Kind::Invalid,
+                ErrorKind::Invalid,
                 "measure",
                 context.test_files().directory(),
                 "the trial was not prepared",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::engine::IoQueue;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 
 use super::super::target::Target;
 use super::open_loop::Server;
@@ -59,7 +59,7 @@ impl Server for AsyncServer<'_> {
 
     fn begin(&mut self, slot: usize, number: u64) -> Result<()> {
         let buf = self.pool.take().ok_or_else(|| {
-            Error::new(Kind::Invalid, "take a buffer from", "memory", "no buffer for a free slot")
+            Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "no buffer for a free slot")
         })?;
         self.target.ask(&mut self.queue, slot as u64, number, buf)?;
         // Each request is submitted when it is due, not in batches.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
@@ -220,7 +220,12 @@ impl LatencyWorkload {
                 let target = &target;
                 Ok(move |number| {
                     let buf = pool.take().ok_or_else(|| {
-                        Error::new(Kind::Invalid, "take a buffer from", "memory", "the only one is in use")
+                        Error::new(
+                            ErrorKind::Invalid,
+                            "take a buffer from",
+                            "memory",
+                            "the only one is in use",
+                        )
                     })?;
                     target.ask(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
@@ -231,7 +236,7 @@ impl LatencyWorkload {
             })?
         };
         if context.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
         }
         Ok(served)
     }

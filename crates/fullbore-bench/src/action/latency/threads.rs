@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 
 use super::async_server::{sleep_precisely, wait_until};
 use super::open_loop::{ServedRequests, seconds};
@@ -79,7 +79,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
             }
         }
         let _ = ready.set(refused.is_none().then(|| std::sync::Barrier::new(threads)));
-        let lost = |_| Err(Error::new(Kind::Io, "measure with", "a thread", "it ended early"));
+        let lost = |_| Err(Error::new(ErrorKind::Io, "measure with", "a thread", "it ended early"));
         let results = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
         refused.map(Err).into_iter().chain(results).collect()
     });
@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn error_stops_all_threads() {
         let dues = schedule(Spacing::Constant, 10.0, 1000.0, 1);
-        let fails = || Ok(|_| Err(Error::new(Kind::Io, "read", "file", "no")));
+        let fails = || Ok(|_| Err(Error::new(ErrorKind::Io, "read", "file", "no")));
         assert!(serve_by_threads(dues, 3, 2000.0, &|| false, fails).is_err());
         let dues = schedule(Spacing::Constant, 10.0, 0.1, 1);
         let unopened =
-            || -> Result<fn(u64) -> Result<()>> { Err(Error::new(Kind::Io, "open", "file", "no")) };
+            || -> Result<fn(u64) -> Result<()>> { Err(Error::new(ErrorKind::Io, "open", "file", "no")) };
         assert!(serve_by_threads(dues, 3, 1.0, &|| false, unopened).is_err());
     }
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::{ArgAction, Args};
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
 use fullbore::quote::printable_bytes;
@@ -272,7 +272,7 @@ fn open(name: &OsStr) -> io::Result<File> {
     };
     opened.map_err(|error| match (error.raw_os_error(), error.kind()) {
         (Some(number), _) => io::Error::from_raw_os_error(number),
-        (None, Kind::Unsupported) if name == "-" => rustix::io::Errno::ISDIR.into(),
+        (None, ErrorKind::Unsupported) if name == "-" => rustix::io::Errno::ISDIR.into(),
         // A socket, or a device that does not exist.
         _ => rustix::io::Errno::NXIO.into(),
     })
@@ -406,8 +406,8 @@ fn system_failure(name: &OsStr, error: io::Error) -> Exit {
 /// Returns the message of an error: in the peer's wording if the system reported it.
 fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
-        (Kind::BrokenPipe, _) => Exit::BrokenPipe,
-        (Kind::Changed, _) => {
+        (ErrorKind::BrokenPipe, _) => Exit::BrokenPipe,
+        (ErrorKind::Changed, _) => {
             print_error(format!("cmp: {error}\n").as_bytes());
             Exit::Reported(3)
         }

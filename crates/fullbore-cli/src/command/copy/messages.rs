@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use std::os::unix::ffi::OsStrExt;
 
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::Encoding;
 use fullbore::pattern::{CopyError, CopyOptions, CopyStats, Reflink, Sparse};
 use fullbore::quote;
@@ -165,7 +165,7 @@ fn of_the_system(error: &Error) -> Vec<u8> {
     let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(reason);
     let what = error.what().map(str::to_owned).into_iter().chain(cause).collect::<Vec<_>>().join(": ");
     let after = format!(": {what}");
-    if error.kind() == Kind::Changed {
+    if error.kind() == ErrorKind::Changed {
         return about("", path, &after);
     }
     // Permission errors result from the check of an existing target; nothing was written then.

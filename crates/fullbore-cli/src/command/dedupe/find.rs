@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::{File, FileStamp, HeldDir};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
@@ -123,7 +123,7 @@ pub(super) fn find(
     let whole = |inode: &Inode, directories: &Directories, executor: &Executor<'_>, worker: &mut _| {
         let file = open(inode, directories)?;
         let before = file.stamp()?;
-        let changed = || Error::new(Kind::Changed, "read", file.path(), "modified while being read");
+        let changed = || Error::new(ErrorKind::Changed, "read", file.path(), "modified while being read");
         if before.len != inode.len {
             return Err(changed());
         }
@@ -164,7 +164,7 @@ fn open(inode: &Inode, directories: &Directories) -> Result<File> {
     let file = directories.of(&inode.names[0])?.open()?;
     let FileStamp { identity, len, .. } = file.stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
-        return Err(Error::new(Kind::Changed, "read", file.path(), "modified after it was found"));
+        return Err(Error::new(ErrorKind::Changed, "read", file.path(), "modified after it was found"));
     }
     Ok(file)
 }
@@ -241,7 +241,7 @@ impl Search<'_> {
         executor.map_ordered(
             groups.iter().flatten(),
             |inode, sender, worker, executor| match key(inode, directories, executor, worker) {
-                Err(error) if error.kind() == Kind::Interrupted => Err(error),
+                Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
                 result => sender.send(result, 64).map(drop),
             },
             |result| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use fullbore::error::{Error, Kind, Result};
+use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::File;
 use rustix::fs::{IFlags, Mode, Stat};
 use rustix::io::Errno;
@@ -98,5 +98,5 @@ pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Res
 
 /// Returns the error for a file that changed.
 pub(super) fn changed(path: &Path) -> Error {
-    Error::new(Kind::Changed, "link", path, "modified after it was read")
+    Error::new(ErrorKind::Changed, "link", path, "modified after it was read")
 }

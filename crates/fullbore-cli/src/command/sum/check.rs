@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
@@ -171,7 +171,7 @@ impl Checker {
         };
         for hashes in rounds {
             match self.passes.sums(hashes, &expected.name, executor, worker) {
-                Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => return Ok(Verdict::Failed(expected, error)),
                 Ok((len, sums)) => {
                     bytes += len;
@@ -274,8 +274,8 @@ impl VerdictReporter<'_> {
                 {
                     return Ok(());
                 }
-                self.changed |= error.kind() == Kind::Changed;
-                if self.as_b3sum() && error.kind() != Kind::Changed {
+                self.changed |= error.kind() == ErrorKind::Changed;
+                if self.as_b3sum() && error.kind() != ErrorKind::Changed {
                     // b3sum counts an unreadable file as a mismatch.
                     self.list.mismatched += 1;
                     let file_result = match error.raw_os_error() {

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Hash, algorithms, hex};
 use fullbore::pattern::{Executor, Worker};
 use fullbore::quote::Shown;
@@ -218,7 +218,7 @@ impl Sum {
                 let result = found.and_then(|()| {
                     if self.keyed && name == Path::new("-") {
                         let what = "the key is already read from it";
-                        return Err(Error::new(Kind::Invalid, "read", "standard input", what));
+                        return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
                     }
                     passes.sums(&hashes, &name, executor, worker)
                 });
@@ -236,7 +236,9 @@ impl Sum {
             executor.map_ordered(
                 walked,
                 |item, sender, worker, executor| match one(item, executor, worker) {
-                    FileResult { result: Err(error), .. } if error.kind() == Kind::Interrupted => Err(error),
+                    FileResult { result: Err(error), .. } if error.kind() == ErrorKind::Cancelled => {
+                        Err(error)
+                    }
                     file_result => {
                         let weight = file_result.name.as_os_str().len() + hashes.len() * 64;
                         sender.send(file_result, weight).map(drop)
@@ -281,7 +283,7 @@ impl Printer<'_> {
         let mut text = Vec::new();
         match &file_result.result {
             Err(error) => {
-                self.worst = self.worst.max(if error.kind() == Kind::Changed { 3 } else { 1 });
+                self.worst = self.worst.max(if error.kind() == ErrorKind::Changed { 3 } else { 1 });
                 if self.json {
                     let mut value = named(&file_result.name);
                     value["error"] = message(error).into();

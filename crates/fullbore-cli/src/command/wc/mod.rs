@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use fullbore::error::{Error, Kind};
+use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
@@ -106,7 +106,7 @@ impl Diagnostic {
 
     fn of(name: &Path, error: &Error, encoding: Encoding) -> Self {
         let message = format!("{}: {}", quoted(name, encoding, false), reason(error));
-        Self { message, code: if error.kind() == Kind::Changed { 3 } else { 1 } }
+        Self { message, code: if error.kind() == ErrorKind::Changed { 3 } else { 1 } }
     }
 
     fn eprint(&self, run: &CliRun<'_>) {
@@ -258,7 +258,7 @@ impl WcContext<'_> {
     ) -> fullbore::Result<FileResult> {
         match counts {
             Ok(counts) => Ok(FileResult { name, counts: Some(counts), diagnostic: None }),
-            Err(error) if error.kind() == Kind::Interrupted => Err(error),
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
             Err(error) => {
                 let mut diagnostic = Diagnostic::of(label, &error, self.encoding);
                 if files::is_directory(label) {

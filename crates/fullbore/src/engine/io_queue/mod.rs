@@ -16,7 +16,7 @@ pub use io_stats::IoStats;
 
 use super::{Engine, EngineConfig, Latencies, Method};
 use crate::buf::{Buf, Completion, Direction};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp};
 
 /// A completed read or write.
@@ -108,7 +108,7 @@ impl std::fmt::Debug for IoQueue {
 
 impl IoQueue {
     /// Opens a file under an access method. `limit` is the length of an input, in bytes: if the file ends sooner, the error
-    /// is [`Kind::Changed`]. Without a limit, the first empty read is the end.
+    /// is [`ErrorKind::Changed`]. Without a limit, the first empty read is the end.
     ///
     /// # Errors
     /// If the method cannot open the file.
@@ -186,7 +186,7 @@ impl IoQueue {
             Some(end) if end <= i64::MAX as u64 - BLOCK => Ok(()),
             _ => {
                 let what = format!("the range of {len} bytes exceeds the largest file size");
-                Err(Error::new(Kind::Invalid, doing, self.file.path(), what).at(offset))
+                Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(offset))
             }
         }
     }
@@ -195,7 +195,7 @@ impl IoQueue {
     /// requests in flight is limited by the depth of the queue.
     ///
     /// # Errors
-    /// If the request fails; [`Kind::Invalid`] for a range that no file can contain, here and in every method that takes an
+    /// If the request fails; [`ErrorKind::Invalid`] for a range that no file can contain, here and in every method that takes an
     /// offset.
     pub fn read(&mut self, token: u64, offset: u64, len: usize, mut buf: Buf) -> Result<()> {
         self.reachable("read", offset, len)?;
@@ -256,7 +256,7 @@ impl IoQueue {
     /// Returns a completed transfer, waiting for one if necessary; `None` if no request is in flight.
     ///
     /// # Errors
-    /// The system's error of a transfer, and [`Kind::Changed`] if the file ended before its length.
+    /// The system's error of a transfer, and [`ErrorKind::Changed`] if the file ended before its length.
     #[allow(
         clippy::should_implement_trait,
         reason = "more requests can follow after `None`, and it can fail"

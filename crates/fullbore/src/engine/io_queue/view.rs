@@ -2,14 +2,14 @@
 
 use super::IoQueue;
 use super::whole::{Judged, is_retryable};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 impl IoQueue {
     /// Lends `len` bytes at `offset` of the file in place. Call [`check`](Self::check) before using a result computed from
     /// them.
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file became shorter, and the system's.
+    /// [`ErrorKind::Changed`] if the file became shorter, and the system's.
     pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
         self.reachable("read", offset, len)?;
         self.stats.bytes += len as u64;
@@ -39,7 +39,7 @@ impl IoQueue {
     /// "read", "write".
     ///
     /// # Errors
-    /// [`Kind::Changed`] if the file was truncated during a read, [`Kind::NoSpace`] if there was no space for a write.
+    /// [`ErrorKind::Changed`] if the file was truncated during a read, [`ErrorKind::NoSpace`] if there was no space for a write.
     pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
         self.engine.check().map_err(|error| self.judged().fault(doing, offset, error))
     }
@@ -47,7 +47,7 @@ impl IoQueue {
     /// Copies exactly `len` bytes at `offset`, in bytes, from the source to the same offset of this file.
     ///
     /// # Errors
-    /// The system's, and [`Kind::Changed`] if the source ends sooner.
+    /// The system's, and [`ErrorKind::Changed`] if the source ends sooner.
     pub fn copy_in_kernel(&mut self, offset: u64, len: usize) -> Result<()> {
         self.reachable("copy to", offset, len)?;
         self.sound(offset)?;
@@ -58,7 +58,7 @@ impl IoQueue {
             match self.engine.copy_in_kernel(at, at, len - moved) {
                 Ok(0) => {
                     return Err(Error::new(
-                        Kind::Changed,
+                        ErrorKind::Changed,
                         "copy to",
                         self.file.path(),
                         "the input became shorter",
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(bytes[5000], 0);
         writer.set_len(64 << 10).unwrap();
         let error = queue.check("read", 64 << 10).unwrap_err();
-        assert_eq!(error.kind(), Kind::Changed, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     }
 }

@@ -8,7 +8,7 @@ use rustix::io::ReadWriteFlags;
 
 use super::{Done, IoQueue, PendingRequest};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp, LONGEST, cut};
 
 impl IoQueue {
@@ -21,7 +21,7 @@ impl IoQueue {
     ) -> Result<()> {
         let Some(slot) = self.vacant.pop() else {
             return Err(Error::new(
-                Kind::Invalid,
+                ErrorKind::Invalid,
                 "queue a request for",
                 self.file.path(),
                 "more requests in flight than the depth",
@@ -171,7 +171,7 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 fn shortened(file: &File, at: u64) -> Error {
-    Error::new(Kind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
+    Error::new(ErrorKind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
 }
 
 /// A file and its state before the transfers, to classify a missing page.
@@ -198,7 +198,7 @@ impl Judged<'_> {
         // The length is back but the stamp differs: the file was modified, the device did not fail.
         if self.before.is_some() && now != self.before {
             let what = "the file was modified while it was read";
-            return Error::new(Kind::Changed, doing, self.file.path(), what).at(offset);
+            return Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(offset);
         }
         system(rustix::io::Errno::IO.into())
     }

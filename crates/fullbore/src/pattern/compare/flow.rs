@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::buf::{Buf, Pool};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind};
 use crate::pattern::{Progress, Stats};
 
@@ -207,7 +207,7 @@ pub(super) fn flow(
         let mut used = 0;
         loop {
             if progress.is_cancelled() {
-                return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+                return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
             }
             if used == buf.len() && !left.ended {
                 left.read(&mut buf, request, None)?;

@@ -21,7 +21,7 @@ use walk::{Place, Walk};
 
 use super::{Progress, Stats};
 use crate::engine::CachePolicy;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, FileStamp};
 use crate::strategy::Strategy;
 
@@ -142,8 +142,8 @@ pub enum Comparison {
 /// ```
 ///
 /// # Errors
-/// The system's, with path and offset; [`Kind::Changed`] if a file was truncated or modified during the run;
-/// [`Kind::Interrupted`] if it was cancelled.
+/// The system's, with path and offset; [`ErrorKind::Changed`] if a file was truncated or modified during the run;
+/// [`ErrorKind::Cancelled`] if it was cancelled.
 pub fn compare(
     left: &Side<'_>,
     right: &Side<'_>,
@@ -393,7 +393,7 @@ impl<'a> Pair<'a> {
                 && side.file.stamp()? != before
             {
                 let what = "modified while being read";
-                return Err(Error::new(Kind::Changed, "read", side.file.path(), what));
+                return Err(Error::new(ErrorKind::Changed, "read", side.file.path(), what));
             }
         }
         Ok(())

@@ -347,7 +347,7 @@ fn a_file_that_changes_meanwhile_is_an_error() {
         }
         let found =
             pair.compare(&Extent::default(), &Progress::default(), PAGE).and_then(|_| pair.unchanged());
-        assert_eq!(found.unwrap_err().kind(), Kind::Changed, "shorter: {shorter}");
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Changed, "shorter: {shorter}");
     }
 }
 

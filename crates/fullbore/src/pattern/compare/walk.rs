@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::holes::{Holes, StripeQueue};
 use crate::buf::{Buf, Pool};
 use crate::engine::{Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Progress, Stats};
@@ -110,7 +110,7 @@ impl Walk<'_> {
         let results = on_threads(self.workers(stripe), &one, &lost);
         first.result()?;
         if self.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted"));
+            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
         }
         let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
         for (bytes, io_stats) in results {
@@ -290,13 +290,15 @@ impl Reader {
                     return Ok(Some(buf));
                 }
                 let what = "truncated while being read";
-                return Err(Error::new(Kind::Changed, "read", self.file.path(), what).at(self.base + offset));
+                return Err(
+                    Error::new(ErrorKind::Changed, "read", self.file.path(), what).at(self.base + offset)
+                );
             }
             match self.queue.next()? {
                 Some(done) => self.early.push(done),
                 None => {
                     let what = "internal error: a request was lost";
-                    return Err(Error::new(Kind::Invalid, "read", self.file.path(), what).at(offset));
+                    return Err(Error::new(ErrorKind::Invalid, "read", self.file.path(), what).at(offset));
                 }
             }
         }

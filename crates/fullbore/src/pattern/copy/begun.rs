@@ -52,7 +52,7 @@ impl Begun {
     /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
     ///
     /// # Errors
-    /// `Kind::Locked` if another run is copying it, and the system's.
+    /// `ErrorKind::Locked` if another run is copying it, and the system's.
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
         note.write(&bytes(source, Made::default()))?;
@@ -142,7 +142,7 @@ mod tests {
         };
         let held = || HeldDir::open(&target).unwrap().fd().unwrap();
         let begun = begin();
-        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), crate::error::Kind::Locked);
+        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), crate::error::ErrorKind::Locked);
         drop(begun);
         // Killed between the creation and its note.
         assert!(was_begun(&source, &target).unwrap());

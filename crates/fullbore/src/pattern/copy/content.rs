@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::options::{CopyEvent, CopyOptions, Reflink, Sparse};
 use super::segments::Segments;
 use super::stats::CopyStats;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Progress, Scope, order, run, transfer_loop};
@@ -44,7 +44,7 @@ impl Content<'_> {
         let regular = input.kind() == FileKind::Regular;
         if output.seekable() && output.file().stamp()?.identity == before.identity {
             let what = "input and output are the same file";
-            return Err(Error::new(Kind::SameFile, "copy", input.path(), what));
+            return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
         }
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let known = if lengthless(input, &stat) { None } else { input.seekable_len()? };
@@ -83,7 +83,7 @@ impl Content<'_> {
     fn stream(&self, output: &Output, len: Option<u64>) -> Result<u64> {
         if self.options.reflink == Reflink::Always {
             let what = "pipes, devices and files made by the kernel cannot share blocks";
-            return Err(Error::new(Kind::Unsupported, "clone", self.input.path(), what));
+            return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
         }
         let plan = self.planner().plan(Purpose::Copy, Some(self.input), len, Some(output))?;
         self.run(output, &Scope::whole(len.unwrap_or(0)), len, &plan.strategy)
@@ -180,7 +180,7 @@ impl Content<'_> {
             }
             if strategy.allocation == Allocation::Preallocate {
                 match output.file().reserve(range.clone()) {
-                    Err(error) if error.kind() != Kind::Unsupported => return Err(error),
+                    Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
                     _ => {}
                 }
             }
@@ -201,7 +201,7 @@ impl Content<'_> {
         if self.input.kind() != FileKind::Regular || !(always || clones(devices)) {
             if always {
                 let what = format!("a {} cannot share blocks", self.input.kind());
-                return Err(Error::new(Kind::Unsupported, "clone", self.input.path(), what));
+                return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
             }
             return Ok(false);
         }
@@ -295,7 +295,7 @@ impl Content<'_> {
     /// Copies a range of the file by the transfer loop; returns the bytes moved.
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, strategy: &Strategy) -> Result<u64> {
         let none = operation::parse("none", Kernel::Simd)
-            .map_err(|error| Error::new(Kind::Invalid, "copy", self.input.path(), error.to_string()))?;
+            .map_err(|error| Error::new(ErrorKind::Invalid, "copy", self.input.path(), error.to_string()))?;
         let source = match len {
             Some(len) => transfer_loop::Source::File { file: self.input, len },
             None => transfer_loop::Source::Stream(super::super::stream_reader::StreamReader::new(
@@ -332,7 +332,7 @@ impl Content<'_> {
 }
 
 fn changed(input: &File, what: &str) -> Error {
-    Error::new(Kind::Changed, "read", input.path(), what)
+    Error::new(ErrorKind::Changed, "read", input.path(), what)
 }
 
 fn zeros(block: &[u8]) -> bool {

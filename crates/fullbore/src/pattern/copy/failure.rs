@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// `Result` with a [`CopyError`].
 pub(super) type Copied<T> = Result<T, CopyError>;
@@ -107,13 +107,13 @@ pub enum CopyError {
 
 impl CopyError {
     /// The category.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Failed(error) => error.kind(),
-            Self::SameFile { .. } => Kind::SameFile,
-            Self::Link { .. } => Kind::Io,
-            Self::IntoItself { .. } => Kind::Invalid,
-            _ => Kind::Unsupported,
+            Self::SameFile { .. } => ErrorKind::SameFile,
+            Self::Link { .. } => ErrorKind::Io,
+            Self::IntoItself { .. } => ErrorKind::Invalid,
+            _ => ErrorKind::Unsupported,
         }
     }
 }

@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::journal::{Hash, Journal};
 use super::segments::Segments;
 use crate::buf::{ALIGNMENT, Buf, Pool};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{CachePolicy, File, Support};
 use crate::pattern::Progress;
 use crate::pattern::threads::FirstError;
@@ -130,10 +130,10 @@ impl Hashed<'_> {
     fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
         if source_changed {
             let what = "modified while being read";
-            return Error::new(Kind::Changed, "read", self.input.path(), what).at(range.start);
+            return Error::new(ErrorKind::Changed, "read", self.input.path(), what).at(range.start);
         }
         let what = "the device returned other bytes than were written";
-        Error::new(Kind::Io, "verify", self.output.path(), what)
+        Error::new(ErrorKind::Io, "verify", self.output.path(), what)
             .at(range.start)
             .advise("the copy was discarded; check the device")
     }
@@ -170,7 +170,7 @@ impl Hashed<'_> {
         });
         first.result()?;
         if self.progress.is_cancelled() {
-            return Err(Error::new(Kind::Interrupted, "finish", self.output.path(), "interrupted"));
+            return Err(Error::new(ErrorKind::Cancelled, "finish", self.output.path(), "interrupted"));
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Hashed<'_> {
             let read = input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
                 let what = "truncated while being read";
-                return Err(Error::new(Kind::Changed, "read", self.input.path(), what).at(at));
+                return Err(Error::new(ErrorKind::Changed, "read", self.input.path(), what).at(at));
             }
             let (done, left) = rest.split_at_mut(read);
             if let Some(hasher) = &mut hasher {
@@ -227,7 +227,7 @@ fn under(file: &File, cache: CachePolicy) -> Result<File> {
     match (cache, file.with_cache(cache)) {
         (CachePolicy::Keep, _) => Ok(file.clone()),
         (CachePolicy::Direct, (_, Support::Unsupported(reason))) => {
-            Err(Error::new(Kind::Unsupported, "bypass the page cache for", file.path(), reason)
+            Err(Error::new(ErrorKind::Unsupported, "bypass the page cache for", file.path(), reason)
                 .advise("leave the choice to the planner"))
         }
         (_, (file, _)) => Ok(file),
@@ -239,7 +239,7 @@ fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
     buf.place(range.start, (range.end - range.start) as usize);
     match file.read_exact_at(buf.data_mut(), range.start) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == Kind::Changed => Ok(false),
+        Err(error) if error.kind() == ErrorKind::Changed => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -297,7 +297,7 @@ mod tests {
             for workers in [1, 3] {
                 let (done, _) = copied(&[at], workers);
                 let error = done.expect_err("the bytes differ");
-                assert_eq!(error.kind(), Kind::Io);
+                assert_eq!(error.kind(), ErrorKind::Io);
                 let told = format!("cannot verify at offset {}: the device", at / STRIPE * STRIPE);
                 assert!(error.to_string().contains(&told), "{error}");
             }

@@ -128,7 +128,7 @@ impl Journal {
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
     ///
     /// # Errors
-    /// `Kind::Locked` if another run is copying it, and the system's.
+    /// `ErrorKind::Locked` if another run is copying it, and the system's.
     pub(super) fn open(
         directory: &HeldDir,
         target: &OsStr,
@@ -282,7 +282,7 @@ mod tests {
         assert!(journal.fresh());
         journal.note(0, 4, &[1; 32]).unwrap();
         journal.note(4, 1, &[2; 32]).unwrap();
-        assert_eq!(fixture.open().err().map(|error| error.kind()), Some(crate::error::Kind::Locked));
+        assert_eq!(fixture.open().err().map(|error| error.kind()), Some(crate::error::ErrorKind::Locked));
         drop(journal);
         let whole = std::fs::read(fixture.journal()).unwrap();
         for torn in 0..RECORD {

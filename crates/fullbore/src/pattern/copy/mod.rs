@@ -39,7 +39,7 @@ pub use stats::CopyStats;
 
 use super::Progress;
 #[cfg(doc)]
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::file::{File, Output};
 
@@ -64,7 +64,7 @@ use crate::file::{File, Output};
 /// ```
 ///
 /// # Errors
-/// [`Kind::Interrupted`] if it was cancelled. Everything else is reported to `tell` and counted.
+/// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `tell` and counted.
 pub fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
@@ -78,7 +78,7 @@ pub fn copy(
 /// finish: the next one continues in it, even where an existing directory is otherwise copied into.
 ///
 /// # Errors
-/// [`Kind::Locked`] if another run is copying it, and the system's.
+/// [`ErrorKind::Locked`] if another run is copying it, and the system's.
 pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     begun::was_begun(source, target)
 }
@@ -100,8 +100,8 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
 /// ```
 ///
 /// # Errors
-/// The system's, with path and offset; [`Kind::Changed`] if the input was modified meanwhile; [`Kind::SameFile`] if the
-/// output is the input; [`Kind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
+/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
+/// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
 pub fn copy_file(
     input: &File,
     output: Output,

@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, HeldDir, hidden_name};
 
 /// Attempts at a name that other processes take and release meanwhile.
@@ -42,7 +42,7 @@ impl Note {
     /// Opens the note of `target`, or creates it if there is none and `make` is set.
     ///
     /// # Errors
-    /// `Kind::Locked` if another run holds it, and the system's.
+    /// `ErrorKind::Locked` if another run holds it, and the system's.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
         let failed = |error: Errno| Error::io("open", directory.path().join(&name), error.into());
@@ -190,7 +190,7 @@ fn lock(fd: impl AsFd, directory: &HeldDir, name: &OsStr) -> Result<()> {
             Err(Errno::INTR) => {}
             Err(Errno::WOULDBLOCK) => {
                 let what = "another process has locked it";
-                return Err(Error::new(Kind::Locked, "open", directory.path().join(name), what)
+                return Err(Error::new(ErrorKind::Locked, "open", directory.path().join(name), what)
                     .advise("another run may be copying there"));
             }
             // If the file system has no locks, concurrent runs are up to the user.
@@ -240,7 +240,7 @@ mod tests {
             note.write(b"ours").unwrap();
             assert_eq!(
                 Note::open(&held, target, true).err().map(|error| error.kind()),
-                Some(Kind::Locked),
+                Some(ErrorKind::Locked),
                 "it is found again"
             );
             drop(note);

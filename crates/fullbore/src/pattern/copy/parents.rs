@@ -55,9 +55,13 @@ impl Job<'_> {
             directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
         }
         let Some(directory) = Arc::into_inner(directory) else {
-            return Err(
-                Error::new(crate::error::Kind::Invalid, "copy", source, "its directory is in use").into()
-            );
+            return Err(Error::new(
+                crate::error::ErrorKind::Invalid,
+                "copy",
+                source,
+                "its directory is in use",
+            )
+            .into());
         };
         if *last == ".." {
             // The directory above was just created.
@@ -79,8 +83,9 @@ impl Job<'_> {
         name: &OsStr,
     ) -> Copied<Directory> {
         let c_string = |name: &OsStr| {
-            CString::new(name.as_bytes())
-                .map_err(|_| Error::new(crate::error::Kind::Invalid, "copy", name, "a path has no NUL bytes"))
+            CString::new(name.as_bytes()).map_err(|_| {
+                Error::new(crate::error::ErrorKind::Invalid, "copy", name, "a path has no NUL bytes")
+            })
         };
         let (source_name, target_name) = (c_string(source.as_os_str())?, c_string(name)?);
         let source_path = above.source_path(&source_name);

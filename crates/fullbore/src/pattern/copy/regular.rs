@@ -18,7 +18,7 @@ use super::journal::Journal;
 use super::options::{CopyEvent, CopyKind, Reflink};
 use super::stats::CopyStats;
 use super::tree::{Job, Worker};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
@@ -154,7 +154,7 @@ impl Job<'_> {
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
             let what = "modified while being read";
-            return Err(Error::new(Kind::Changed, "read", directory.source_path(source), what));
+            return Err(Error::new(ErrorKind::Changed, "read", directory.source_path(source), what));
         }
         let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;
@@ -268,7 +268,7 @@ impl Job<'_> {
             Err(error)
                 if options.force
                     && matches!(found, Found::There)
-                    && !matches!(error.kind(), Kind::SameFile | Kind::Locked) =>
+                    && !matches!(error.kind(), ErrorKind::SameFile | ErrorKind::Locked) =>
             {
                 let output = Output::create_entry_at(held, name).map_err(|_| error)?;
                 if options.tell_names {

@@ -25,7 +25,7 @@ use super::links::Links;
 use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
 use super::queue::Queue;
 use super::stats::{CopyStats, Shared};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
 
@@ -156,7 +156,7 @@ impl Job<'_> {
         for (source, target) in pairs {
             let name = |name: &OsStr| {
                 CString::new(name.as_bytes())
-                    .map_err(|_| Error::new(Kind::Invalid, "copy", name, "a path has no NUL bytes"))
+                    .map_err(|_| Error::new(ErrorKind::Invalid, "copy", name, "a path has no NUL bytes"))
             };
             if self.options.parents {
                 match self.parents(&mut worker, source, target) {
@@ -242,7 +242,7 @@ impl Job<'_> {
             drop(crate::file::unfinished(Path::new("")));
         }
         if self.stopped() {
-            return Err(Error::new(Kind::Interrupted, "finish", "the copy", "interrupted"));
+            return Err(Error::new(ErrorKind::Cancelled, "finish", "the copy", "interrupted"));
         }
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
         for (directory, source, target) in later {
@@ -279,7 +279,7 @@ impl Job<'_> {
             return;
         }
         worker.stats.failed += 1;
-        worker.stats.changed += u64::from(error.kind() == Kind::Changed);
+        worker.stats.changed += u64::from(error.kind() == ErrorKind::Changed);
         (self.tell)(CopyEvent::Failed(error));
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
@@ -92,18 +92,18 @@ impl Executor<'_> {
             match input.read_at(&mut bytes[read..], read as u64)? {
                 0 => {
                     let what = "truncated while being read";
-                    return Err(Error::new(Kind::Changed, "read", input.path(), what).at(read as u64));
+                    return Err(Error::new(ErrorKind::Changed, "read", input.path(), what).at(read as u64));
                 }
                 count => read += count,
             }
         }
         if read != small {
             let what = "extended while being read";
-            return Err(Error::new(Kind::Changed, "read", input.path(), what).at(small as u64));
+            return Err(Error::new(ErrorKind::Changed, "read", input.path(), what).at(small as u64));
         }
         if input.stamp()? != before {
             let what = "modified while being read";
-            return Err(Error::new(Kind::Changed, "read", input.path(), what));
+            return Err(Error::new(ErrorKind::Changed, "read", input.path(), what));
         }
         self.progress.add(small as u64);
         Ok(Arrival::Read(small))
@@ -200,7 +200,7 @@ mod tests {
             });
             let error = (0..1_000_000).find_map(|_| executor.at_once(&file, &mut worker).err());
             done.store(true, std::sync::atomic::Ordering::Relaxed);
-            assert_eq!(error.map(|error| error.kind()), Some(Kind::Changed));
+            assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
         });
     }
 }

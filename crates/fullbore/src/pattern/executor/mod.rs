@@ -14,7 +14,7 @@ use super::Progress;
 use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, Started, on_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::probe;
 use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
 
@@ -119,7 +119,7 @@ impl<'a> Executor<'a> {
     /// one at a time. Pending results take at most half of the budget. An error of either ends the run; an error of one
     /// item only should be a result. If `emit` returns `Break`, the remaining items are dropped.
     /// # Errors
-    /// Those of `work` and `emit`; [`Kind::Interrupted`] if it was cancelled.
+    /// Those of `work` and `emit`; [`ErrorKind::Cancelled`] if it was cancelled.
     pub fn map_ordered<T: Send, R: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
@@ -276,7 +276,7 @@ impl<'a> Executor<'a> {
 
     fn not_stopped(&self) -> Result<()> {
         match self.progress.is_cancelled() {
-            true => Err(Error::new(Kind::Interrupted, "finish", "the run", "interrupted")),
+            true => Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted")),
             false => Ok(()),
         }
     }
