@@ -204,7 +204,7 @@ fn unclear_and_missing_are_conditions_too() {
     let comparison = compared(&before, &now, &failing("missing"));
     assert_eq!(comparison.conditions[0].cells[0].id, "read/1");
     let found = &comparison.others[0];
-    assert!(found.missing[0].reason.contains("contradicts"), "{:?}", found.missing);
+    assert!(found.missing[0].reason.contains("contradict"), "{:?}", found.missing);
     let comparison = compared(&before, &now, &failing("unclear"));
     assert_eq!(comparison.conditions[0].cells[0].id, "read/2");
     assert_eq!(of(&comparison.others[0], "read/2").rate.p, None, "three samples are too few");

@@ -236,7 +236,7 @@ fn typical_job_files_are_read() {
     let imported = import(text, "typical \"file\"").unwrap();
     let said = |what: &str| imported.notes.iter().any(|note| note.contains(what));
     assert!(said("filename=/dev/nvme0n1: "), "{:?}", imported.notes);
-    assert!(said("--time") && said("norandommap") && said("group_reporting") && said("apart"));
+    assert!(said("--time") && said("norandommap") && said("group_reporting") && said("separately"));
     assert_eq!(imported.size, Some(4 << 30));
     let described = fullbore_bench::experiment::describe(&imported.toml).unwrap();
     assert_eq!((described.len(), described[0].1), (1, 2));

@@ -168,7 +168,7 @@ fn duplicate_topics_keep_the_higher_confidence() {
         }
     }
     let all = room.advice();
-    let described: Vec<&Advice> = all.iter().filter(|a| a.text.starts_with("Request")).collect();
+    let described: Vec<&Advice> = all.iter().filter(|a| a.text.starts_with("Use requests")).collect();
     assert_eq!(described.len(), 1);
     assert_eq!((described[0].experiment.as_str(), described[0].confidence), ("second", Confidence::High));
 }

@@ -106,7 +106,7 @@ fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
             clone.close().unwrap();
             again.close().unwrap();
             let error = file.close().unwrap_err().to_string();
-            assert!(error.contains("file: cannot remove: ") && error.contains("stays"), "{error}");
+            assert!(error.contains("file: cannot remove: ") && error.contains("remains"), "{error}");
             drop(dropped);
         }
         assert!(path.exists());
