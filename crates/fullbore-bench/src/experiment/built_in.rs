@@ -47,8 +47,6 @@ pub const BUILT_IN: &[Set] = sets![
     "device-cache",
     "pipeline",
     "utilities",
-    "devices",
-    "streams",
 ];
 
 /// The set that `fullbore bench` runs by default.
@@ -57,4 +55,15 @@ pub const QUICK: &str = BUILT_IN[0].text;
 /// Returns the built-in set with this name.
 pub fn built_in(name: &str) -> Option<&'static Set> {
     BUILT_IN.iter().find(|set| set.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_is_listed_once() {
+        let names: std::collections::BTreeSet<_> = BUILT_IN.iter().map(|set| set.name).collect();
+        assert_eq!(names.len(), BUILT_IN.len());
+    }
 }
