@@ -55,6 +55,10 @@ impl AxisVerdict<'_> {
         self.axis.text(self.at(cell))
     }
 
+    fn label(&self, cell: &Cell) -> String {
+        self.axis.label(self.at(cell))
+    }
+
     fn rate(cell: &Cell) -> f64 {
         cell.summary.as_ref().map_or(0.0, |s| s.rate.value)
     }
@@ -67,7 +71,7 @@ impl AxisVerdict<'_> {
             return None;
         }
         let comparison = compared(last, first)?;
-        let mut text = format!("{}: {}", self.text(last), against(&comparison, &self.text(first)));
+        let mut text = format!("{}: {}", self.label(last), against(&comparison, &self.label(first)));
         // The first step that adds less than a tenth of a share per added one.
         let share = base / start as f64;
         let stop = self.cells.windows(2).find(|pair| {
@@ -78,7 +82,7 @@ impl AxisVerdict<'_> {
             Some(pair) => {
                 text += &format!(
                     "; beyond {} each addition brings less than 10% of the first",
-                    self.text(pair[0])
+                    self.label(pair[0])
                 )
             }
             None if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
@@ -86,7 +90,7 @@ impl AxisVerdict<'_> {
         }
         let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
         if let Some((cell, index)) = fair {
-            text += &format!("; Jain’s fairness index at {}: {index:.2}", self.text(cell));
+            text += &format!("; Jain’s fairness index at {}: {index:.2}", self.label(cell));
         }
         Some(text + ".")
     }
