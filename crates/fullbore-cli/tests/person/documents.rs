@@ -42,7 +42,7 @@ fn overlong_documents_are_rejected_immediately() {
     let small = dir.file("small", "a\n");
     let ended =
         crate::support::run(fullbore(["wc", "-l"]).arg(&small).env("XDG_CONFIG_HOME", dir.path())).succeeds();
-    assert!(ended.stderr.contains("more than 4M") && ended.text().starts_with("1 "), "{ended}");
+    assert!(ended.stderr.contains("limit of 4M") && ended.text().starts_with("1 "), "{ended}");
 }
 
 #[test]

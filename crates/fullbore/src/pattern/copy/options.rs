@@ -163,7 +163,7 @@ impl Preserve {
 ///
 /// ```
 /// use fullbore::pattern::{CopyOptions, Follow, Preserve};
-/// As `cp -a`:
+/// // As `cp -a`:
 /// let archive =
 ///     CopyOptions { recursive: true, follow: Follow::None, preserve: Preserve::ALL, ..CopyOptions::default() };
 /// assert!(archive.workers.is_none());
