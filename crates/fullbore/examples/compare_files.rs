@@ -11,9 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: compare_files FILE1 FILE2".into());
     };
     let (left, right, spec) = (File::open(one)?, File::open(two)?, StrategySpec::default());
-    let planned = |file: &File| -> fullbore::Result<_> {
-        Ok(Planner::new(&spec).plan(Purpose::Compare, Some(file), file.seekable_len()?, None)?)
-    };
+    let planner = Planner::new(&spec);
+    let planned = |file: &File| planner.plan(Purpose::Compare, Some(file), file.seekable_len()?, None);
     let (mine, other) = (planned(&left)?, planned(&right)?);
     let sides = [Side::new(&left, &mine.strategy), Side::new(&right, &other.strategy)];
     let wanted = Extent { lines: true, ..Extent::default() };

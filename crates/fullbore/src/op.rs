@@ -146,7 +146,7 @@ pub fn xxh3() -> HashFold {
     by_name("xxh3")
 }
 
-/// Any [`Hash`].
+/// Any [`Hash`](struct@Hash).
 pub fn hash(hash: Hash) -> HashFold {
     HashFold { hash }
 }
