@@ -48,10 +48,9 @@ impl Input<'_> {
             Repr::Path(path) => File::open(path)?,
             Repr::File(file) => file.clone(),
             Repr::System(file) => {
-                // The name by which this process can open it.
-                let name = format!("/dev/fd/{}", file.as_raw_fd());
-                let file = file.try_clone().map_err(|error| Error::io("duplicate", &name, error))?;
-                File::from_fd(file.into(), name)?
+                let name = || format!("/dev/fd/{}", file.as_raw_fd());
+                let file = file.try_clone().map_err(|error| Error::io("duplicate", name(), error))?;
+                File::try_from(file)?
             }
             Repr::Stdin => File::stdin()?,
         }))
