@@ -162,7 +162,9 @@ impl<'a> Planner<'a> {
         output: Option<&Output>,
     ) -> Result<Plan> {
         let measured = match (self.profile, input, plan_input.job()) {
-            (Some(profile), Some(input), Some(job)) if !plan_input.is_small() => {
+            (Some(profile), Some(input), Some(job))
+                if !plan_input.is_small() && !profile.file_systems.is_empty() =>
+            {
                 super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
             }
             _ => None,
