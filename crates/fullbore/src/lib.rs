@@ -1,14 +1,32 @@
 //! Measures how fast this machine moves a file's bytes, and moves them at that speed.
 //!
-//! Layers, from the system up: `sys` (system calls) → [`mod@file`] (handles, safe outputs), with [`stream`] (position
-//! and buffer) and [`asynchronous`] (futures) on top → [`buf`] and [`engine`] (one open file under one access method) →
-//! [`pattern`] (transform, fold, search, compare, copy over many workers) with [`operation`] (computation on the bytes)
-//! and [`strategy`] (everything that decides speed). [`probe`] determines the facts of a path. See
-//! `docs/architecture.md`.
+//! A [`Job`] runs an operation over files on all workers, by the access method that suits them:
+//!
+//! ```
+//! use fullbore::{Job, fold_fn, op};
+//! # let directory = tempfile::tempdir()?;
+//! # let (log, shifted, copy) = (directory.path().join("log"), directory.path().join("shifted"), directory.path().join("copy"));
+//! # std::fs::write(&log, "one\ntwo\n")?;
+//! let lines = fold_fn(
+//!     || 0u64,
+//!     |n, bytes| *n += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64,
+//!     |left, right| *left += right,
+//! );
+//! assert_eq!(fullbore::fold(&lines, &log)?, 2); // files of any size, pipes, bytes
+//! Job::new().transform(&op::shift(10), &log, &shifted)?; // complete or absent
+//! Job::new().strategy("request=1M")?.workers(2).copy(&log, &copy)?;
+//! # assert_eq!(std::fs::read(&copy)?, b"one\ntwo\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Files with every option of the platform are in [`mod@file`], with a position and buffer in [`stream`], as futures in
+//! [`asynchronous`]. A [`pattern`] is the shape of an [`operation`] (transform, fold, search, compare, copy); a [`strategy`] is
+//! everything that decides speed and nothing that decides the result. `docs/architecture.md` describes the layers.
 #![deny(unsafe_code)]
 
 pub mod asynchronous;
 pub mod buf;
+#[doc(hidden)]
 pub mod engine;
 pub mod error;
 #[cfg(feature = "fault")]
@@ -18,8 +36,11 @@ mod job;
 pub mod op;
 pub mod operation;
 pub mod pattern;
+#[doc(hidden)]
 pub mod probe;
+#[doc(hidden)]
 pub mod quote;
+#[doc(hidden)]
 pub mod size;
 pub mod strategy;
 pub mod stream;
