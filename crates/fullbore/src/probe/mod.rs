@@ -1,8 +1,8 @@
 //! Facts of a path: its file system, devices and their queues, direct-I/O alignment, layout and residency; facts of the
 //! machine; and the counters of process, machine and device before and after a measurement.
 //!
-//! [`facts`] gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
-//! could not be determined. The functions that a measurement needs repeatedly ([`residency`], [`provenance`],
+//! [`facts()`](fn@facts) gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
+//! could not be determined. The functions that a measurement needs repeatedly ([`residency()`](fn@residency), [`provenance`],
 //! [`direct_alignment`], the counters) are independent of it and take open files.
 //!
 //! ```
