@@ -140,7 +140,7 @@ impl PartialEq for Method {
 ///     random: false,
 /// };
 /// let mut queue = IoQueue::open(method("mmap").unwrap(), &config, Some(file.len()?))?;
-/// assert_eq!(queue.view(0, 9)?, b"[package]");
+/// assert_eq!(queue.view(0, 9)?, &std::fs::read("Cargo.toml")?[..9]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
