@@ -1,5 +1,6 @@
 //! The test files: a directory of the meter with the files that trials read and write.
 
+mod creator;
 mod device;
 mod watchdog;
 
@@ -9,13 +10,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use self::creator::FileCreator;
 use self::device::ExclusiveDevice;
 use self::watchdog::Watchdog;
-use fullbore::buf::ALIGNMENT;
-use fullbore::engine::CachePolicy;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
-use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Progress, Scope};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
@@ -414,93 +413,5 @@ impl Drop for TestFiles {
             let _ = std::fs::remove_file(&self.fresh);
         }
         self.temporaries.get_mut().clear();
-    }
-}
-
-/// Refuses a file with bytes that no device stores as such: holes, unwritten blocks, compressed data. Throughput
-/// measured on it would be meaningless.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`], with the objection.
-fn check_backed_by_device(file: &File) -> Result<()> {
-    match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
-        Some(objection) => Err(Error::new(ErrorKind::Unsupported, "measure with", file.path(), objection)),
-        None => Ok(()),
-    }
-}
-
-struct FileCreator<'a> {
-    directory: &'a Path,
-    seed: u64,
-    temporaries: Vec<Temporary>,
-    progress: &'a Progress,
-}
-
-impl FileCreator<'_> {
-    /// Creates a file of `len` random bytes on the device, or fewer if `enough`, called with the bytes written so far,
-    /// returns true.
-    fn file(&mut self, name: &str, len: u64, enough: impl Fn(u64) -> bool) -> Result<File> {
-        self.seed = self.seed.wrapping_add(1);
-        self.fill(name, &Random::new(self.seed), len, enough)
-    }
-
-    /// Creates a file of `len` bytes from any generator, likewise.
-    fn fill(
-        &mut self,
-        name: &str,
-        content: &dyn Generate,
-        len: u64,
-        enough: impl Fn(u64) -> bool,
-    ) -> Result<File> {
-        const STEP: u64 = 16 << 20;
-        let (temporary, file) = Temporary::make(self.directory.join(name), |path| File::create_new(path))?;
-        self.temporaries.push(temporary);
-        let output = Output::create(file.path(), Placement::Overwrite, None)?;
-        let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
-        let planned = Planner::new(&spec).plan(Purpose::Generate, None, Some(len), Some(&output))?;
-        let mut done = 0;
-        while done < len && !enough(done) {
-            let range = done..(done + STEP).min(len);
-            done = range.end;
-            let scope = Scope { range, order: pattern::Order::Sequential };
-            pattern::fill(content, &scope, &output, &planned.strategy, self.progress)?;
-            file.sync_data()?;
-        }
-        output.commit_len(done, Durability::Data)?;
-        debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
-        check_backed_by_device(&file)?;
-        Ok(file)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_not_stored_on_a_device_are_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = |name: &str| File::create_new(directory.path().join(name)).unwrap();
-        let (whole, sparse, reserved) = (file("whole"), file("sparse"), file("reserved"));
-        whole.write_all_at(&[7; 1 << 20], 0).unwrap();
-        whole.sync_data().unwrap();
-        check_backed_by_device(&whole).unwrap();
-        sparse.write_all_at(&[7; 4096], 0).unwrap();
-        sparse.set_len(1 << 20).unwrap();
-        sparse.sync_data().unwrap();
-        let refused = check_backed_by_device(&sparse).unwrap_err();
-        assert!(
-            refused.kind() == ErrorKind::Unsupported && refused.to_string().contains("holes"),
-            "{refused}"
-        );
-        if let Err(error) = reserved.allocate_and_extend(1 << 20) {
-            return println!("skipped: blocks never written: {error}");
-        }
-        reserved.set_len(1 << 20).unwrap();
-        match check_backed_by_device(&reserved) {
-            Err(refused) => assert!(refused.to_string().contains("never written"), "{refused}"),
-            // A file system in memory does not report them.
-            Ok(()) => assert_eq!(probe::provenance(&reserved).unwrap().unwritten, None),
-        }
     }
 }

@@ -5,6 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Stat};
 
+use super::File;
+use super::cache_mode::CacheMode;
+use super::handle::directory;
+use super::settled::SettledReader;
 use crate::error::{Error, Result};
 
 /// The kind of file that a path refers to.
@@ -74,6 +78,91 @@ impl FileStamp {
             // The type of the nanoseconds differs between rustix's backends.
             modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
         }
+    }
+}
+
+impl File {
+    /// The current identity, length and modification time.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let before = file.stamp()?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// assert!(file.stamp()? != before);
+    /// assert_eq!(file.stamp()?.identity, before.identity);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file is a directory, or the system call fails.
+    pub fn stamp(&self) -> Result<FileStamp> {
+        let stat = rustix::fs::fstat(&self.inner.fd)
+            .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
+        let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
+            FileKind::Directory => return Err(directory(&self.inner.path)),
+            FileKind::BlockDevice => {
+                // Transfers are positional, so the position may be reset to the start.
+                let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
+                let _ = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::Start(0));
+                len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
+            }
+            _ => stat.st_size as u64,
+        };
+        Ok(FileStamp { len, ..FileStamp::of(&stat) })
+    }
+
+    /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
+    /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
+    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page.
+    ///
+    /// ```
+    /// use fullbore::file::File;
+    /// assert!(File::open("Cargo.toml")?.seekable_len()?.is_some());
+    /// assert!(File::open("/dev/zero")?.seekable_len()?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn seekable_len(&self) -> Result<Option<u64>> {
+        Ok(self.measure()?.1)
+    }
+
+    /// Reads a small file whole if one read and one `fstat` suffice (see [`SettledReader`]); returns its length.
+    pub(crate) fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
+        let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
+        plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
+    }
+
+    /// The stamp and the [length](Self::seekable_len) of the file, from one call.
+    pub(crate) fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
+        let stamp = self.stamp()?;
+        let len = match self.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {
+                // A shell may have read part of its standard input before passing it on.
+                let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
+                let len = stamp.len;
+                (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
+            }
+            _ => None,
+        };
+        Ok((stamp, len))
+    }
+
+    /// True if the length is only nominal, as for files whose content the kernel generates on read: a page, in `/sys`.
+    fn len_is_made_up(&self, len: u64) -> bool {
+        // From linux/magic.h.
+        const SYSFS: u64 = 0x6265_6572;
+        const SECURITYFS: u64 = 0x7363_6673;
+        const TRACEFS: u64 = 0x7472_6163;
+        const DEBUGFS: u64 = 0x6462_6720;
+        // Skips the system call for most files, whose length is not a multiple of a page.
+        len <= 64 << 10
+            && len.is_multiple_of(4096)
+            && rustix::fs::fstatfs(&self.inner.fd)
+                .is_ok_and(|found| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&(found.f_type as u64)))
     }
 }
 

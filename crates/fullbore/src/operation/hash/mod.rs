@@ -23,6 +23,8 @@
 mod additive;
 mod blake2b;
 mod blake3;
+#[cfg(test)]
+mod blake3_vectors;
 mod crc;
 mod md5;
 mod multi_hash;
