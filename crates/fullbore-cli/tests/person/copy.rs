@@ -471,3 +471,17 @@ fn blocks_are_shared_if_the_file_system_supports_it() {
     assert!(crate::support::names(&dir.at("memory")).is_empty());
     drop(tmpfs);
 }
+
+#[test]
+fn prompt_is_on_standard_error() {
+    let test_dir = TestDir::new();
+    test_dir.file("a", "new");
+    let target = test_dir.file("b", "old");
+    for (answer, wanted) in [("n\n", "old"), ("", "old"), ("maybe\n", "old"), ("Yes\n", "new")] {
+        let mut command = fullbore(["cp", "-i", "a", "b"]);
+        let ended = run_with(command.current_dir(test_dir.path()), answer.as_bytes()).succeeds();
+        assert_eq!(ended.stderr, "fullbore copy: overwrite 'b'? ");
+        assert!(ended.stdout.is_empty());
+        assert_eq!(fs::read_to_string(&target).unwrap(), wanted, "{answer:?}");
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::seen;
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run, run_with};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run};
 
 /// Runs a shell line in which `cp` is this program or the machine's.
 fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
@@ -469,20 +469,6 @@ fn attributes_of_unwritable_files_are_preserved() {
         }
         fs::remove_dir_all(copy).unwrap();
         fs::remove_file(one).unwrap();
-    }
-}
-
-#[test]
-fn prompt_is_on_standard_error() {
-    let test_dir = TestDir::new();
-    test_dir.file("a", "new");
-    let target = test_dir.file("b", "old");
-    for (answer, wanted) in [("n\n", "old"), ("", "old"), ("maybe\n", "old"), ("Yes\n", "new")] {
-        let mut command = fullbore(["cp", "-i", "a", "b"]);
-        let ended = run_with(command.current_dir(test_dir.path()), answer.as_bytes()).succeeds();
-        assert_eq!(ended.stderr, "fullbore copy: overwrite 'b'? ");
-        assert!(ended.stdout.is_empty());
-        assert_eq!(fs::read_to_string(&target).unwrap(), wanted, "{answer:?}");
     }
 }
 
