@@ -24,7 +24,7 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
         ..stage("memory", cells, |labels| labels.method == "memory")
     };
     let through = |labels: &Labels, cache| {
-        plain_read(labels) && labels.cache == Some(cache) && labels.cache_policy.as_deref() != Some("direct")
+        plain_read(labels) && labels.cache == Some(cache) && !labels.bypasses_cache()
     };
     let page_cache = Stage {
         what: "a cached file, read by system calls".into(),
@@ -37,7 +37,7 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
         ..stage("file system", cells, |labels| through(labels, CacheState::Cold))
     };
     let device = stage("device", cells, |labels| {
-        plain_read(labels) && labels.cache.is_none() && labels.cache_policy.as_deref() == Some("direct")
+        plain_read(labels) && labels.cache.is_none() && labels.bypasses_cache()
     });
     let mut stages = vec![memory, page_cache];
     let disks = found.as_ref().map(|found| leaves(&found.path.devices)).unwrap_or_default();

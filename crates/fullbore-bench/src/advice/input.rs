@@ -111,18 +111,13 @@ pub(super) enum End {
     Unsaid,
 }
 
-/// True if requests bypass the page cache.
-pub(super) fn past_cache(labels: &Labels) -> bool {
-    labels.cache_policy.as_deref() == Some("direct") || matches!(labels.method.as_str(), "direct" | "aio")
-}
-
 /// Source of the bytes (reads, operations) or their destination (writes).
 pub(super) fn end(labels: &Labels) -> End {
     match (labels.operation.as_str(), labels.cache) {
-        ("write", _) if past_cache(labels) || labels.flush == Some(true) => End::Device,
+        ("write", _) if labels.bypasses_cache() || labels.flush == Some(true) => End::Device,
         ("write", _) | (_, Some(CacheState::Warm)) => End::Cache,
         (_, Some(CacheState::Cold)) => End::Device,
-        ("read", _) if past_cache(labels) => End::Device,
+        ("read", _) if labels.bypasses_cache() => End::Device,
         _ => End::Unsaid,
     }
 }

@@ -1,6 +1,6 @@
 //! Phrases of the advice: tasks, methods, and figures with their ratios.
 
-use super::input::{EligibleCell, End, Growth, end, growth, past_cache};
+use super::input::{EligibleCell, End, Growth, end, growth};
 use super::ratio::Ratio;
 use crate::document::Labels;
 use crate::units;
@@ -45,7 +45,7 @@ pub(super) fn task(labels: &Labels) -> String {
 
 /// The access method in words: `direct uring`.
 pub(super) fn method(labels: &Labels) -> String {
-    let described = matches!(labels.method.as_str(), "direct" | "aio") || !past_cache(labels);
+    let described = labels.always_bypasses_cache() || !labels.bypasses_cache();
     match labels.method.as_str() {
         "" => "an unnamed method".into(),
         "command" => "the command".into(),

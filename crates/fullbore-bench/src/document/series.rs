@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fullbore::engine;
 use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Labels};
@@ -351,6 +352,23 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
 }
 
 impl Labels {
+    /// True if requests bypass the page cache: by the policy, or because the access method always does.
+    pub fn bypasses_cache(&self) -> bool {
+        self.cache_policy.as_deref() == Some("direct") || self.always_bypasses_cache()
+    }
+
+    /// True if the access method bypasses the page cache under every policy.
+    pub(crate) fn always_bypasses_cache(&self) -> bool {
+        engine::method(&self.method)
+            .is_some_and(|method| method.capabilities.passes_cache(engine::CachePolicy::Keep))
+    }
+
+    /// True if bytes are accessed through a mapping. Labels may join two methods, and peers have names of their own.
+    pub fn is_mapped(&self) -> bool {
+        engine::method(&self.method)
+            .map_or_else(|| self.method.contains("mmap"), |method| method.capabilities.mapped)
+    }
+
     /// Describes all labels: `read, direct, cold, 64 KiB, depth 8`.
     pub fn describe(&self) -> String {
         described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -377,5 +395,24 @@ impl Labels {
         parts.extend(self.allocation.as_ref().map(|a| format!("alloc={a}")));
         parts.extend(self.cache_policy.as_ref().map(|c| format!("cache={c}")));
         parts.join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_follow_the_capabilities_of_every_registered_method() {
+        for method in engine::METHODS {
+            let mut labels = Labels { method: method.name.into(), ..Labels::default() };
+            assert_eq!(labels.is_mapped(), method.capabilities.mapped, "{}", method.name);
+            let always = method.capabilities.passes_cache(engine::CachePolicy::Keep);
+            assert_eq!(labels.bypasses_cache(), always, "{}", method.name);
+            labels.cache_policy = Some("direct".into());
+            assert!(labels.bypasses_cache());
+        }
+        let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
+        assert!(joined.is_mapped() && !joined.bypasses_cache());
     }
 }

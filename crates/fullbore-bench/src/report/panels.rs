@@ -74,7 +74,7 @@ impl Facet {
 }
 
 fn past_cache(labels: &Labels) -> bool {
-    labels.operation == "read" && labels.cache_policy.as_deref() == Some("direct")
+    labels.operation == "read" && labels.bypasses_cache()
 }
 
 /// Distributes lines over charts of at most `most` lines, if a property divides them; `apart` divides in any case.

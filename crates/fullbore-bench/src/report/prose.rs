@@ -63,7 +63,7 @@ enum WriteKind {
 fn writes(labels: &Labels, written: WriteKind) -> bool {
     let how = if labels.flush == Some(true) {
         WriteKind::Flushed
-    } else if labels.cache_policy.as_deref() == Some("direct") || labels.method == "direct" {
+    } else if labels.bypasses_cache() {
         WriteKind::Direct
     } else {
         WriteKind::Cached

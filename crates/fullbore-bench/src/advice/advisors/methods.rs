@@ -44,7 +44,7 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
         way(other.labels)
     );
     let mut evidence = against((&way(best.labels), &best), (&way(other.labels), &other), &found);
-    if best.labels.method.contains("mmap") && best.labels.operation == "read" {
+    if best.labels.is_mapped() && best.labels.operation == "read" {
         evidence.push_str(" A mapped read touches every cache line and copies nothing.");
     }
     Some(Candidate::new(

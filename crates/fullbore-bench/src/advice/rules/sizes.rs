@@ -21,7 +21,7 @@ fn paths<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
     let plain = input.plain();
     let asking = plain.into_iter().filter(|w| {
         is_sequential(w.labels)
-            && !w.labels.method.contains("mmap")
+            && !w.labels.is_mapped()
             && w.labels.depth.is_none_or(|d| d == 1)
             && w.labels.workers.is_none_or(|n| n == 1)
     });
