@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::Stat;
 use rustix::io::ReadWriteFlags;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::FileKind;
 
@@ -13,8 +13,10 @@ use super::FileKind;
 /// F2FS.
 const LOCAL: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
 
-/// The coarsest timestamp of these file systems (ext4 with inodes of 128 bytes) and a margin, in seconds.
-const GRAIN: i64 = 2;
+/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may be one of a file system that has
+/// no finer ones (ext4 with inodes of 128 bytes).
+const MARGIN: i128 = 20_000_000;
+const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 
 /// A reader of small files that are cached and were last changed before the read began.
 ///
@@ -38,11 +40,11 @@ impl SettledReader {
         read: impl FnOnce(&mut [u8], ReadWriteFlags) -> io::Result<usize>,
     ) -> Option<usize> {
         let room = bytes.len();
-        let began = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
+        let began = clock_gettime(ClockId::RealtimeCoarse);
         let count = read(bytes, ReadWriteFlags::NOWAIT).ok().filter(|&count| count < room)?;
         let stat = rustix::fs::fstat(&file).ok()?;
         let whole = stat.st_size as u64 == count as u64 && FileKind::of(stat.st_mode) == FileKind::Regular;
-        (whole && stat.st_ctime < began - GRAIN && self.local(&file, &stat)).then_some(count)
+        (whole && changed_before(&stat, &began) && self.local(&file, &stat)).then_some(count)
     }
 
     fn local(&mut self, file: impl AsFd, stat: &Stat) -> bool {
@@ -56,6 +58,15 @@ impl SettledReader {
             }
         }
     }
+}
+
+/// True if the last change was made before that time, whatever the granularity of the stamp.
+fn changed_before(stat: &Stat, time: &Timespec) -> bool {
+    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    // The type of the nanoseconds differs between backends.
+    let changed = nanoseconds(stat.st_ctime, i64::from(stat.st_ctime_nsec as i32));
+    let margin = if stat.st_ctime_nsec == 0 { MARGIN_OF_WHOLE_SECONDS } else { MARGIN };
+    changed < nanoseconds(time.tv_sec, time.tv_nsec) - margin
 }
 
 #[cfg(test)]
@@ -74,11 +85,28 @@ mod tests {
     }
 
     #[test]
-    fn a_recent_change_is_not_read_whatever_the_modification_time() {
+    fn a_file_changed_a_moment_ago_is_not_read_whatever_its_modification_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(&file, "bytes").unwrap();
-        file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
-        assert_eq!(read(file.path().to_str().unwrap()), None);
+        // A busy machine may take longer than the margin from the change to the read.
+        let refused = (0..100).any(|_| {
+            std::fs::write(&file, "bytes").unwrap();
+            file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
+            read(file.path().to_str().unwrap()).is_none()
+        });
+        assert!(refused);
+    }
+
+    #[test]
+    fn whole_seconds_need_a_wider_margin() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut stat = rustix::fs::fstat(&file).unwrap();
+        let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+        (stat.st_ctime, stat.st_ctime_nsec) = (100, 1);
+        assert!(
+            changed_before(&stat, &time(100, 20_000_002)) && !changed_before(&stat, &time(100, 20_000_001))
+        );
+        stat.st_ctime_nsec = 0;
+        assert!(changed_before(&stat, &time(102, 1)) && !changed_before(&stat, &time(102, 0)));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Worker {
     }
 
     /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
-    /// within the last seconds, and for files on a file system whose clock is not this machine's: those need a `stat`
+    /// a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat`
     /// before the read, too.
     pub fn read_settled(&mut self, file: impl AsFd) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
