@@ -4,17 +4,15 @@
 
 use fullbore::file::File;
 use fullbore::pattern::{Comparison, Extent, Progress, Side, compare};
-use fullbore::strategy::{Planner, Purpose, StrategySpec};
+use fullbore::strategy::{Planner, StrategySpec};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, one, two] = &std::env::args().collect::<Vec<_>>()[..] else {
         return Err("usage: compare_files FILE1 FILE2".into());
     };
     let (left, right, spec) = (File::open(one)?, File::open(two)?, StrategySpec::default());
-    let planner = Planner::new(&spec);
-    let planned = |file: &File| planner.plan(Purpose::Compare, Some(file), file.seekable_len()?, None);
-    let (mine, other) = (planned(&left)?, planned(&right)?);
-    let sides = [Side::new(&left, &mine.strategy), Side::new(&right, &other.strategy)];
+    let plans = Planner::new(&spec).plan_pair([&left, &right])?;
+    let sides = [Side::new(&left, &plans[0].strategy), Side::new(&right, &plans[1].strategy)];
     let wanted = Extent { lines: true, ..Extent::default() };
     let (_, found) = compare(&sides[0], &sides[1], &wanted, &Progress::default())?;
     match found {

@@ -98,6 +98,11 @@ impl Error {
         Self { inner: Box::new(inner) }
     }
 
+    /// An input that changed while it was read: `what` is the change.
+    pub(crate) fn changed(path: impl AsRef<Path>, what: &str) -> Self {
+        Self::new(ErrorKind::Changed, "read", path, what)
+    }
+
     /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
     pub fn new(
         kind: ErrorKind,

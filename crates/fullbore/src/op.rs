@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::operation::hash::{Algorithm, Hash, Hasher, algorithms, hex};
+use crate::operation::hash::{Hash, Hasher, hex};
 use crate::operation::{Count, Encoding, Fold, Split};
 
 pub use crate::operation::typed::{caesar, lower, rot13, shift, swab, upper, xor};
@@ -138,22 +138,17 @@ pub fn blake3() -> HashFold {
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 pub fn sha256() -> HashFold {
-    by_name("sha256")
+    hash(Hash::sha256())
 }
 
 /// XXH3, 64 bits.
 pub fn xxh3() -> HashFold {
-    by_name("xxh3")
+    hash(Hash::xxh3())
 }
 
 /// Any [`Hash`](struct@Hash).
 pub fn hash(hash: Hash) -> HashFold {
     HashFold { hash }
-}
-
-fn by_name(name: &str) -> HashFold {
-    let known: Option<&'static Algorithm> = algorithms().iter().find(|known| known.name == name);
-    hash(known.map_or_else(Hash::default, Hash::from))
 }
 
 impl Fold for HashFold {

@@ -61,14 +61,12 @@ fn queue(
     limit: Option<u64>,
 ) -> IoQueue {
     let config = EngineConfig {
-        file,
-        from: None,
         write,
         cache,
         depth,
         pool: Some(pool),
         window: Some(5 * ALIGNMENT),
-        random: false,
+        ..EngineConfig::reading(file)
     };
     IoQueue::open(method, &config, limit).unwrap()
 }
@@ -398,16 +396,7 @@ fn kernel_copies_move_any_range() {
                 println!("skipped: {unsupported} in {}", directory.path().display());
                 continue;
             }
-            let config = EngineConfig {
-                file: &to,
-                from: Some(&from),
-                write: true,
-                cache: CachePolicy::Keep,
-                depth: 1,
-                pool: None,
-                window: None,
-                random: false,
-            };
+            let config = EngineConfig { from: Some(&from), write: true, ..EngineConfig::reading(&to) };
             let mut queue = IoQueue::open(method, &config, None).unwrap();
             let middle = 5 * ALIGNMENT + 17;
             queue.copy_in_kernel(middle as u64, content.len() - middle).unwrap();

@@ -171,15 +171,12 @@ impl Stripes {
                 let len = file.stamp()?.len;
                 let file = file.reopen(write);
                 let config = EngineConfig {
-                    file: &file,
-                    from: None,
                     write,
                     cache,
                     // All of them may be in one file.
                     depth: pieces,
                     pool: Some(&pool),
-                    window: None,
-                    random: false,
+                    ..EngineConfig::reading(&file)
                 };
                 IoQueue::open(method, &config, (!write).then_some(len))
                     .map_err(|error| Error::io("use", file.path(), error))

@@ -9,12 +9,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{File, FileKind};
+use fullbore::file::{File, FileKind, FileStamp};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
 use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
-use rustix::fs::{FileType, Stat};
 
 use super::command::Filter;
 use super::haystacks::{Haystack, Item};
@@ -142,13 +141,14 @@ impl Search<'_> {
             executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
-        let before = rustix::fs::fstat(&file).map_err(io::Error::from)?;
-        if (named || mapped) && FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+        let before = FileStamp::of_open(&file)?;
+        let (kind, FileStamp { len, .. }) = before;
+        if (named || mapped) && kind != FileKind::Regular {
             return self.special(path, file, sender, worker, executor).map(|()| None);
         }
         // A file that reports a length of zero cannot be mapped: it may be in `/proc`.
-        let mapped = mapped && before.st_size > 0;
-        let held = fill(&mut file, worker.buffer(), before.st_size as usize)?;
+        let mapped = mapped && len > 0;
+        let held = fill(&mut file, worker.buffer(), len as usize)?;
         executor.progress().add(held as u64);
         let bytes = &worker.buffer()[..held];
         if held <= SMALL {
@@ -268,7 +268,7 @@ impl Search<'_> {
             let path = path.display();
             self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
         }
-        let before = rustix::fs::fstat(file).map_err(io::Error::from)?;
+        let before = FileStamp::of_open(file)?;
         let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
             && (long || read_mode == ReadMode::Mapped || self.query.settings().multiline)
@@ -431,13 +431,8 @@ fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> 
 }
 
 /// Fails if a regular file is not as it was `before` reading: the bytes read may mix two states of it.
-fn unchanged(file: &impl AsFd, before: &Stat, path: &Path) -> Result<(), SearchError> {
-    if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
-        return Ok(());
-    }
-    let now = rustix::fs::fstat(file).map_err(io::Error::from)?;
-    let look = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
-    if look(&now) != look(before) {
+fn unchanged(file: &impl AsFd, before: &(FileKind, FileStamp), path: &Path) -> Result<(), SearchError> {
+    if before.0 == FileKind::Regular && FileStamp::of_open(file)? != *before {
         return Err(Error::new(ErrorKind::Changed, "read", path, "modified while being read").into());
     }
     Ok(())

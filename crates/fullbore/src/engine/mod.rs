@@ -163,6 +163,22 @@ pub struct EngineConfig<'a> {
     pub random: bool,
 }
 
+impl<'a> EngineConfig<'a> {
+    /// Reading `file` sequentially through the page cache, one request at a time.
+    pub fn reading(file: &'a File) -> Self {
+        Self {
+            file,
+            from: None,
+            write: false,
+            cache: CachePolicy::Keep,
+            depth: 1,
+            pool: None,
+            window: None,
+            random: false,
+        }
+    }
+}
+
 /// One open file under one access method.
 ///
 /// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap)). A

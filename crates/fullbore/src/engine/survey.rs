@@ -1,15 +1,13 @@
 //! Tests access methods on a file by using them: in a container, the kernel version does not show what is permitted.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use super::{CachePolicy, EngineConfig, IoQueue, METHODS, Method};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{File, FileKind};
-use crate::probe::{FileSystemId, NoDirect};
+use crate::probe::{FileSystemId, Learned, NoDirect};
 
 /// The reason why an access method is unavailable on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,16 +58,7 @@ pub fn probe(
     let attempt = || -> Result<()> {
         let name = |error| Error::io("use", file.path(), error);
         let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
-        let config = EngineConfig {
-            file,
-            from: None,
-            write,
-            cache,
-            depth: 1,
-            pool: Some(&pool),
-            window: None,
-            random: false,
-        };
+        let config = EngineConfig { write, cache, pool: Some(&pool), ..EngineConfig::reading(file) };
         let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
         if method.capabilities.mapped {
             // A read by copy would succeed too, but views are the purpose of the method.
@@ -102,35 +91,21 @@ pub(crate) fn probe_once(
     write: bool,
     cache: CachePolicy,
 ) -> std::result::Result<(), Unsupported> {
-    type Known = BTreeMap<(FileSystemId, &'static str, bool, u8), std::result::Result<(), Unsupported>>;
-    static LEARNED: Mutex<Known> = Mutex::new(BTreeMap::new());
-    if file.kind() != FileKind::Regular {
-        return probe(method, file, None, write, cache);
+    type Key = (FileSystemId, &'static str, bool, u8);
+    static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
+    let learn = || probe(method, file, None, write, cache);
+    match FileSystemId::of(file) {
+        Ok(id) if file.kind() == FileKind::Regular => {
+            LEARNED.get((id, method.name, write, cache as u8), learn)
+        }
+        _ => learn(),
     }
-    let Ok(id) = FileSystemId::of(file) else { return probe(method, file, None, write, cache) };
-    let key = (id, method.name, write, cache as u8);
-    let learned = || LEARNED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = learned().get(&key) {
-        return found.clone();
-    }
-    let found = probe(method, file, None, write, cache);
-    learned().insert(key, found.clone());
-    found
 }
 
 /// Opens a method that copies in the kernel and copies at an offset beyond the end of `from`, which moves no bytes. This
 /// tests everything except the file systems' support for the pair.
 fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
-    let config = EngineConfig {
-        file,
-        from: Some(from),
-        write: true,
-        cache,
-        depth: 1,
-        pool: None,
-        window: None,
-        random: false,
-    };
+    let config = EngineConfig { from: Some(from), write: true, cache, ..EngineConfig::reading(file) };
     (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
-use super::{Durability, File, FileKind, Output, Placement};
+use super::{Durability, File, Output, Placement};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
@@ -141,9 +141,7 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     };
     bytes.resize(usize::try_from(len).map_err(|_| too_long(&file))?, 0);
     file.read_exact_at(bytes, 0)?;
-    if file.kind() == FileKind::Regular && file.stamp()? != before {
-        return Err(Error::new(ErrorKind::Changed, "read", file.path(), "modified while being read"));
-    }
+    file.check_unchanged(&before)?;
     Ok(bytes.len())
 }
 

@@ -1,6 +1,8 @@
 //! The kind of a path's target, and stamps of files.
 
 use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Stat};
@@ -71,6 +73,15 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
+    /// The kind and the stamp of an open file that is not a [`File`].
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn of_open(file: impl AsFd) -> io::Result<(FileKind, Self)> {
+        let stat = rustix::fs::fstat(file)?;
+        Ok((FileKind::of(stat.st_mode), Self::of(&stat)))
+    }
+
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             identity: (stat.st_dev, stat.st_ino),
@@ -111,6 +122,17 @@ impl File {
             _ => stat.st_size as u64,
         };
         Ok(FileStamp { len, ..FileStamp::of(&stat) })
+    }
+
+    /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`](crate::error::ErrorKind::Changed), and the system's.
+    pub(crate) fn check_unchanged(&self, before: &FileStamp) -> Result<()> {
+        match self.kind() == FileKind::Regular && self.stamp()? != *before {
+            true => Err(Error::changed(self.path(), "modified while being read")),
+            false => Ok(()),
+        }
     }
 
     /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,

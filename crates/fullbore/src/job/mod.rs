@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::file::{Durability, File, FileKind, Output, Placement};
+use crate::file::{Durability, Output, Placement};
 use crate::operation::{Fold, Search, Transform};
 use crate::pattern::{
     self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Executor, Extent, Follow, OrderedSender,
     Progress, Side, Stats, Worker,
 };
-use crate::strategy::{BUDGET, ParseSpecError, Planner, Profile, Purpose, StrategySpec};
+use crate::strategy::{ParseSpecError, Planner, Profile, Purpose, StrategySpec};
 
 pub use input::Input;
 use input::Opened;
@@ -153,19 +153,8 @@ impl Job {
         right: impl Into<Input<'r>>,
     ) -> Result<(Comparison, Stats)> {
         let files = [left.into().open_file()?, right.into().open_file()?];
-        let len = |file: &File| match file.kind() {
-            FileKind::Regular | FileKind::BlockDevice => file.seekable_len(),
-            _ => Ok(None),
-        };
-        let lens = match (len(&files[0])?, len(&files[1])?) {
-            (Some(left), Some(right)) => [Some(left), Some(right)],
-            _ => [None, None],
-        };
-        // Each side has half of the memory.
-        let mut spec = self.spec();
-        spec.budget = Some(spec.budget.unwrap_or(BUDGET) / 2);
-        let plan = |at: usize| self.planner(&spec).plan(Purpose::Compare, Some(&files[at]), lens[at], None);
-        let plans = [plan(0)?, plan(1)?];
+        let spec = self.spec();
+        let plans = self.planner(&spec).plan_pair([&files[0], &files[1]])?;
         let sides = [Side::new(&files[0], &plans[0].strategy), Side::new(&files[1], &plans[1].strategy)];
         let (stats, found) = pattern::compare(&sides[0], &sides[1], &Extent::default(), &self.progress)?;
         Ok((found, stats))

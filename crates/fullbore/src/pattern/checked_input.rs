@@ -1,7 +1,7 @@
 //! An input that is read whole, with its state at the start of the run.
 
 use super::{Stats, stream_reader, transfer_loop};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::{File, FileKind, FileStamp};
 
 /// An input that is checked for changes after the run.
@@ -14,7 +14,8 @@ pub(super) struct CheckedInput<'a> {
 
 impl<'a> CheckedInput<'a> {
     pub(super) fn of(file: &'a File) -> Result<Self> {
-        Ok(Self { file, before: file.stamp()?, len: file.seekable_len()? })
+        let (before, len) = file.measure()?;
+        Ok(Self { file, before, len })
     }
 
     /// The source of its blocks. A `patient` reader of a pipe waits for whole requests.
@@ -35,22 +36,18 @@ impl<'a> CheckedInput<'a> {
     /// Fails if not all of it was read.
     pub(super) fn was_whole(&self, stats: &Stats) -> Result<()> {
         match self.regular_len() {
-            Some(len) if stats.bytes != len => Err(self.changed("read", "truncated while being read")),
+            Some(len) if stats.bytes != len => {
+                Err(Error::changed(self.file.path(), "truncated while being read"))
+            }
             _ => Ok(()),
         }
     }
 
     /// Fails if it changed since the start.
     pub(super) fn is_unchanged(&self) -> Result<()> {
-        match self.regular_len() {
-            Some(_) if self.file.stamp()? != self.before => {
-                Err(self.changed("read", "modified while being read"))
-            }
-            _ => Ok(()),
+        if self.regular_len().is_none() {
+            return Ok(());
         }
-    }
-
-    fn changed(&self, doing: &'static str, what: &str) -> Error {
-        Error::new(ErrorKind::Changed, doing, self.file.path(), what)
+        self.file.check_unchanged(&self.before)
     }
 }

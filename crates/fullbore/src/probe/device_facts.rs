@@ -33,16 +33,30 @@ pub struct DeviceFacts {
 /// # Errors
 /// If the system does not report the file system.
 pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
-    static LEARNED: Mutex<BTreeMap<FileSystemId, DeviceFacts>> = Mutex::new(BTreeMap::new());
+    static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
     let file = file.as_fd();
     let id = FileSystemId::of(file)?;
-    let learned = || LEARNED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = learned().get(&id) {
-        return Ok(found.clone());
+    Ok(LEARNED.get(id, || learn(file, id)))
+}
+
+/// Facts that are learned once per process.
+pub(crate) struct Learned<K, V>(Mutex<BTreeMap<K, V>>);
+
+impl<K: Ord, V: Clone> Learned<K, V> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
     }
-    let found = learn(file, id);
-    learned().insert(id, found.clone());
-    Ok(found)
+
+    /// The fact; two threads may learn it at the same time.
+    pub(crate) fn get(&self, key: K, learn: impl FnOnce() -> V) -> V {
+        let learned = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = learned().get(&key) {
+            return found.clone();
+        }
+        let found = learn();
+        learned().insert(key, found.clone());
+        found
+    }
 }
 
 /// Identifies a mounted file system within a process: a device number alone is reused after an unmount.

@@ -40,7 +40,7 @@ mod against_tools;
 
 pub use device::{Device, Partition};
 pub use device_facts::{DeviceFacts, device_facts, processors};
-pub(crate) use device_facts::{FileSystemId, in_memory, off_device, overlaid};
+pub(crate) use device_facts::{FileSystemId, Learned, in_memory, off_device, overlaid};
 pub use device_number::DeviceNumber;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
 pub use error::ProbeError;

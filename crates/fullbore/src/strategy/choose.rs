@@ -115,6 +115,11 @@ impl PlanInput {
         self.cached.is_some_and(|cached| cached < NONE)
     }
 
+    /// True if a mapping hardly waits for the device.
+    pub(super) fn is_cached(&self) -> bool {
+        self.cached.is_some_and(|cached| cached >= CACHED)
+    }
+
     /// True if the run is too short for a choice to pay.
     pub(super) fn is_small(&self) -> bool {
         self.len.is_some_and(|len| len < SMALL)
@@ -131,7 +136,7 @@ const NONE: f64 = 0.02;
 const CACHED: f64 = 0.98;
 
 /// Below this length starting threads takes longer than it saves, in bytes.
-const SMALL: u64 = 2 << 20;
+pub(crate) const SMALL: u64 = 2 << 20;
 
 /// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
 const MOST_WORKERS: usize = 8;
@@ -276,10 +281,7 @@ fn rotational(decision: &mut Decision) {
 
 /// True if the input is mapped, to be used in the page cache.
 fn maps(plan_input: &PlanInput) -> bool {
-    plan_input.purpose.views()
-        && plan_input.can_map
-        && plan_input.serial.is_none()
-        && plan_input.cached.is_some_and(|cached| cached >= CACHED)
+    plan_input.purpose.views() && plan_input.can_map && plan_input.serial.is_none() && plan_input.is_cached()
 }
 
 fn mapped(plan_input: &PlanInput, decision: &mut Decision) {

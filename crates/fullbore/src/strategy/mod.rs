@@ -19,6 +19,7 @@ mod spec;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use choose::SMALL;
 pub use choose::{Decision, PlanInput, Purpose, Target, choose};
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 pub use named::{NAMED, Named};

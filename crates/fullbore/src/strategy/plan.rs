@@ -107,6 +107,25 @@ impl<'a> Planner<'a> {
         self.decide(self.learn(purpose, input, len, output), input, output)
     }
 
+    /// Plans the two sides of a comparison.
+    ///
+    /// Each gets half of the memory, and beside a side without a length the other is not striped.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_pair(&self, files: [&File; 2]) -> Result<[Plan; 2]> {
+        let len = |file: &File| match file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
+            _ => None,
+        };
+        let lens = len(files[0]).zip(len(files[1]));
+        let budget = Some(self.spec.budget.unwrap_or(BUDGET) / 2);
+        let spec = StrategySpec { budget, ..self.spec.clone() };
+        let planner = Planner { spec: &spec, ..*self };
+        let plan = |file, len| planner.plan(Purpose::Compare, Some(file), len, None);
+        Ok([plan(files[0], lens.map(|lens| lens.0))?, plan(files[1], lens.map(|lens| lens.1))?])
+    }
+
     /// Learns the facts that decide: each only where the choice depends on it.
     pub(crate) fn learn(
         &self,
@@ -148,7 +167,7 @@ impl<'a> Planner<'a> {
             facts.no_deep_reads = works("uring", CachePolicy::Direct).and_then(std::result::Result::err);
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
-        if left_open && purpose.views() && spec.model != Some(Model::Striped) && !facts.is_cold() {
+        if left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached() {
             facts.can_map = works("mmap", CachePolicy::Keep).is_some_and(|found| found.is_ok());
         }
         facts

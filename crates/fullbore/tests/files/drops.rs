@@ -98,14 +98,9 @@ fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
     file.drop_cache().unwrap();
     let mut pool = Pool::new(4, REQUEST).unwrap();
     let config = EngineConfig {
-        file,
-        from: None,
-        write: false,
         cache: CachePolicy::DontCache,
         depth: if method.name == "uncached" { 1 } else { 4 },
-        pool: None,
-        window: None,
-        random: false,
+        ..EngineConfig::reading(file)
     };
     let mut queue = IoQueue::open(method, &config, Some(LEN)).unwrap();
     let mut most = 0;

@@ -14,7 +14,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
 use fullbore::quote::printable_bytes;
-use fullbore::strategy::{BUDGET, Plan, Planner, Purpose, StrategySpec};
+use fullbore::strategy::{Plan, Planner};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
@@ -312,33 +312,16 @@ fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
 
 /// Plans each side, and prints the plans of `--explain`.
 fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
-    let len = |file: &File| match file.kind() {
-        FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
-        _ => None,
-    };
-    // Beside a side without a length, the other is not striped.
-    let lens = match (len(files[0]), len(files[1])) {
-        (Some(left), Some(right)) => [Some(left), Some(right)],
-        _ => [None, None],
-    };
-    // Each side gets half of the memory.
-    let budget = run.spec().budget.unwrap_or(BUDGET) / 2;
-    let spec = StrategySpec { budget: Some(budget), ..run.spec().clone() };
-    let plan = |place: usize| -> Result<Plan, Exit> {
-        let planner = Planner::new(&spec).with_text(run.spec_text()).with_profile(run.profile());
-        let plan = planner
-            .plan(Purpose::Compare, Some(files[place]), lens[place], None)
-            .map_err(|error| report_error(&error))?;
-        run.print_plan(files[place].path(), &plan);
-        Ok(plan)
-    };
-    let explain_plans = [plan(0)?, plan(1)?];
-    let compared = lens[0].zip(lens[1]).map(|(left, right)| {
-        let counts = |len: u64, place: usize| len.saturating_sub(request.skip[place]);
-        counts(left, 0).min(counts(right, 1)).min(request.limit.unwrap_or(u64::MAX))
-    });
+    let planner = Planner::new(run.spec()).with_text(run.spec_text()).with_profile(run.profile());
+    let plans = planner.plan_pair(files).map_err(|error| report_error(&error))?;
+    for (file, plan) in files.iter().zip(&plans) {
+        run.print_plan(file.path(), plan);
+    }
+    let counts = |place: usize| Some(plans[place].plan_input.len?.saturating_sub(request.skip[place]));
+    let compared =
+        counts(0).zip(counts(1)).map(|(left, right)| left.min(right).min(request.limit.unwrap_or(u64::MAX)));
     run.follow("cmp", compared.or(request.limit));
-    Ok(explain_plans)
+    Ok(plans)
 }
 
 /// Ends the run.

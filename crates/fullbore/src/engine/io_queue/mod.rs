@@ -305,21 +305,12 @@ impl IoQueue {
 mod tests {
     use super::*;
     use crate::buf::Pool;
-    use crate::engine::{CachePolicy, method};
+    use crate::engine::method;
 
     #[test]
     fn waits_after_drain_are_not_counted() {
         let file = File::open("Cargo.toml").unwrap();
-        let config = EngineConfig {
-            file: &file,
-            from: None,
-            write: false,
-            cache: CachePolicy::Keep,
-            depth: 1,
-            pool: None,
-            window: None,
-            random: false,
-        };
+        let config = EngineConfig::reading(&file);
         let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None).unwrap();
         queue.read(0, 0, 9, Pool::new(1, 4096).unwrap().take().unwrap()).unwrap();
         assert_eq!(queue.in_flight(), 1);

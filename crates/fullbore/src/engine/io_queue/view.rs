@@ -80,7 +80,7 @@ impl IoQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{CachePolicy, EngineConfig, method};
+    use crate::engine::{EngineConfig, method};
     use crate::file::File;
 
     /// The file has its old length again when the queue determines the cause of the missing page.
@@ -91,16 +91,7 @@ mod tests {
         std::fs::write(&path, vec![b'x'; 64 << 10]).unwrap();
         let writer = std::fs::File::options().write(true).open(&path).unwrap();
         let file = File::open(&path).unwrap();
-        let config = EngineConfig {
-            file: &file,
-            from: None,
-            write: false,
-            cache: CachePolicy::Keep,
-            depth: 1,
-            pool: None,
-            window: None,
-            random: false,
-        };
+        let config = EngineConfig::reading(&file);
         let mut queue = IoQueue::open(method("mmap").unwrap(), &config, Some(64 << 10)).unwrap();
         let bytes = queue.view(0, 64 << 10).unwrap();
         writer.set_len(0).unwrap();

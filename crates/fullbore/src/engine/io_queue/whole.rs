@@ -171,7 +171,7 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 fn shortened(file: &File, at: u64) -> Error {
-    Error::new(ErrorKind::Changed, "read", file.path(), "the file became shorter while it was read").at(at)
+    Error::changed(file.path(), "truncated while being read").at(at)
 }
 
 /// A file and its state before the transfers, to classify a missing page.
@@ -197,7 +197,7 @@ impl Judged<'_> {
         }
         // The length is back but the stamp differs: the file was modified, the device did not fail.
         if self.before.is_some() && now != self.before {
-            let what = "the file was modified while it was read";
+            let what = "modified while being read";
             return Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(offset);
         }
         system(rustix::io::Errno::IO.into())

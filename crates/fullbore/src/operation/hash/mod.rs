@@ -168,6 +168,17 @@ impl Hash {
     }
 }
 
+/// Hashes that programs name most, without a look-up.
+impl Hash {
+    pub(crate) fn sha256() -> Self {
+        Self::from(&sha2::SHA256)
+    }
+
+    pub(crate) fn xxh3() -> Self {
+        Self::from(&xxh3::XXH3)
+    }
+}
+
 impl Default for Hash {
     /// Plain blake3.
     fn default() -> Self {

@@ -21,7 +21,9 @@ use walk::{Place, Walk};
 
 use super::{Progress, Stats};
 use crate::engine::CachePolicy;
-use crate::error::{Error, ErrorKind, Result};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::file::{File, FileKind, FileStamp};
 use crate::strategy::Strategy;
 
@@ -388,12 +390,8 @@ impl<'a> Pair<'a> {
     /// Fails if a file changed during the run: then its bytes did not all exist at one moment.
     fn unchanged(&self) -> Result<()> {
         for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
-            let regular = side.file.kind() == FileKind::Regular;
-            if let Some(before) = before.filter(|_| regular)
-                && side.file.stamp()? != before
-            {
-                let what = "modified while being read";
-                return Err(Error::new(ErrorKind::Changed, "read", side.file.path(), what));
+            if let Some(before) = before {
+                side.file.check_unchanged(before)?;
             }
         }
         Ok(())

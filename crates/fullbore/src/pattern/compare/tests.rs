@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::{METHODS, method, probe};
+use crate::error::ErrorKind;
 use crate::strategy::{Model, Strategy};
 
 /// The bytes compared of two byte strings.

@@ -236,14 +236,11 @@ impl Reader {
         let file = side.file.reopen(false);
         file.expect_sequential();
         let config = EngineConfig {
-            file: &file,
-            from: None,
-            write: false,
             cache: side.strategy.read_cache,
             depth,
             pool: Some(&pool),
             window: side.strategy.window.map(|window| window.max(request)),
-            random: false,
+            ..EngineConfig::reading(&file)
         };
         let queue = IoQueue::open(method, &config, Some(side.len)).map_err(|error| {
             Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
@@ -289,10 +286,8 @@ impl Reader {
                 if buf.len() == len {
                     return Ok(Some(buf));
                 }
-                let what = "truncated while being read";
-                return Err(
-                    Error::new(ErrorKind::Changed, "read", self.file.path(), what).at(self.base + offset)
-                );
+                let at = self.base + offset;
+                return Err(Error::changed(self.file.path(), "truncated while being read").at(at));
             }
             match self.queue.next()? {
                 Some(done) => self.early.push(done),

@@ -41,7 +41,6 @@ impl Content<'_> {
         let stat =
             rustix::fs::fstat(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
         let before = input.stamp()?;
-        let regular = input.kind() == FileKind::Regular;
         if output.seekable() && output.file().stamp()?.identity == before.identity {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
@@ -52,7 +51,7 @@ impl Content<'_> {
             Some(len) if output.seekable() => {
                 self.file(&output, journal.as_ref(), &stat, &before, len, &mut stats)?;
                 if stats.bytes() != len {
-                    return Err(changed(input, "truncated while being read"));
+                    return Err(Error::changed(input.path(), "truncated while being read"));
                 }
                 len
             }
@@ -61,9 +60,7 @@ impl Content<'_> {
                 stats.copied
             }
         };
-        if regular && input.stamp()? != before {
-            return Err(changed(input, "modified while being read"));
-        }
+        input.check_unchanged(&before)?;
         if journal.is_some() {
             // If this run is killed, the next can resume only while the part is private.
             output.file().sync(self.options.durability)?;
@@ -264,7 +261,7 @@ impl Content<'_> {
             let len = (range.end - at).min(REQUEST) as usize;
             let read = self.input.read_at(&mut memory[..len], at)?;
             if read == 0 {
-                return Err(changed(self.input, "truncated while being read"));
+                return Err(Error::changed(self.input.path(), "truncated while being read"));
             }
             each(&memory[..read], at)?;
             at += read as u64;
@@ -329,10 +326,6 @@ impl Content<'_> {
     fn turn(&self) -> std::sync::MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-fn changed(input: &File, what: &str) -> Error {
-    Error::new(ErrorKind::Changed, "read", input.path(), what)
 }
 
 fn zeros(block: &[u8]) -> bool {

@@ -129,8 +129,7 @@ impl Hashed<'_> {
     /// The error for a stripe that differs from its source: a changed source, or a faulty device.
     fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
         if source_changed {
-            let what = "modified while being read";
-            return Error::new(ErrorKind::Changed, "read", self.input.path(), what).at(range.start);
+            return Error::changed(self.input.path(), "modified while being read").at(range.start);
         }
         let what = "the device returned other bytes than were written";
         Error::new(ErrorKind::Io, "verify", self.output.path(), what)
@@ -202,8 +201,7 @@ impl Hashed<'_> {
             let piece = rest.len().min(most);
             let read = input.read_at(&mut rest[..piece], at)?;
             if read == 0 {
-                let what = "truncated while being read";
-                return Err(Error::new(ErrorKind::Changed, "read", self.input.path(), what).at(at));
+                return Err(Error::changed(self.input.path(), "truncated while being read").at(at));
             }
             let (done, left) = rest.split_at_mut(read);
             if let Some(hasher) = &mut hasher {

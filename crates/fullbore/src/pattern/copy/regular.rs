@@ -153,8 +153,7 @@ impl Job<'_> {
         let now = rustix::fs::fstat(fd).map_err(of_source)?;
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
-            let what = "modified while being read";
-            return Err(Error::new(ErrorKind::Changed, "read", directory.source_path(source), what));
+            return Err(Error::changed(directory.source_path(source), "modified while being read"));
         }
         let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;

@@ -5,15 +5,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
-use crate::strategy::{Planner, Purpose, Serial, Strategy};
-
-/// Files shorter than this are read by one worker: starting threads takes longer than they save (as in
-/// `strategy::choose`), in bytes.
-const SMALL: u64 = 2 << 20;
+use crate::strategy::{Planner, Purpose, SMALL, Serial, Strategy};
 
 /// The way in which a file is read.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,8 +37,9 @@ impl Executor<'_> {
                 fold_bytes(operation, &worker.bytes[..len]),
             )),
             Arrival::Other(len) => {
-                let sequential = operation.split() == Split::Sequential;
-                self.with_plan(input, len, worker.place, (Purpose::Fold, sequential), |strategy| {
+                // The other workers are free for other files.
+                let serial = (operation.split() == Split::Sequential).then_some(Serial::EachStepNeedsTheLast);
+                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |strategy| {
                     fold(operation, input, strategy, self.progress)
                 })
             }
@@ -65,7 +62,7 @@ impl Executor<'_> {
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(len) => {
-                self.with_plan(input, len, worker.place, (Purpose::Search, false), |strategy| {
+                self.with_plan(input, len, worker.place, Purpose::Search, None, |strategy| {
                     search(operation, input, strategy, self.progress, emit)
                 })
             }
@@ -90,21 +87,14 @@ impl Executor<'_> {
         let (small, bytes, mut read) = (small as usize, worker.buffer(), 0);
         while read < small {
             match input.read_at(&mut bytes[read..], read as u64)? {
-                0 => {
-                    let what = "truncated while being read";
-                    return Err(Error::new(ErrorKind::Changed, "read", input.path(), what).at(read as u64));
-                }
+                0 => return Err(Error::changed(input.path(), "truncated while being read").at(read as u64)),
                 count => read += count,
             }
         }
         if read != small {
-            let what = "extended while being read";
-            return Err(Error::new(ErrorKind::Changed, "read", input.path(), what).at(small as u64));
+            return Err(Error::changed(input.path(), "extended while being read").at(small as u64));
         }
-        if input.stamp()? != before {
-            let what = "modified while being read";
-            return Err(Error::new(ErrorKind::Changed, "read", input.path(), what));
-        }
+        input.check_unchanged(&before)?;
         self.progress.add(small as u64);
         Ok(Arrival::Read(small))
     }
@@ -115,7 +105,8 @@ impl Executor<'_> {
         input: &File,
         len: Option<u64>,
         place: u64,
-        (purpose, sequential): (Purpose, bool),
+        purpose: Purpose,
+        serial: Option<Serial>,
         job: impl FnOnce(&Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -127,8 +118,7 @@ impl Executor<'_> {
         }
         let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
         let mut facts = planner.learn(purpose, Some(input), len, None);
-        // The other workers are free for other files.
-        facts.serial = sequential.then_some(Serial::EachStepNeedsTheLast);
+        facts.serial = serial;
         let mut plan = planner.decide(facts.clone(), Some(input), None)?;
         let all = plan.strategy.workers > 1 && self.workers > 1;
         let alone = if all { self.alone(place) } else { None };
@@ -173,6 +163,7 @@ impl Drop for AllWorkers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::pattern::Progress;
     use crate::strategy::StrategySpec;
 
