@@ -1,6 +1,8 @@
 //! Helpers shared by the workspace's test suites.
 #![forbid(unsafe_code)]
 
+pub mod ground;
+
 /// True if slow tests run too (`FULLBORE_TESTS=all`); otherwise prints that `test` is skipped.
 ///
 /// # Panics

@@ -24,28 +24,17 @@
 //! everything that decides speed and nothing that decides the result. `docs/architecture.md` describes the layers.
 #![deny(unsafe_code)]
 
-pub mod asynchronous;
-pub mod buf;
-#[doc(hidden)]
-pub mod engine;
-pub mod error;
-#[cfg(feature = "fault")]
-pub mod fault;
-pub mod file;
 mod job;
 pub mod op;
 pub mod operation;
 pub mod pattern;
-#[doc(hidden)]
-pub mod probe;
-#[doc(hidden)]
-pub mod quote;
-#[doc(hidden)]
-pub mod size;
 pub mod strategy;
-pub mod stream;
-mod sys;
 
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "fault")]
+pub use fullbore_io::fault;
+pub use fullbore_io::{asynchronous, buf, error, file, stream};
+#[doc(hidden)]
+pub use fullbore_io::{engine, probe, quote, size};
 pub use job::{Input, Job, compare, copy, fold, search, transform};
 pub use op::fold_fn;

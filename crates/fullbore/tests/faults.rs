@@ -1,7 +1,5 @@
 //! Every access method under every fault: the bytes or the error are right, and the fault did occur.
 
-mod ground;
-
 use std::error::Error as _;
 use std::fs;
 use std::path::Path;
@@ -14,7 +12,7 @@ use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::pattern::{self, Progress};
 use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
-use ground::{bytes, everywhere};
+use fullbore_testkit::ground::{bytes, everywhere};
 
 /// Requests in flight.
 const DEPTH: usize = 4;

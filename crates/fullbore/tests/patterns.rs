@@ -4,10 +4,11 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use fullbore::error::ErrorKind;
-use fullbore::file::File;
+use fullbore::file::{CachePolicy, File, Support};
 use fullbore::operation::{Fold, Part, Search, Split};
 use fullbore::pattern::{Executor, Progress, fold, search};
-use fullbore::strategy::{Strategy, StrategySpec};
+use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
+use fullbore_testkit::ground::{bytes, everywhere};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -323,4 +324,23 @@ fn files_without_a_length_are_read_to_their_end() {
         let (stats, state) = executor.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
         assert_eq!(shown(state), stats.bytes);
     }
+}
+
+#[test]
+fn a_plan_notes_exactly_the_emulated_dropping() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        std::fs::write(&path, bytes(100_000, 8)).unwrap();
+        let file = File::open(&path).unwrap();
+        let support = file.with_cache(CachePolicy::DontCache).1;
+        let spec: StrategySpec = "method=uncached".parse().unwrap();
+        match Planner::new(&spec).plan(Purpose::Read, Some(&file), Some(100_000), None) {
+            Ok(plan) => {
+                let noted = plan.to_string().contains("note: read: cache=drop is emulated");
+                assert_eq!(noted, matches!(support, Support::Emulated(_)), "{support}: {plan}");
+                assert_eq!(plan.strategy.read_cache, CachePolicy::DontCache);
+            }
+            Err(error) => assert!(matches!(support, Support::Unsupported(_)), "{error}"),
+        }
+    });
 }

@@ -1,7 +1,5 @@
 //! Transformations: any strategy, operation and size gives the result of the scalar, serial run.
 
-mod ground;
-
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +9,7 @@ use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::pattern::{self, Progress};
 use fullbore::strategy::{Allocation, Model, NAMED, Planner, Purpose, StrategySpec};
-use ground::{bytes, directories, everywhere};
+use fullbore_testkit::ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
 
 /// Applies the operation to `data` by its definition.

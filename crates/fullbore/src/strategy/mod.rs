@@ -92,7 +92,6 @@ macro_rules! names {
 names!(Model { Serial = "serial", Striped = "striped", Pool = "pool" });
 names!(Allocation { Extend = "extend", Size = "size", Preallocate = "preallocate" });
 names!(Completion { Any = "any", Ordered = "ordered" });
-names!(CachePolicy { Keep = "keep", DontCache = "drop", Direct = "direct" });
 
 /// A complete strategy. Runs that differ only in their strategy produce the same bytes.
 ///

@@ -10,7 +10,6 @@ use std::os::unix::ffi::OsStrExt;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::Encoding;
 use fullbore::pattern::{CopyError, CopyOptions, CopyStats, Reflink, Sparse};
-use fullbore::quote;
 use fullbore_cli::exit::{Exit, program, reason};
 
 use crate::locale;
@@ -23,7 +22,7 @@ pub(super) fn quoted(path: &Path) -> Vec<u8> {
     if bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'\'') {
         return [b"'", bytes, b"'"].concat();
     }
-    quote::quoted(path, *ENCODING, true).into_bytes()
+    ENCODING.quoted(path, true).into_bytes()
 }
 
 /// A text, or a path to be quoted.
@@ -94,7 +93,7 @@ pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec
 
 /// Returns the line of a directory created for `--parents`: GNU prints it without quotes.
 pub(super) fn parent(source: &Path, target: &Path) -> Vec<u8> {
-    let [source, target] = [source, target].map(|path| quote::quoted(path, *ENCODING, false));
+    let [source, target] = [source, target].map(|path| ENCODING.quoted(path, false));
     format!("{source} -> {target}\n").into_bytes()
 }
 
@@ -147,7 +146,7 @@ pub(super) fn failed(error: &CopyError) -> Vec<u8> {
             join(&[T("backing up "), P(target), T(" might destroy source;  "), P(source), T(" not copied")])
         }
         CopyError::RelativeLink { target } => {
-            let name = quote::quoted(target, *ENCODING, false);
+            let name = ENCODING.quoted(target, false);
             [name.as_bytes(), b": can make relative symbolic links only in current directory"].concat()
         }
         CopyError::Link { source, target, symbolic, error } => {

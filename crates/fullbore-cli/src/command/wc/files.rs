@@ -11,7 +11,6 @@ use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
 
 use super::Diagnostic;
-use fullbore::quote::quoted;
 use fullbore_cli::exit::program;
 
 /// One input to count.
@@ -62,7 +61,7 @@ impl Inputs {
     ) -> Result<Self, Diagnostic> {
         let names = match (named, list) {
             (Some(names), Some(_)) => {
-                let first = names.first().map(|name| quoted(name, encoding, true)).unwrap_or_default();
+                let first = names.first().map(|name| encoding.quoted(name, true)).unwrap_or_default();
                 return Err(Diagnostic::new(format!(
                     "extra operand {first}\nfile operands cannot be combined with --files0-from\nTry '{} --help' for more information.",
                     program("wc")
@@ -91,7 +90,7 @@ impl Inputs {
 
     fn input(&mut self, name: PathBuf) -> Input {
         self.number += 1;
-        let listed_in = |list: &Path| quoted(list, self.encoding, false);
+        let listed_in = |list: &Path| self.encoding.quoted(list, false);
         match (name.as_os_str().as_bytes(), self.list.as_deref()) {
             (b"", None) => Input::Diagnostic("invalid zero-length file name".to_owned()),
             (b"", Some(list)) => Input::Diagnostic(format!(
@@ -126,7 +125,7 @@ impl Iterator for Inputs {
                 Err(error) => {
                     self.names = Names::Known { names: Vec::new(), next: 0 };
                     let list = self.list.clone().unwrap_or_default();
-                    let list = quoted(&list, self.encoding, false);
+                    let list = self.encoding.quoted(&list, false);
                     return Some(Input::Diagnostic(format!("{list}: read error: {}", reason(&error))));
                 }
             },
@@ -141,7 +140,7 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
         false => fs::File::open(list),
     };
     let file = file.map_err(|error| {
-        let list = quoted(list, encoding, true);
+        let list = encoding.quoted(list, true);
         Diagnostic::new(format!("cannot open {list} for reading: {}", reason(&error)))
     })?;
     let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
@@ -155,7 +154,7 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
             Ok(Some(name)) => names.push(name),
             Ok(None) => return Ok(Names::Known { names, next: 0 }),
             Err(_) => {
-                let list = quoted(list, encoding, true);
+                let list = encoding.quoted(list, true);
                 return Err(Diagnostic::new(format!("cannot read file names from {list}")));
             }
         }

@@ -17,7 +17,7 @@ use fullbore_cli::values::names;
 
 use crate::locale;
 use files::{Input, Inputs, StandardInput};
-use fullbore::quote::{Shown, quoted};
+use fullbore::quote::Shown;
 use report::{Columns, Report};
 
 /// Count lines, words, characters, bytes and columns
@@ -105,7 +105,7 @@ impl Diagnostic {
     }
 
     fn of(name: &Path, error: &Error, encoding: Encoding) -> Self {
-        let message = format!("{}: {}", quoted(name, encoding, false), reason(error));
+        let message = format!("{}: {}", encoding.quoted(name, false), reason(error));
         Self { message, code: if error.kind() == ErrorKind::Changed { 3 } else { 1 } }
     }
 
@@ -262,7 +262,7 @@ impl WcContext<'_> {
             Err(error) => {
                 let mut diagnostic = Diagnostic::of(label, &error, self.encoding);
                 if files::is_directory(label) {
-                    diagnostic.message = format!("{}: Is a directory", quoted(label, self.encoding, false));
+                    diagnostic.message = format!("{}: Is a directory", self.encoding.quoted(label, false));
                 }
                 // A file that changed has no counts; an unreadable file has none and an error.
                 let counts = (opened && diagnostic.code == 1).then(Counts::default);

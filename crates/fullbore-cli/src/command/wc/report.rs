@@ -11,7 +11,6 @@ use rustix::fs::FileType;
 use serde_json::{Map, Value};
 
 use super::Total;
-use fullbore::quote::quoted;
 
 /// The requested counts, in print order.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +130,7 @@ impl Report {
             let _ = write!(self.waiting, "\n{}", Value::Object(object));
         } else if self.total != Total::Only {
             let name = name.map(|name| match name.as_os_str().as_bytes() {
-                bytes if bytes.contains(&b'\n') => quoted(name, self.encoding, false).into_bytes(),
+                bytes if bytes.contains(&b'\n') => self.encoding.quoted(name, false).into_bytes(),
                 bytes => bytes.to_vec(),
             });
             self.line(&counts, name.as_deref());

@@ -10,7 +10,10 @@ mod table;
 
 pub use state::CountState;
 
+use std::path::Path;
+
 use super::Fold;
+use crate::quote::quoted;
 use character::Characters;
 use kernel::{All, Lines};
 use lanes::{Pass, Processor};
@@ -31,6 +34,12 @@ impl Encoding {
             Self::Bytes => matches!(character, ' '..='~'),
             Self::Utf8 => Characters::of(true).lookup(character.into()).class != character::Class::Unseen,
         }
+    }
+
+    /// Quotes a name as the GNU tools do in this locale: if `always`, or if a shell or a reader needs it.
+    #[doc(hidden)]
+    pub fn quoted(self, name: &Path, always: bool) -> String {
+        quoted(name, |character| self.prints(character), always)
     }
 }
 

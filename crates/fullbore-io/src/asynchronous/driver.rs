@@ -1,0 +1,145 @@
+//! The driver of asynchronous operations: a ring with threads, or threads only.
+#![forbid(unsafe_code)]
+
+use std::sync::{Arc, OnceLock};
+
+use super::dispatch::Dispatch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::shared_ring::SharedRing;
+
+/// The mechanism that executes transfers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backend {
+    /// An io_uring if a test shows that the kernel permits it; threads otherwise.
+    #[default]
+    Auto,
+    /// An io_uring for reads and direct writes; threads for calls that io_uring would pass to kernel threads: buffered
+    /// writes, opening, syncing, closing.
+    Uring,
+    /// Threads for all operations.
+    Threads,
+}
+
+/// The parameters of a [`Driver`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriverConfig {
+    /// The mechanism that executes transfers.
+    pub backend: Backend,
+    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival.
+    pub in_flight: usize,
+    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand.
+    pub threads: usize,
+}
+
+impl Default for DriverConfig {
+    fn default() -> Self {
+        Self { backend: Backend::Auto, in_flight: 256, threads: 8 }
+    }
+}
+
+/// An executor of asynchronous operations. A clone is the same driver.
+///
+/// After the last clone, file and future of a driver is dropped, operations in flight continue, keep their memory and
+/// descriptors until they complete, and then end the driver's threads. Dropping never blocks.
+///
+/// After a `fork` the child must create a driver of its own: operations on the parent's driver fail there.
+///
+/// ```
+/// use fullbore_io::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
+/// let driver = Driver::new(DriverConfig { backend: Backend::Threads, ..DriverConfig::default() })?;
+/// assert_eq!(driver.backend(), Backend::Threads);
+/// # Ok::<(), fullbore_io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Driver {
+    handle: Arc<Handle>,
+}
+
+/// Closes the dispatch when the last driver is dropped: the threads hold the dispatch, so its own count never reaches zero.
+#[derive(Debug)]
+struct Handle(Arc<Dispatch>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl Driver {
+    /// Creates a driver.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for limits out of range, [`ErrorKind::Unsupported`] for [`Backend::Uring`] if the kernel does not permit
+    /// io_uring.
+    pub fn new(config: DriverConfig) -> Result<Self> {
+        let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "start", "asynchronous driver", what));
+        if !(1..=4096).contains(&config.in_flight) {
+            return invalid("in_flight must be 1 to 4096");
+        }
+        if !(1..=1024).contains(&config.threads) {
+            return invalid("threads must be 1 to 1024");
+        }
+        let refused = |error: std::io::Error| {
+            Error::new(
+                ErrorKind::Unsupported,
+                "start",
+                "asynchronous driver",
+                format!("no io_uring: {error}"),
+            )
+            .advise("use Backend::Auto or Backend::Threads")
+        };
+        let ring = match config.backend {
+            Backend::Threads => None,
+            Backend::Auto => SharedRing::new(config.in_flight).ok(),
+            Backend::Uring => Some(SharedRing::new(config.in_flight).map_err(refused)?),
+        };
+        let dispatch = Dispatch::new(ring, config.in_flight, config.threads);
+        if dispatch.has_ring() {
+            let watched = dispatch.clone();
+            std::thread::Builder::new()
+                .name("fullbore-ring".into())
+                .spawn(move || watched.watch())
+                .map_err(|error| Error::io("start", "asynchronous driver", error))?;
+        }
+        Ok(Self { handle: Arc::new(Handle(dispatch)) })
+    }
+
+    /// Returns the driver shared by the whole process, created with the default [`DriverConfig`].
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the next call tries again.
+    pub fn shared() -> Result<Self> {
+        static SHARED: OnceLock<Driver> = OnceLock::new();
+        if let Some(driver) = SHARED.get() {
+            return Ok(driver.clone());
+        }
+        let made = Self::new(DriverConfig::default())?;
+        Ok(SHARED.get_or_init(|| made).clone())
+    }
+
+    /// Returns the backend in use: [`Backend::Uring`] or [`Backend::Threads`].
+    pub fn backend(&self) -> Backend {
+        if self.handle.0.has_ring() { Backend::Uring } else { Backend::Threads }
+    }
+
+    /// Returns the number of operations that wait to start and the number in flight.
+    pub fn load(&self) -> (usize, usize) {
+        self.handle.0.open()
+    }
+
+    pub(super) fn dispatch(&self) -> &Arc<Dispatch> {
+        &self.handle.0
+    }
+}
+
+#[cfg(all(test, not(fullbore_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_is_resolved_to_a_backend() {
+        let driver = Driver::new(DriverConfig::default()).unwrap();
+        assert_ne!(driver.backend(), Backend::Auto);
+        assert_eq!(driver.load(), (0, 0));
+    }
+}

@@ -1,0 +1,39 @@
+//! Asynchronous files for any executor: futures that need no run-time, served by an io_uring where it helps and by a bounded
+//! number of threads elsewhere.
+//!
+//! ```
+//! use fullbore_io::asynchronous::{AsyncFile, Driver};
+//! # use futures_lite::future::block_on;
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("greeting");
+//! # std::fs::write(&path, "hello")?;
+//! let bytes = block_on(async {
+//!     let file = AsyncFile::open(&path).await?;
+//!     let (count, bytes) = file.read_at(Vec::<u8>::with_capacity(64), 0).await;
+//!     assert_eq!(count?, 5);
+//!     Ok::<_, fullbore_io::Error>(bytes)
+//! })?;
+//! assert_eq!(bytes, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns them until the system
+//! has finished with them. A future may therefore be dropped at any time: the operation continues without it or is
+//! cancelled, and buffer and file are freed after its end.
+
+mod blocking_call;
+mod dispatch;
+mod driver;
+mod file;
+mod operation;
+mod slots;
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+mod stream;
+mod transfer;
+
+pub use blocking_call::BlockingCall;
+pub use driver::{Backend, Driver, DriverConfig};
+pub use file::AsyncFile;
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+pub use stream::AsyncStream;
+pub use transfer::Transfer;

@@ -1,0 +1,113 @@
+//! Buffers that an operation owns while it runs: any type that guarantees the address of its bytes.
+
+use super::Buf;
+
+/// A run of memory that a [`Buffer`] lends to the system.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    /// Address of its first byte.
+    pub start: *mut u8,
+    /// Bytes of data in it: the length of a write.
+    pub len: usize,
+    /// Bytes that a read may fill.
+    pub room: usize,
+}
+
+/// Memory that an asynchronous operation takes and returns.
+///
+/// A read fills it from the start and then calls [`filled`](Self::filled); a write writes its data. A `Vec` of buffers
+/// is a buffer too: its segments are read and written in one call (scatter/gather).
+///
+/// ```
+/// use fullbore_io::buf::Buffer;
+/// let mut bytes = Vec::with_capacity(64);
+/// bytes.push(1u8);
+/// let segment = bytes.segment(0);
+/// assert_eq!((segment.len, segment.room), (1, 64));
+/// ```
+///
+/// # Safety
+/// Every [`Segment`] must stay valid, at its address and without another user, when the value moves and until it is
+/// dropped: `room` bytes for writing, the first `len` of them initialised, `len` not above `room`. The value may be
+/// dropped directly after the segments were used, on another thread.
+///
+/// A type wider than eight words is a compile error.
+pub unsafe trait Buffer: Send + Sized + 'static {
+    /// Number of segments.
+    fn segments(&self) -> usize {
+        1
+    }
+
+    /// Segment number `index`, from 0.
+    fn segment(&mut self, index: usize) -> Segment;
+
+    /// Records that a read filled the first `count` bytes, counted across all segments.
+    ///
+    /// # Safety
+    /// That many bytes are initialised, and the buffer has room for them.
+    unsafe fn filled(&mut self, count: usize);
+}
+
+// SAFETY: a vector's heap memory does not move with it, and it owns its capacity.
+unsafe impl Buffer for Vec<u8> {
+    fn segment(&mut self, _: usize) -> Segment {
+        Segment { start: self.as_mut_ptr(), len: self.len(), room: self.capacity() }
+    }
+
+    /// Sets the length of the vector to `count`.
+    unsafe fn filled(&mut self, count: usize) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.set_len(count) }
+    }
+}
+
+// SAFETY: the memory of a box does not move with it.
+unsafe impl Buffer for Box<[u8]> {
+    fn segment(&mut self, _: usize) -> Segment {
+        Segment { start: self.as_mut_ptr(), len: self.len(), room: self.len() }
+    }
+
+    /// Keeps the length: the caller uses the count that the read returned.
+    unsafe fn filled(&mut self, _: usize) {}
+}
+
+// SAFETY: a slot of a mapping that lives as long as the buffer, owned by this buffer only.
+unsafe impl Buffer for Buf {
+    /// The data at its place.
+    fn segment(&mut self, _: usize) -> Segment {
+        Segment { start: self.pointer(), len: self.len(), room: self.len() }
+    }
+
+    /// Keeps the length: the caller uses the count that the read returned.
+    unsafe fn filled(&mut self, _: usize) {}
+}
+
+// SAFETY: the elements' segments keep their addresses when the elements move.
+unsafe impl<B: Buffer> Buffer for Vec<B> {
+    fn segments(&self) -> usize {
+        self.iter().map(Buffer::segments).sum()
+    }
+
+    fn segment(&mut self, index: usize) -> Segment {
+        let mut index = index;
+        for buffer in self {
+            let own = buffer.segments();
+            if index < own {
+                return buffer.segment(index);
+            }
+            index -= own;
+        }
+        Segment { start: std::ptr::NonNull::dangling().as_ptr(), len: 0, room: 0 }
+    }
+
+    unsafe fn filled(&mut self, count: usize) {
+        let mut left = count;
+        for buffer in self {
+            let room: usize = (0..buffer.segments()).map(|index| buffer.segment(index).room).sum();
+            let own = left.min(room);
+            // SAFETY: the segments are filled in order, so these bytes of this buffer are.
+            unsafe { buffer.filled(own) };
+            left -= own;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Tests access methods on a file by using them: in a container, the kernel version does not show what is permitted.
+
+use std::fmt;
+use std::io;
+
+use super::{CachePolicy, EngineConfig, IoQueue, METHODS, Method};
+use crate::buf::Pool;
+use crate::error::{Error, Result, message};
+use crate::file::{File, FileKind};
+use crate::probe::{FileSystemId, Learned, NoDirect};
+
+/// The reason why an access method is unavailable on a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The method's name.
+    pub method: &'static str,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.method, self.reason)
+    }
+}
+
+/// Tests if `method` works on `file` under the policy `cache`: by one small read, or, for a method that copies in the
+/// kernel, by a copy of no bytes of `from`. With `write` the engine is opened for writing too; nothing is written.
+///
+/// ```
+/// use fullbore_io::engine::{CachePolicy, method, probe};
+/// let file = fullbore_io::file::File::open("Cargo.toml")?;
+/// assert!(probe(method("buffered").unwrap(), &file, None, false, CachePolicy::Keep).is_ok());
+/// let unsupported = probe(method("splice").unwrap(), &file, None, true, CachePolicy::Keep).unwrap_err();
+/// assert_eq!(unsupported.reason, "needs a file to copy from");
+/// # Ok::<(), fullbore_io::Error>(())
+/// ```
+///
+/// # Errors
+/// The reason, if the method does not work.
+pub fn probe(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    let refuse = |reason: String| Unsupported { method: method.name, reason };
+    if method.capabilities.copies_in_kernel {
+        let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
+        return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
+    }
+    if method.capabilities.passes_cache(cache)
+        && let Err(NoDirect::Refused(reason)) = crate::probe::direct_alignment(file)
+    {
+        return Err(refuse(reason));
+    }
+    let attempt = || -> Result<()> {
+        let name = |error| Error::io("use", file.path(), error);
+        let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
+        let config = EngineConfig { write, cache, pool: Some(&pool), ..EngineConfig::reading(file) };
+        let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
+        if method.capabilities.mapped {
+            // A read by copy would succeed too, but views are the purpose of the method.
+            let len = file.stamp()?.len.min(1) as usize;
+            queue.view(0, len)?;
+            return queue.check("read", 0);
+        }
+        if let Some(buf) = pool.take() {
+            queue.read(0, 0, crate::buf::ALIGNMENT, buf)?;
+            queue.next()?;
+        }
+        Ok(())
+    };
+    attempt().map_err(|error| {
+        match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+            Some(source) => refuse(explain_error(source)),
+            None => refuse(error.to_string()),
+        }
+    })
+}
+
+/// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
+/// discards an io_uring.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_once(
+    method: &'static Method,
+    file: &File,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    type Key = (FileSystemId, &'static str, bool, u8);
+    static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
+    let learn = || probe(method, file, None, write, cache);
+    match FileSystemId::of(file) {
+        Ok(id) if file.kind() == FileKind::Regular => {
+            LEARNED.get((id, method.name, write, cache as u8), learn)
+        }
+        _ => learn(),
+    }
+}
+
+/// Opens a method that copies in the kernel and copies at an offset beyond the end of `from`, which moves no bytes. This
+/// tests everything except the file systems' support for the pair.
+fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
+    let config = EngineConfig { from: Some(from), write: true, cache, ..EngineConfig::reading(file) };
+    (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
+}
+
+/// Describes an error of the system in terms of access methods.
+fn explain_error(error: &io::Error) -> String {
+    use rustix::io::Errno;
+    let meaning = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::OPNOTSUPP) => "the file system does not support it",
+        Some(Errno::INVAL) => "the file system or the kernel does not support it here",
+        Some(Errno::PERM | Errno::ACCESS) => "forbidden here (seccomp, sysctl or permissions)",
+        Some(Errno::NOSYS) => "missing from the kernel, or forbidden here",
+        Some(Errno::NODEV) => "files of this kind cannot be mapped",
+        Some(Errno::XDEV) => "not between two file systems",
+        Some(Errno::NOMEM) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
+        _ => return message(error),
+    };
+    format!("{meaning} ({})", message(error))
+}
+
+/// Tests every access method that transfers on `file`.
+pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
+    METHODS
+        .iter()
+        .filter(|method| method.capabilities.transfers)
+        .map(|&method| (method, probe(method, file, None, false, CachePolicy::Keep)))
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! The error type: path, operation, offset, cause and advice.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::quote::Shown;
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The category of an [`Error`], for exit codes and decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Nothing has the path.
+    NotFound,
+    /// Something has the path already.
+    AlreadyExists,
+    /// The system does not permit the operation.
+    PermissionDenied,
+    /// Another system call failed; `source()` is the system's error.
+    Io,
+    /// An input was truncated or modified while it was read: no valid result.
+    Changed,
+    /// No space is left at the output.
+    NoSpace,
+    /// The run needs more memory than its budget.
+    Memory,
+    /// Another process holds a conflicting lock.
+    Locked,
+    /// Input and output are the same file.
+    SameFile,
+    /// This file, file system or machine does not support the operation.
+    Unsupported,
+    /// The request is contradictory or out of range.
+    Invalid,
+    /// The run was cancelled.
+    Cancelled,
+    /// The reader of the output closed it.
+    BrokenPipe,
+}
+
+/// A failed operation on a path.
+///
+/// ```
+/// use fullbore_io::error::{Error, ErrorKind};
+/// let error = fullbore_io::file::File::open("missing").unwrap_err();
+/// assert_eq!(error.to_string(), "missing: cannot open: No such file or directory");
+/// assert_eq!((error.kind(), error.operation(), error.raw_os_error()), (ErrorKind::NotFound, "open", Some(2)));
+/// let error = Error::new(ErrorKind::Invalid, "read", "file", "the range is empty").at(512).advise("name a range");
+/// assert_eq!(error.to_string(), "file: cannot read at offset 512: the range is empty; name a range");
+/// ```
+pub struct Error {
+    /// Boxed, so that a successful `Result` is small.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    kind: ErrorKind,
+    doing: &'static str,
+    path: PathBuf,
+    offset: Option<u64>,
+    what: Option<String>,
+    advice: Option<String>,
+    source: Option<io::Error>,
+}
+
+impl Error {
+    /// An error of the system at `path`; `doing` is a verb phrase ("open", "read").
+    pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
+                (ErrorKind::NoSpace, Some("free some space or write somewhere else"))
+            }
+            Some(rustix::io::Errno::NOENT) => (ErrorKind::NotFound, None),
+            Some(rustix::io::Errno::EXIST) => (ErrorKind::AlreadyExists, None),
+            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => (ErrorKind::PermissionDenied, None),
+            Some(rustix::io::Errno::PIPE) => (ErrorKind::BrokenPipe, None),
+            Some(rustix::io::Errno::FBIG) => {
+                (ErrorKind::NoSpace, Some("the file system does not support files of this size"))
+            }
+            Some(rustix::io::Errno::ROFS) => (ErrorKind::Io, Some("the file system is mounted read-only")),
+            Some(rustix::io::Errno::ISDIR) => (ErrorKind::Unsupported, Some("name a file")),
+            Some(rustix::io::Errno::TXTBSY) => (ErrorKind::Io, Some("it is a running program")),
+            _ => (ErrorKind::Io, None),
+        };
+        let inner = Inner {
+            kind,
+            doing,
+            path: path.as_ref().to_owned(),
+            offset: None,
+            what: None,
+            advice: advice.map(str::to_owned),
+            source: Some(source),
+        };
+        Self { inner: Box::new(inner) }
+    }
+
+    /// An input that changed while it was read: `what` is the change.
+    pub fn changed(path: impl AsRef<Path>, what: &str) -> Self {
+        Self::new(ErrorKind::Changed, "read", path, what)
+    }
+
+    /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
+    pub fn new(
+        kind: ErrorKind,
+        doing: &'static str,
+        path: impl AsRef<Path>,
+        what: impl Into<String>,
+    ) -> Self {
+        let inner = Inner {
+            kind,
+            doing,
+            path: path.as_ref().to_owned(),
+            offset: None,
+            what: Some(what.into()),
+            advice: None,
+            source: None,
+        };
+        Self { inner: Box::new(inner) }
+    }
+
+    /// Adds the offset in the file, in bytes.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.inner.offset = Some(offset);
+        self
+    }
+
+    /// Replaces the path.
+    pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
+        self.inner.path = path.as_ref().to_owned();
+        self
+    }
+
+    /// Adds advice.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.inner.advice = Some(advice.into());
+        self
+    }
+
+    /// The category.
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The operation that failed: a verb phrase.
+    pub fn operation(&self) -> &'static str {
+        self.inner.doing
+    }
+
+    /// The cause, if the system did not report the error.
+    pub fn what(&self) -> Option<&str> {
+        self.inner.what.as_deref()
+    }
+
+    /// The error number, if the system reported the error.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.inner.source.as_ref().and_then(io::Error::raw_os_error)
+    }
+
+    /// The path of the operation.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+}
+
+/// The message: programs return the error from `main`, which prints it by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot {}", Shown(&self.inner.path), self.inner.doing)?;
+        if let Some(offset) = self.inner.offset {
+            write!(f, " at offset {offset}")?;
+        }
+        if let Some(what) = &self.inner.what {
+            write!(f, ": {what}")?;
+        }
+        if let Some(source) = &self.inner.source {
+            write!(f, ": {}", message(source))?;
+        }
+        if let Some(advice) = &self.inner.advice {
+            write!(f, "; {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// For the traits of `std::io`: the kind of the system's error, with the whole message.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match (&error.inner.source, error.inner.kind) {
+            // Loops over `std::io` retry `ErrorKind::Interrupted`; a cancelled run must end.
+            (_, ErrorKind::Cancelled) => io::ErrorKind::Other,
+            (Some(source), _) => source.kind(),
+            (None, ErrorKind::Changed) => io::ErrorKind::UnexpectedEof,
+            (None, ErrorKind::NoSpace) => io::ErrorKind::StorageFull,
+            (None, ErrorKind::Memory) => io::ErrorKind::OutOfMemory,
+            (None, ErrorKind::Locked) => io::ErrorKind::WouldBlock,
+            (None, ErrorKind::Unsupported) => io::ErrorKind::Unsupported,
+            (None, ErrorKind::Invalid | ErrorKind::SameFile) => io::ErrorKind::InvalidInput,
+            (None, ErrorKind::BrokenPipe) => io::ErrorKind::BrokenPipe,
+            (None, ErrorKind::NotFound) => io::ErrorKind::NotFound,
+            (None, ErrorKind::AlreadyExists) => io::ErrorKind::AlreadyExists,
+            (None, ErrorKind::PermissionDenied) => io::ErrorKind::PermissionDenied,
+            (None, ErrorKind::Io) => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The system's message without std's "(os error N)".
+pub(crate) fn message(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_path_operation_offset_cause_and_advice() {
+        let error = Error::io("write", "/data/out", io::Error::from_raw_os_error(28)).at(4096);
+        assert_eq!(error.kind(), ErrorKind::NoSpace);
+        assert_eq!(
+            error.to_string(),
+            "/data/out: cannot write at offset 4096: No space left on device; free some space or write somewhere else"
+        );
+    }
+
+    #[test]
+    fn kinds_agree_with_those_of_std_and_debug_is_the_message() {
+        for (number, kind, std) in [
+            (2, ErrorKind::NotFound, io::ErrorKind::NotFound),
+            (17, ErrorKind::AlreadyExists, io::ErrorKind::AlreadyExists),
+            (1, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (13, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (28, ErrorKind::NoSpace, io::ErrorKind::StorageFull),
+            (32, ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
+        ] {
+            let error = Error::io("open", "file", io::Error::from_raw_os_error(number));
+            assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number)));
+            assert_eq!(format!("{error:?}"), error.to_string());
+            assert_eq!(io::Error::from(error).kind(), std);
+        }
+    }
+}

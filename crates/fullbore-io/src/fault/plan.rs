@@ -1,0 +1,407 @@
+//! The plan: decides from a seed, before each call, if it fails.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rustix::io::Errno;
+
+use super::unsynced::{Unsynced, Worst};
+use super::{Call, Counts, Event, Fault, Operation, Verdict};
+use crate::file::File;
+
+/// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
+/// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    state: Arc<Mutex<PlanState>>,
+}
+
+#[derive(Debug)]
+struct PlanState {
+    random: SplitMix64,
+    faults: Vec<Fault>,
+    counts: Counts,
+    events: Vec<Event>,
+    /// Changes that no sync has covered; `None` unless they are to be recorded.
+    unsynced: Option<Unsynced>,
+    /// True if the last call failed with `EINTR` or `EAGAIN`; the next one does not.
+    spared: bool,
+}
+
+impl Plan {
+    /// Creates a plan without faults. `seed` selects the calls that random faults hit.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(PlanState {
+                random: SplitMix64::seed_from_u64(seed),
+                faults: Vec::new(),
+                counts: Counts::default(),
+                events: Vec::new(),
+                unsynced: None,
+                spared: false,
+            })),
+        }
+    }
+
+    /// Adds a fault. It takes effect at once, also for files that carry the plan already.
+    ///
+    /// ```
+    /// use fullbore_io::fault::{Fault, Plan};
+    /// use fullbore_io::file::File;
+    /// # let directory = tempfile::tempdir()?;
+    ///
+    /// let plan = Plan::new(1);
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let plan = plan.with(Fault::NoSpace { at: 0 });
+    /// assert!(file.write_all_at(b"bytes", 0).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with(self, fault: Fault) -> Self {
+        self.state().faults.push(fault);
+        self
+    }
+
+    /// Records from now on everything that no sync has covered, for [`crash`](Self::crash). The bytes that writes replace
+    /// are kept in memory, so this is for files of a test's size.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::fault::{Plan, Worst};
+    /// use fullbore_io::file::File;
+    ///
+    /// let plan = Plan::new(1).with_power_failure();
+    /// let path = directory.path().join("file");
+    /// let file = File::create_new(&path)?.with_faults(&plan);
+    /// file.write_all_at(b"synced", 0)?;
+    /// file.sync_data()?;
+    /// file.write_all_at(b" and not", 6)?;
+    /// plan.crash(Worst::RenameLost)?;
+    /// assert_eq!(std::fs::read(&path)?, b"synced");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_power_failure(self) -> Self {
+        self.state().unsynced.get_or_insert_with(Unsynced::default);
+        self
+    }
+
+    /// Decides about a call and records it as made if it may proceed. Files and engines that carry the plan call this
+    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
+    pub fn before(&self, operation: &Operation<'_>) -> Verdict {
+        match self.state().judge(operation) {
+            Ok(len) => Verdict::Go(len),
+            Err(error) => Verdict::Fail(error),
+        }
+    }
+
+    /// Puts the files into a state that a power failure could leave: unsynced bytes and lengths are lost, and names
+    /// according to `worst`. The handles stay open; later writes belong to the time after the failure.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the plan does not [record changes](Self::with_power_failure), and the system's.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::fault::{Plan, Worst};
+    /// use fullbore_io::file::{Durability, Output};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let plan = Plan::new(1).with_power_failure();
+    /// let output = Output::replace(&path)?.with_faults(&plan);
+    /// output.file().write_all_at(b"new", 0)?;
+    /// output.commit(Durability::None)?;
+    /// plan.crash(Worst::RenameKept)?;
+    /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn crash(&self, worst: Worst) -> io::Result<()> {
+        let state = &mut *self.state();
+        match &mut state.unsynced {
+            Some(unsynced) => unsynced.lose(worst, &mut state.random),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the plan recorded no changes: create it with with_power_failure()",
+            )),
+        }
+    }
+
+    /// Returns the counts so far.
+    pub fn counts(&self) -> Counts {
+        self.state().counts
+    }
+
+    /// Returns the faults, syncs and name changes so far, in order.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::fault::{Event, Plan};
+    /// use fullbore_io::file::{File, Durability};
+    ///
+    /// let plan = Plan::new(1);
+    /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
+    /// file.set_len(5)?;
+    /// file.sync_all()?;
+    /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Durability::Full)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn events(&self) -> Vec<Event> {
+        self.state().events.clone()
+    }
+
+    /// Returns the maximum number of buffers per call, if the plan limits it.
+    pub fn buffers(&self) -> Option<usize> {
+        let most = |fault: &Fault| match fault {
+            Fault::Buffers { most } => Some((*most).max(1)),
+            _ => None,
+        };
+        self.state().faults.iter().filter_map(most).min()
+    }
+
+    fn state(&self) -> MutexGuard<'_, PlanState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PlanState {
+    fn judge(&mut self, operation: &Operation<'_>) -> io::Result<usize> {
+        let Operation { file, unit, call } = *operation;
+        match call {
+            Call::Read { offset, len } => self.transfer(file, offset, len, unit, false),
+            Call::Write { offset, len } => self.transfer(file, offset, len, unit, true),
+            Call::View { offset, len } => self.view(file, offset, len, false),
+            Call::Change { offset, len } => self.view(file, offset, len, true),
+            Call::Punch { offset, len } => {
+                self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
+                self.note(Event::Punched { offset, len });
+                Ok(0)
+            }
+            Call::Zero { offset, len } => {
+                self.fits(offset, len)?;
+                self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
+                self.note(Event::Zeroed { offset, len });
+                Ok(0)
+            }
+            Call::Allocate { offset, len, extends } => {
+                self.fits(offset, len)?;
+                if extends {
+                    self.remember(|unsynced| unsynced.extended(file, offset.saturating_add(len)))?;
+                }
+                self.note(Event::Allocated { offset, len });
+                Ok(0)
+            }
+            Call::SetLen { len } => {
+                self.remember(|unsynced| unsynced.set_len(file, len))?;
+                self.note(Event::SetLen(len));
+                Ok(0)
+            }
+            Call::Sync(durability) => {
+                let failed = self.sync_fails();
+                self.remember(|unsynced| unsynced.synced(file, failed))?;
+                self.synced(failed, Event::Synced(durability))
+            }
+            Call::SyncRange { offset, len } => {
+                let failed = self.sync_fails();
+                let range = offset..offset.saturating_add(len);
+                self.remember(|unsynced| unsynced.synced_range(file, &range, failed))?;
+                self.synced(failed, Event::SyncedRange { offset, len })
+            }
+            Call::SyncDirectory(directory) => {
+                let failed = self.sync_fails();
+                if !failed {
+                    self.remember(|unsynced| {
+                        unsynced.synced_directory(directory);
+                        Ok(())
+                    })?;
+                }
+                self.synced(failed, Event::SyncedDirectory(directory.to_owned()))
+            }
+            Call::Link { name } => {
+                self.remember(|unsynced| {
+                    unsynced.linked(name);
+                    Ok(())
+                })?;
+                self.note(Event::Linked(name.to_owned()));
+                Ok(0)
+            }
+            Call::Rename { from, to } => {
+                self.remember(|unsynced| unsynced.renamed(from, to))?;
+                self.note(Event::Renamed { from: from.to_owned(), to: to.to_owned() });
+                Ok(0)
+            }
+        }
+    }
+
+    /// Decides about a transfer that may be shortened.
+    fn transfer(
+        &mut self,
+        file: &File,
+        offset: u64,
+        len: usize,
+        unit: usize,
+        writes: bool,
+    ) -> io::Result<usize> {
+        self.disturb(file, offset, len, writes)?;
+        if std::mem::take(&mut self.spared) {
+            // The caller is repeating the call.
+        } else if self.hits(|fault| match fault {
+            Fault::Interrupted { one_in } => Some(one_in),
+            _ => None,
+        }) {
+            self.spared = true;
+            return self.fail(Event::Interrupted, Errno::INTR);
+        } else if self.hits(|fault| match fault {
+            Fault::WouldBlock { one_in } => Some(one_in),
+            _ => None,
+        }) {
+            self.spared = true;
+            return self.fail(Event::WouldBlock, Errno::AGAIN);
+        }
+        let mut given = len;
+        if len > unit
+            && self.hits(|fault| match fault {
+                Fault::Short { one_in } => Some(one_in),
+                _ => None,
+            })
+        {
+            let units = ((len - 1) / unit) as u64;
+            given = (1 + self.random.next_u64() % units) as usize * unit;
+        }
+        if writes {
+            let room = self.room(offset);
+            if room < given as u64 {
+                given = room as usize / unit * unit;
+                if given == 0 && len > 0 {
+                    return self.fail(Event::NoSpace, Errno::NOSPC);
+                }
+            }
+            self.remember(|unsynced| unsynced.write(file, offset, given))?;
+        }
+        if given < len {
+            self.note(Event::Short { asked: len, given });
+        }
+        Ok(given)
+    }
+
+    /// Decides about an all-or-nothing transfer.
+    fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
+        self.disturb(file, offset, len, changes)?;
+        if changes {
+            self.fits(offset, len as u64)?;
+            self.remember(|unsynced| unsynced.write(file, offset, len))?;
+        }
+        Ok(len)
+    }
+
+    /// Applies the faults of all kinds of transfers: truncation, an altered byte, an I/O error.
+    fn disturb(&mut self, file: &File, offset: u64, len: usize, writes: bool) -> io::Result<()> {
+        self.counts.transfers += 1;
+        let number = self.counts.transfers;
+        let cut = self.faults.iter().find_map(|fault| match *fault {
+            Fault::Truncated { call, len } if call == number => Some(len),
+            _ => None,
+        });
+        if let Some(len) = cut {
+            let other = std::fs::File::from(file.reopen_fd(true)?);
+            if other.metadata()?.len() > len {
+                self.remember(|unsynced| unsynced.set_len(file, len))?;
+                other.set_len(len)?;
+                self.note(Event::Truncated(len));
+            }
+        }
+        let covered = |at: u64| offset <= at && at - offset < len as u64;
+        let rots = |fault: &Fault| match *fault {
+            Fault::BitRot { offset } => !writes && covered(offset),
+            _ => false,
+        };
+        if let Some(index) = self.faults.iter().position(rots)
+            && let Fault::BitRot { offset } = self.faults.remove(index)
+        {
+            let other = std::fs::File::from(file.reopen_fd(true)?);
+            let mut byte = [0];
+            other.read_exact_at(&mut byte, offset)?;
+            other.write_all_at(&[byte[0] ^ 1], offset)?;
+            self.note(Event::Rotted(offset));
+        }
+        let struck = self.faults.iter().position(|fault| match *fault {
+            Fault::IoErrorAt { offset } => covered(offset),
+            Fault::IoErrorOn { call } => call == number,
+            _ => false,
+        });
+        match struck {
+            Some(index) => {
+                self.faults.remove(index);
+                self.fail(Event::IoError, Errno::IO)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// True if a random fault hits this call.
+    fn hits(&mut self, one_in: impl Fn(Fault) -> Option<u32>) -> bool {
+        let mut hit = false;
+        for fault in &self.faults {
+            if let Some(one_in) = one_in(*fault) {
+                hit |= self.random.next_u64().is_multiple_of(u64::from(one_in.max(1)));
+            }
+        }
+        hit
+    }
+
+    /// Returns the number of bytes with space from `offset`.
+    fn room(&self, offset: u64) -> u64 {
+        let end = |fault: &Fault| match fault {
+            Fault::NoSpace { at } => Some(*at),
+            _ => None,
+        };
+        self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
+    }
+
+    /// Fails if there is no space for the whole range.
+    fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        if self.room(offset) < len {
+            return self.fail(Event::NoSpace, Errno::NOSPC);
+        }
+        Ok(())
+    }
+
+    fn sync_fails(&mut self) -> bool {
+        self.counts.syncs += 1;
+        let number = self.counts.syncs;
+        self.faults.contains(&Fault::SyncFails { sync: number })
+    }
+
+    fn synced(&mut self, failed: bool, event: Event) -> io::Result<usize> {
+        if failed {
+            return self.fail(Event::SyncFailed, Errno::IO);
+        }
+        self.note(event);
+        Ok(0)
+    }
+
+    fn remember(&mut self, note: impl FnOnce(&mut Unsynced) -> io::Result<()>) -> io::Result<()> {
+        self.unsynced.as_mut().map_or(Ok(()), note)
+    }
+
+    fn note(&mut self, event: Event) {
+        self.counts.note(&event);
+        self.events.push(event);
+    }
+
+    fn fail<T>(&mut self, event: Event, error: Errno) -> io::Result<T> {
+        self.note(event);
+        Err(error.into())
+    }
+}

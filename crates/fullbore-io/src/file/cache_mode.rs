@@ -1,0 +1,216 @@
+//! The treatment of the page cache by a handle's transfers: keep, drop by flag, drop behind, or bypass.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use rustix::io::{Errno, ReadWriteFlags};
+
+use super::direct::Direct;
+use super::drop_behind::DropBehind;
+use super::option_report::Support;
+use super::{File, FileKind};
+use crate::error::Result;
+
+/// The page-cache policy of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum CachePolicy {
+    /// The system decides how long pages stay cached.
+    #[default]
+    Keep,
+    /// Pages are dropped after use (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` as drop-behind).
+    #[cfg_attr(feature = "serde", serde(rename = "drop"))]
+    DontCache,
+    /// Transfers bypass the page cache (`O_DIRECT`).
+    Direct,
+}
+
+impl fmt::Display for CachePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keep => "keep",
+            Self::DontCache => "drop",
+            Self::Direct => "direct",
+        })
+    }
+}
+
+impl FromStr for CachePolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "keep" => Ok(Self::Keep),
+            "drop" => Ok(Self::DontCache),
+            "direct" => Ok(Self::Direct),
+            _ => Err(format!("{text:?} is none of keep, drop, direct")),
+        }
+    }
+}
+
+/// `RWF_DONTCACHE` of `linux/fs.h`.
+pub(crate) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+
+/// The emulation of `cache=drop` on systems without it.
+pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
+                                   that were cached before";
+
+/// The way in which a handle's transfers treat the page cache.
+#[derive(Debug)]
+pub(super) enum CacheMode {
+    /// `pread` and `pwrite`.
+    Plain,
+    /// With `RWF_DONTCACHE`.
+    Flagged,
+    /// Plain, with the pages dropped after use.
+    DropBehind(Box<DropBehind>),
+    /// Bypass.
+    Direct(Box<Direct>),
+}
+
+impl CacheMode {
+    /// Determines the mode of `file` for the policy `cache` by trying it, and its support. The result may hold a
+    /// further open file; `file` is unchanged, and nothing is written.
+    pub(super) fn find(file: &File, cache: CachePolicy) -> (Self, Support) {
+        match (cache, file.kind()) {
+            (CachePolicy::Keep, _) => (Self::Plain, Support::Native),
+            (CachePolicy::DontCache | CachePolicy::Direct, FileKind::Regular | FileKind::BlockDevice) => {
+                let cache_mode = match cache {
+                    CachePolicy::Direct => {
+                        Direct::find(file).map(|direct| (Self::Direct(direct), Support::Native))
+                    }
+                    _ => Self::dropping(file),
+                };
+                cache_mode.unwrap_or_else(|reason| (Self::Plain, Support::Unsupported(reason)))
+            }
+            (_, kind) => (Self::Plain, Support::Unsupported(format!("a {kind} has no pages in the cache"))),
+        }
+    }
+
+    fn dropping(file: &File) -> std::result::Result<(Self, Support), String> {
+        if drops_by_flag(file) {
+            return Ok((Self::Flagged, Support::Native));
+        }
+        if crate::probe::in_memory(file) {
+            return Err("the file system is in memory: the pages are the only copy".to_owned());
+        }
+        Ok((Self::DropBehind(Box::new(DropBehind::of(file))), Support::Emulated(EMULATED.to_owned())))
+    }
+}
+
+/// True if the file system supports `RWF_DONTCACHE`. Tested by a read far past any end of file, which moves no bytes.
+pub(crate) fn drops_by_flag(file: &File) -> bool {
+    // An overlay accepts the flag, but most pages written through it stay cached (seen on Linux 6.18 over XFS, where
+    // the same bytes written without the overlay are dropped).
+    if crate::probe::overlaid(file) {
+        return false;
+    }
+    const NOWHERE: u64 = 1 << 62;
+    let ask = |file: &File| loop {
+        let read = rustix::io::preadv2(file, &mut [io::IoSliceMut::new(&mut [0])], NOWHERE, DONTCACHE);
+        if read != Err(Errno::INTR) {
+            return read;
+        }
+    };
+    match ask(file) {
+        Ok(_) => true,
+        // The file is open for writing only, so the read uses another handle.
+        Err(Errno::BADF) => file
+            .reopen_fd(false)
+            .is_ok_and(|fd| File::from_fd(fd, file.path()).is_ok_and(|readable| ask(&readable).is_ok())),
+        Err(_) => false,
+    }
+}
+
+impl File {
+    /// A handle on the same open file with another cache policy for transfers at offsets, and the support of the
+    /// policy. If it is unsupported, the handle uses the plain mode, through the cache.
+    ///
+    /// Only a direct handle bypasses the cache, at any offset and length: whole blocks of aligned memory are
+    /// transferred directly, the rest goes through buffers of this crate. Blocks that are written in part are read,
+    /// modified and written back, one thread at a time; bytes that another process writes into the same block at the
+    /// same time can be lost, while other writers in this process are safe. The part of a write that ends in the file's
+    /// last block goes through the cache.
+    ///
+    /// ```
+    /// use fullbore_io::file::{Support, CachePolicy, File};
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let (direct, support) = file.with_cache(CachePolicy::Direct);
+    /// if let Support::Unsupported(reason) = support {
+    ///     println!("direct: unsupported: {reason}");
+    /// }
+    /// // Either way, at any offset and length.
+    /// direct.write_all_at(b"bytes", 3)?;
+    /// let mut read = [0; 5];
+    /// direct.read_exact_at(&mut read, 3)?;
+    /// assert_eq!(&read, b"bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_cache(&self, cache: CachePolicy) -> (Self, Support) {
+        let (cache_mode, support) = CacheMode::find(self, cache);
+        (self.under(cache_mode), support)
+    }
+
+    /// The cache policy of this handle and its support. A direct handle whose transfers the system rejected later
+    /// reports that here.
+    pub fn cache_policy(&self) -> (CachePolicy, Support) {
+        match &self.inner.cache_mode {
+            CacheMode::Plain => (CachePolicy::Keep, Support::Native),
+            CacheMode::Flagged => (CachePolicy::DontCache, Support::Native),
+            CacheMode::DropBehind(_) => (CachePolicy::DontCache, Support::Emulated(EMULATED.to_owned())),
+            CacheMode::Direct(direct) => {
+                (CachePolicy::Direct, direct.why_not().map_or(Support::Native, Support::Unsupported))
+            }
+        }
+    }
+
+    /// The flags for callers that make the transfer call themselves; `None` if one call does not suffice.
+    pub(crate) fn one_call(&self) -> Option<ReadWriteFlags> {
+        match self.inner.cache_mode {
+            CacheMode::Plain => Some(ReadWriteFlags::empty()),
+            CacheMode::Flagged => Some(DONTCACHE),
+            CacheMode::DropBehind(_) | CacheMode::Direct(_) => None,
+        }
+    }
+
+    /// The direct handle for reading `pieces` at `offset`, if one call suffices: whole blocks and aligned memory.
+    pub(crate) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&Self> {
+        match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => direct.straight(pieces, offset),
+            _ => None,
+        }
+    }
+
+    /// Reads in a mode other than plain.
+    #[cold]
+    pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
+        match &self.inner.cache_mode {
+            CacheMode::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Flagged => self.read_flagged(data, offset, DONTCACHE),
+            CacheMode::DropBehind(drop_behind) => {
+                let read = self.read_flagged(data, offset, ReadWriteFlags::empty())?;
+                drop_behind.read(offset, read);
+                Ok(read)
+            }
+            CacheMode::Direct(direct) => direct.read(self, data, offset),
+        }
+    }
+
+    /// Writes in a mode other than plain.
+    #[cold]
+    pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
+        match &self.inner.cache_mode {
+            CacheMode::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Flagged => self.write_flagged(data, offset, DONTCACHE),
+            CacheMode::DropBehind(drop_behind) => {
+                let written = self.write_flagged(data, offset, ReadWriteFlags::empty())?;
+                drop_behind.wrote(offset, written);
+                Ok(written)
+            }
+            CacheMode::Direct(direct) => direct.write(self, data, offset),
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The list of files that an interrupted run must remove.
+//!
+//! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never releases. So
+//! the signal thread can remove all of them at any moment, and none can appear afterwards.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::BuildHasher;
+use std::mem;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::held::HeldDir;
+use super::on_close::DeleteOnExit;
+use super::sweep::{remove, remove_tree, reserve};
+use crate::error::{Error, Result};
+
+/// True once the cleanup has begun.
+static CLEANING_UP: AtomicBool = AtomicBool::new(false);
+
+static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
+
+#[derive(Debug)]
+struct Registry {
+    next: u64,
+    files: Vec<(u64, Leftover)>,
+    unfinished: Vec<(u64, PathBuf)>,
+}
+
+/// An entry of the list.
+#[derive(Debug)]
+enum Leftover {
+    /// Any file with this name in the directory.
+    Name(HeldDir, OsString),
+    /// A directory and its content.
+    Tree(HeldDir, OsString),
+    /// The name of an open file, as long as it refers to that file.
+    Open(Arc<DeleteOnExit>),
+}
+
+impl Registry {
+    fn register(&mut self, left: Leftover) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.files.push((id, left));
+        id
+    }
+}
+
+fn state() -> MutexGuard<'static, Registry> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A name in a held directory that is removed on drop or at cleanup, unless it was [kept](Self::keep).
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore_io::file::Temporary;
+/// # let path = directory.path().join("part");
+/// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
+/// drop(temporary);
+/// assert!(!path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Temporary {
+    id: u64,
+    directory: HeldDir,
+    name: OsString,
+    path: PathBuf,
+    tree: bool,
+    kept: bool,
+}
+
+/// The number of random names tried if they are taken.
+const ATTEMPTS: usize = 16;
+
+impl Temporary {
+    /// Creates a file at `path` with `make`, to be removed later. If `make` fails, it must not have created anything.
+    ///
+    /// # Errors
+    /// Those of `make`, and a missing parent directory.
+    pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        Self::at(path, false, make)
+    }
+
+    /// As [`make`](Self::make), for a directory that is removed with its content.
+    ///
+    /// # Errors
+    /// As [`make`](Self::make).
+    pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        Self::at(path, true, make)
+    }
+
+    fn at<T>(path: PathBuf, tree: bool, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
+        let (directory, name) = HeldDir::of(&path).map_err(|error| Error::io("create", &path, error))?;
+        let mut state = state();
+        let made = make(&path)?;
+        Ok((Self::registered(&mut state, directory, name, path, tree), made))
+    }
+
+    /// Creates a file in a held directory under a hidden, unpredictable name derived from `stem`, to be removed later.
+    /// `make` receives the directory and the name and fails with `EEXIST` if the name is taken; it is then called with
+    /// another name. It must create a file that only this user can open, and nothing if it fails.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn create<T>(
+        directory: &HeldDir,
+        stem: &OsStr,
+        tree: bool,
+        mut make: impl FnMut(BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
+    ) -> std::io::Result<(Self, T)> {
+        use std::os::fd::AsFd;
+        let fd = directory.fd()?;
+        for _ in 0..ATTEMPTS {
+            let name = hidden_name(stem);
+            let mut state = state();
+            match make(fd.as_fd(), &name) {
+                Err(Errno::EXIST) => {}
+                made => {
+                    let made = made?;
+                    let path = directory.path().join(&name);
+                    return Ok((Self::registered(&mut state, directory.clone(), name, path, tree), made));
+                }
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    fn registered(
+        state: &mut Registry,
+        directory: HeldDir,
+        name: OsString,
+        path: PathBuf,
+        tree: bool,
+    ) -> Self {
+        let (place, of) = (directory.clone(), name.clone());
+        let id = state.register(if tree { Leftover::Tree(place, of) } else { Leftover::Name(place, of) });
+        if tree {
+            reserve(true);
+        }
+        Self { id, directory, name, path, tree, kept: false }
+    }
+
+    /// The path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory that contains it.
+    pub fn directory(&self) -> &HeldDir {
+        &self.directory
+    }
+
+    /// The name in the directory.
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Renames the file with `name`, and keeps it if that succeeds. Both happen under the lock: a concurrent cleanup
+    /// leaves the file removed or complete.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::Temporary;
+    /// # let path = directory.path().join("part");
+    /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
+    /// temporary.persist_with(|held, name| {
+    ///     let fd = held.fd()?;
+    ///     std::io::Result::Ok(rustix::fs::renameat(&fd, name, &fd, "place")?)
+    /// })?;
+    /// assert!(directory.path().join("place").is_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `name`; the file is removed then.
+    pub fn persist_with<T, E>(
+        mut self,
+        name: impl FnOnce(&HeldDir, &OsStr) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let state = state();
+        let named = name(&self.directory, &self.name);
+        self.kept = named.is_ok();
+        drop(state);
+        named
+    }
+
+    /// Keeps the file: it will not be removed.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.files.retain(|(id, _)| *id != self.id);
+        match (self.kept, self.tree) {
+            (true, _) => {}
+            (false, false) => remove(&self.directory, &self.name),
+            (false, true) => remove_tree(&self.directory, &self.name),
+        }
+        if self.tree {
+            reserve(state.files.iter().any(|(_, left)| matches!(left, Leftover::Tree(..))));
+        }
+    }
+}
+
+/// A hidden, unpredictable name derived from `stem`.
+pub fn hidden_name(stem: &OsStr) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    // The keys of `RandomState` are random and differ each time.
+    let random = std::hash::RandomState::new().hash_one(std::process::id());
+    // A name is limited to 255 bytes, which the stem alone may have.
+    let stem = stem.as_bytes();
+    let mut name = b".".to_vec();
+    name.extend_from_slice(&stem[..stem.len().min(180)]);
+    name.extend_from_slice(format!(".fullbore-{random:016x}").as_bytes());
+    OsString::from_vec(name)
+}
+
+/// An open file whose name is removed at cleanup, until this guard is dropped.
+#[derive(Debug)]
+pub(super) struct CleanupGuard {
+    id: u64,
+    delete_on_exit: Arc<DeleteOnExit>,
+}
+
+impl CleanupGuard {
+    /// The file.
+    pub(super) fn delete_on_exit(&self) -> &DeleteOnExit {
+        &self.delete_on_exit
+    }
+}
+
+impl Drop for CleanupGuard {
+    fn drop(&mut self) {
+        state().files.retain(|(id, _)| *id != self.id);
+    }
+}
+
+/// Enters the file that `open` opens. `open` runs under the lock, so that a file it creates is always in the list; it
+/// must not block.
+///
+/// # Errors
+/// Those of `open`.
+pub(super) fn register<E>(
+    open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
+) -> std::result::Result<CleanupGuard, E> {
+    let mut state = state();
+    let delete_on_exit = Arc::new(open()?);
+    let id = state.register(Leftover::Open(delete_on_exit.clone()));
+    Ok(CleanupGuard { id, delete_on_exit })
+}
+
+/// A file being rewritten in place. Until this is dropped, an interruption leaves it part old, part new, and
+/// [`cleanup`] returns its path.
+#[derive(Debug)]
+pub struct Unfinished(u64);
+
+/// Enters `path` as a file that is being rewritten in place.
+pub fn unfinished(path: &Path) -> Unfinished {
+    let mut state = state();
+    let id = state.next;
+    state.next += 1;
+    state.unfinished.push((id, path.to_owned()));
+    Unfinished(id)
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        state().unfinished.retain(|(id, _)| *id != self.0);
+    }
+}
+
+/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and
+/// returns the files that are left part old, part new. No temporary file can be created afterwards: for use just before
+/// the process exits.
+///
+/// ```
+/// // In the thread that waits for signals, before it ends the process.
+/// let half_written = fullbore_io::file::cleanup();
+/// assert!(half_written.is_empty());
+/// ```
+pub fn cleanup() -> Vec<PathBuf> {
+    CLEANING_UP.store(true, Ordering::Relaxed);
+    let mut state = state();
+    // Newest first: files before their directories.
+    for (_, left) in state.files.drain(..).rev() {
+        match left {
+            Leftover::Name(directory, name) => remove(&directory, &name),
+            Leftover::Tree(directory, name) => remove_tree(&directory, &name),
+            // `File::close` reports the error to the owner, if any.
+            Leftover::Open(delete_on_exit) => drop(delete_on_exit.remove()),
+        }
+    }
+    // A half-written file that was just removed is not reported.
+    let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();
+    mem::forget(state);
+    unfinished
+}
+
+/// True after a call of [`cleanup`]: later failures are its consequence.
+pub fn is_cleaning_up() -> bool {
+    CLEANING_UP.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporary_tree_is_removed_with_its_content() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("tree");
+        let (temporary, ()) = Temporary::make_tree(path.clone(), |path| {
+            std::fs::create_dir(path).unwrap();
+            Ok(())
+        })
+        .unwrap();
+        std::fs::write(path.join("file"), "content").unwrap();
+        drop(temporary);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,483 @@
+//! The open file.
+
+use std::ffi::OsStr;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::cache_mode::CacheMode;
+use super::descriptor::Descriptor;
+use super::kind::FileKind;
+use super::on_close::OnClose;
+use super::option_report::{OptionSupport, Support};
+use super::options::Hint;
+use super::preflight::Blocks;
+use super::sync::Health;
+use crate::buf::ALIGNMENT;
+use crate::error::{Error, ErrorKind, Result};
+
+/// An open file and its path. Clones refer to the same open file; the last one closes it.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore_io::file::File;
+/// let file = File::create_new(directory.path().join("file"))?;
+/// let other = file.clone();
+/// other.write_all_at(b"bytes", 0)?;
+/// assert_eq!(file.len()?, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct File {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// The data that the clones of a [`File`] share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) fd: Descriptor,
+    /// The path at opening, used in messages.
+    pub(super) path: PathBuf,
+    /// The kind of file, determined at first use.
+    pub(super) kind: OnceLock<FileKind>,
+    /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
+    pub(super) unit: usize,
+    /// The treatment of the page cache by transfers.
+    pub(super) cache_mode: CacheMode,
+    /// The state of syncs and the fault plan of a test, shared by all derived handles.
+    pub(super) health: Health,
+    /// The flags that a reopened file inherits: append and write-through.
+    pub(super) status: OFlags,
+    /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
+    /// whose position never changes.
+    pub(super) start: Option<u64>,
+    /// The actions when the last handle is closed.
+    pub(super) on_close: Option<Arc<OnClose>>,
+    /// The support of each option at opening.
+    pub(super) report: OnceLock<Vec<OptionSupport>>,
+}
+
+impl Inner {
+    /// A newly opened file with these flags, about which nothing has been determined yet.
+    pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OFlags) -> Self {
+        Self::on(Descriptor::Own(fd), path, flags)
+    }
+
+    /// As [`plain`](Self::plain), on a descriptor that others may hold too.
+    pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OFlags) -> Self {
+        Self::on(Descriptor::Shared(fd), path, flags)
+    }
+
+    fn on(fd: Descriptor, path: PathBuf, flags: OFlags) -> Self {
+        Self {
+            fd,
+            path,
+            kind: OnceLock::new(),
+            unit: 1,
+            cache_mode: CacheMode::Plain,
+            health: Health::default(),
+            status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
+            start: None,
+            on_close: None,
+            report: OnceLock::new(),
+        }
+    }
+
+    /// A copy in plain mode, for a handle that differs in some fields.
+    pub(super) fn kin(self: &Arc<Self>) -> Self {
+        let fd = match &self.fd {
+            Descriptor::Own(_) => Descriptor::Of(self.clone()),
+            Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
+            Descriptor::Of(inner) => Descriptor::Of(inner.clone()),
+        };
+        Self {
+            fd,
+            path: self.path.clone(),
+            kind: self.kind.clone(),
+            unit: self.unit,
+            cache_mode: CacheMode::Plain,
+            health: self.health.shared(),
+            status: self.status,
+            start: self.start,
+            on_close: self.on_close.clone(),
+            report: self.report.clone(),
+        }
+    }
+}
+
+impl File {
+    /// Opens a file for reading. Blocks where the system blocks: on a named pipe until it has a writer. Opening is one
+    /// system call, so a directory is rejected by the first [`stamp`](Self::stamp) or read.
+    ///
+    /// # Errors
+    /// If the system call fails, and for sockets, which cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
+    /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
+    /// a pipe's reader has already seen this one.
+    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
+        let found = rustix::fs::openat2(
+            rustix::fs::CWD,
+            path,
+            flags | OFlags::NONBLOCK,
+            Mode::empty(),
+            rustix::fs::ResolveFlags::CACHED,
+        );
+        let fd = match found {
+            Ok(fd) => fd,
+            Err(rustix::io::Errno::NOENT) => {
+                return Ok(Err(Error::io("open", path, rustix::io::Errno::NOENT.into())));
+            }
+            Err(_) => return Err(None),
+        };
+        let kind = rustix::fs::fstat(&fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
+        // Other kinds are opened normally: for them the flag affects later calls too.
+        if kind != FileKind::Regular || rustix::fs::fcntl_setfl(&fd, OFlags::empty()).is_err() {
+            return Err(Some(fd));
+        }
+        let inner = Inner { kind: OnceLock::from(kind), ..Inner::plain(fd, path.to_owned(), flags) };
+        Ok(Ok(Self { inner: Arc::new(inner) }))
+    }
+
+    /// Opens an existing file for reading and writing; its content stays.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), OFlags::RDWR)
+    }
+
+    pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
+        Self::open_at(rustix::fs::CWD, path.as_os_str(), path, flags)
+    }
+
+    /// Opens a name in a directory; messages use `path`.
+    pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OFlags) -> Result<Self> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+            Ok(fd) => Ok(Self::opened(fd, path, flags)),
+            Err(rustix::io::Errno::ISDIR) => Err(self::directory(path)),
+            Err(rustix::io::Errno::NXIO) => Err(absent(path)),
+            Err(error) => Err(Error::io("open", path, error.into())),
+        }
+    }
+
+    /// The file that was just opened at `path` with `flags`.
+    pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OFlags) -> Self {
+        Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }
+    }
+
+    /// Creates a file, open for reading and writing; the name must not exist.
+    ///
+    /// # Errors
+    /// If the name exists or the system call fails.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+            .map_err(|error| Error::io("create", path, error.into()))?;
+        Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) })
+    }
+
+    /// Adopts an open descriptor; messages use `path`.
+    ///
+    /// ```
+    /// use fullbore_io::file::File;
+    /// let handed_over = std::fs::File::open("Cargo.toml")?;
+    /// let file = File::from_fd(handed_over.into(), "the manifest")?;
+    /// assert_eq!(file.path().to_str(), Some("the manifest"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the kind of file cannot be determined, or it is a directory.
+    pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let stat = rustix::fs::fstat(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
+        let kind = FileKind::of(stat.st_mode);
+        if kind == FileKind::Directory {
+            return Err(directory(&path));
+        }
+        let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
+        let start = Some(rustix::fs::tell(&fd).unwrap_or(0));
+        let inner = Inner {
+            kind: OnceLock::from(kind),
+            start,
+            report: OnceLock::from(Vec::new()),
+            ..Inner::plain(fd, path, status)
+        };
+        let mut file = Self { inner: Arc::new(inner) };
+        if status.contains(OFlags::DIRECT) {
+            let unit = file.direct_alignment();
+            file.inner = Arc::new(Inner { unit, ..file.inner.kin() });
+        }
+        Ok(file)
+    }
+
+    /// The process's standard input.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdin() -> Result<Self> {
+        Self::standard(rustix::stdio::stdin(), "standard input")
+    }
+
+    /// The process's standard output.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdout() -> Result<Self> {
+        Self::standard(rustix::stdio::stdout(), "standard output")
+    }
+
+    fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
+        let fd =
+            rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
+        Self::from_fd(fd, name)
+    }
+
+    /// The path at opening.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The kind of file: one system call at first use, unless opening has already determined it.
+    pub fn kind(&self) -> FileKind {
+        *self.inner.kind.get_or_init(|| {
+            rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
+        })
+    }
+
+    /// The support of each option that was given at opening.
+    pub fn option_report(&self) -> &[OptionSupport] {
+        // A file opened in one call has no options to report, except perhaps append.
+        self.inner.report.get_or_init(|| {
+            let appends = self.inner.status.contains(OFlags::APPEND);
+            appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
+        })
+    }
+
+    /// The offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
+    pub fn start(&self) -> u64 {
+        self.inner.start.unwrap_or(0)
+    }
+
+    /// The current length in bytes.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a file of /proc has length 0; only reading shows if it is empty"
+    )]
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.stamp()?.len)
+    }
+
+    /// Closes the file and reports errors that a drop ignores: on some file systems (NFS, FUSE, quotas) `close(2)`
+    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) may remain. If
+    /// clones keep the file open, `close` has nothing to report.
+    ///
+    /// # Errors
+    /// The errors of closing and of the deletion.
+    pub fn close(self) -> Result<()> {
+        let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
+        let Inner { fd, path, on_close, cache_mode, .. } = inner;
+        drop(cache_mode);
+        let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), OnClose::finish);
+        let fd = match fd {
+            Descriptor::Own(fd) => Some(fd),
+            Descriptor::Shared(fd) => Arc::into_inner(fd),
+            // The inner file also holds the actions on close.
+            Descriptor::Of(inner) => return Self { inner }.close(),
+        };
+        let closed = fd.map_or(Ok(()), crate::sys::close::close);
+        // The more serious error first: possible loss of bytes, then a name that remains.
+        closed.map_err(|error| Error::io("close", &path, error))?;
+        finished.map_err(|error| Error::io("remove", &path, error.into()).advise("the closed file remains"))
+    }
+
+    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
+    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
+        super::apply_options::hinted(&self.inner.fd, range, hint)
+    }
+
+    /// True if every write goes to the end of the file, at any offset.
+    pub(crate) fn appends(&self) -> bool {
+        self.inner.status.contains(OFlags::APPEND)
+    }
+
+    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
+    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        loop {
+            self.before_blocks(Blocks::Extended, &(0..len))
+                .map_err(|error| Error::io("preallocate", &self.inner.path, error))?;
+            return match fallocate(&self.inner.fd, FallocateFlags::empty(), 0, len) {
+                Ok(()) => Ok(()),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV | rustix::io::Errno::NOSYS) => {
+                    Err(Error::new(
+                        ErrorKind::Unsupported,
+                        "preallocate",
+                        &self.inner.path,
+                        "the file system cannot allocate",
+                    ))
+                }
+                Err(rustix::io::Errno::NOSPC) => Err(Error::new(
+                    ErrorKind::NoSpace,
+                    "write",
+                    &self.inner.path,
+                    format!("No space left on device for {len} bytes"),
+                )
+                .advise("free some space or write somewhere else")),
+                Err(error) => Err(Error::io("preallocate", &self.inner.path, error.into())),
+            };
+        }
+    }
+
+    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open
+    /// file.
+    pub fn expect_sequential(&self) {
+        // Only a hint: the error of a pipe does not matter.
+        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Sequential);
+    }
+
+    /// Hints that the file will be read at random offsets.
+    pub fn expect_random(&self) {
+        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Random);
+    }
+
+    /// Drops the file's clean pages from the page cache.
+    ///
+    /// # Errors
+    /// If the system call fails. Pages that stay cached (dirty, mapped, in use) are not an error; the residency shows
+    /// them.
+    pub fn drop_cache(&self) -> Result<()> {
+        rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
+    }
+
+    /// True if the file has a movable position. Determined by a system call, not derived from the kind.
+    pub fn seekable(&self) -> bool {
+        rustix::fs::tell(&self.inner.fd).is_ok()
+    }
+
+    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
+    /// close wait for both.
+    ///
+    /// # Errors
+    /// If no descriptor is free.
+    pub fn try_clone(&self) -> Result<Self> {
+        let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
+            .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
+        Ok(self.same(fd, self.inner.unit))
+    }
+
+    /// A separate open file on the same inode with its own read-ahead state, for reading and, if `write`, for writing.
+    /// Falls back to the same open file if the system cannot reopen it.
+    pub fn reopen(&self, write: bool) -> Self {
+        match self.reopen_fd(write) {
+            Ok(fd) => self.same(fd, 1),
+            Err(_) => self.clone(),
+        }
+    }
+
+    /// Gives a name to a file opened as [temporary](super::OpenOptions::temporary); the name must not exist. Afterwards
+    /// the file behaves like any other.
+    ///
+    /// ```
+    /// use fullbore_io::file::OpenOptions;
+    /// # fn main() -> fullbore_io::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let directory = directory.path();
+    /// let file = OpenOptions::new().temporary(true).open(directory)?;
+    /// file.write_all_at(b"whole", 0)?;
+    /// file.link_to(directory.join("name"))?;
+    /// assert_eq!(std::fs::read(directory.join("name")).unwrap(), b"whole");
+    /// assert!(file.link_to(directory.join("name")).is_err());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the name exists, is on another file system, or the file has lost its last name.
+    pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
+        let name = name.as_ref();
+        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, link, rustix::fs::CWD, name, rustix::fs::AtFlags::SYMLINK_FOLLOW)
+            .map_err(|error| Error::io("create", name, error.into()))
+    }
+
+    /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
+    /// to none.
+    pub fn reopen_fd(&self, write: bool) -> io::Result<OwnedFd> {
+        self.reopen_fd_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
+    }
+
+    /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
+    pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
+        let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+        Ok(self.same(self.reopen_fd_with(access | OFlags::DIRECT)?, self.direct_alignment()))
+    }
+
+    /// A handle on another open file of the same inode.
+    pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
+        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }) }
+    }
+
+    /// A handle on the same open file with another cache mode.
+    pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
+        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }) }
+    }
+
+    pub(super) fn reopen_fd_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
+        Ok(rustix::fs::open(
+            link,
+            flags | self.inner.status | OFlags::CLOEXEC | OFlags::NOCTTY,
+            Mode::empty(),
+        )?)
+    }
+
+    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
+    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
+    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
+    /// [`crate::engine::probe`] reports them.
+    pub fn direct_alignment(&self) -> usize {
+        let offset = match crate::probe::direct_alignment(self) {
+            Ok(alignment) => alignment.offset.max(alignment.memory),
+            Err(_) => rustix::fs::fstatvfs(&self.inner.fd).map_or(0, |room| room.f_bsize),
+        };
+        match usize::try_from(offset) {
+            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
+            _ => ALIGNMENT,
+        }
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.fd.as_fd()
+    }
+}
+
+pub(super) fn directory(path: &Path) -> Error {
+    Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")
+}
+
+pub(super) fn absent(path: &Path) -> Error {
+    Error::new(ErrorKind::Unsupported, "open", path, "it is a socket, or its device does not exist")
+        .advise("name a file, a pipe or a device")
+}

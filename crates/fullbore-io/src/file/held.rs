@@ -1,0 +1,379 @@
+//! Directories held open, so that names in them are resolved once, independent of later changes to the paths.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// A directory that stays the same one even if its path refers to another later.
+///
+/// A directory opened [by path](Self::open) holds a descriptor for its lifetime. One opened [in another](Self::child)
+/// releases its descriptor while too many are open, and is reopened at need by its name in its parent, without
+/// following links, and only if that name still refers to the same directory.
+///
+/// ```
+/// use fullbore_io::file::HeldDir;
+/// let src = HeldDir::open("src")?;
+/// let file = src.child("file", false)?;
+/// assert_eq!(file.path(), std::path::Path::new("src/file"));
+/// assert!(src.child("lib.rs", false).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct HeldDir(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    /// For messages: the whole path if there is no parent, else the name in the parent.
+    path: PathBuf,
+    parent: Option<HeldDir>,
+    /// True if the name may be a symbolic link.
+    follow: bool,
+    /// The device and inode numbers.
+    identity: (u64, u64),
+    state: Mutex<OpenDir>,
+}
+
+#[derive(Debug)]
+struct OpenDir {
+    fd: Option<Arc<OwnedFd>>,
+    /// The name in the parent.
+    name: OsString,
+}
+
+/// The flags of its descriptor. Attributes are set through it, so `O_PATH` alone does not suffice.
+const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The number of open descriptors that can be released.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The directories that may have one, oldest first.
+static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
+
+/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in
+/// any case.
+static MOST: LazyLock<usize> = LazyLock::new(|| {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 12);
+    (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
+});
+
+/// The number of further directory descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
+/// threads with enough descriptors for their own files.
+pub fn spare() -> usize {
+    *MOST / 4
+}
+
+impl HeldDir {
+    /// Opens a directory by path; the empty path is the working directory.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let fd = match rustix::fs::open(place, FLAGS, Mode::empty()) {
+            // A directory that may not be listed can still have names created in it.
+            Err(Errno::ACCESS) => rustix::fs::open(place, FLAGS | OFlags::PATH, Mode::empty())?,
+            other => other?,
+        };
+        Ok(Self::opened(fd, path))
+    }
+
+    /// Adopts a descriptor of the directory that `path` refers to.
+    pub fn opened(fd: OwnedFd, path: &Path) -> Self {
+        let identity = rustix::fs::fstat(&fd).map_or((0, 0), |stat| (stat.st_dev, stat.st_ino));
+        let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: OsString::new() });
+        Self(Arc::new(Held { path: path.to_owned(), parent: None, follow: true, identity, state }))
+    }
+
+    /// Opens the parent directory of `path`, and returns it with the last name of the path.
+    ///
+    /// ```
+    /// let (src, name) = fullbore_io::file::HeldDir::of("src/lib.rs")?;
+    /// assert_eq!((src.path(), name.to_str()), ("src".into(), Some("lib.rs")));
+    /// assert!(fullbore_io::file::HeldDir::of("src/..").is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system call fails; `EINVAL` if the path does not end in a name.
+    pub fn of(path: impl AsRef<Path>) -> io::Result<(Self, OsString)> {
+        let path = path.as_ref();
+        let name = path.file_name().ok_or(Errno::INVAL)?;
+        Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
+    }
+
+    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set.
+    ///
+    /// # Errors
+    /// If the system call fails: `ELOOP` or `ENOTDIR` for a link that is not followed.
+    pub fn child(&self, name: impl AsRef<OsStr>, follow: bool) -> io::Result<Self> {
+        let name = name.as_ref();
+        let fd = rustix::fs::openat(self.fd()?, name, FLAGS | unless(follow), Mode::empty())?;
+        let stat = rustix::fs::fstat(&fd)?;
+        Ok(self.with(fd, (name, name), follow, (stat.st_dev, stat.st_ino)))
+    }
+
+    /// Opens a directory by a path relative to this one, with links followed.
+    pub(super) fn at(&self, path: &Path) -> io::Result<Self> {
+        let fd = rustix::fs::openat(self.fd()?, path, FLAGS, Mode::empty())?;
+        Ok(Self::opened(fd, &self.path().join(path)))
+    }
+
+    /// Syncs the directory, which makes the names in it durable.
+    pub fn sync(&self) -> io::Result<()> {
+        let fd = self.fd()?;
+        match rustix::fs::fsync(&fd) {
+            // It was opened with `O_PATH` only.
+            Err(Errno::BADF) => {
+                rustix::fs::openat(&fd, ".", FLAGS, Mode::empty()).and_then(rustix::fs::fsync)?
+            }
+            other => other?,
+        }
+        Ok(())
+    }
+
+    /// Adopts a descriptor of the subdirectory `name`; messages use `shown`.
+    pub fn with(
+        &self,
+        fd: OwnedFd,
+        (name, shown): (&OsStr, &OsStr),
+        follow: bool,
+        identity: (u64, u64),
+    ) -> Self {
+        let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: name.to_owned() });
+        let parent = Some(self.clone());
+        let held = Arc::new(Held { path: shown.into(), parent, follow, identity, state });
+        note(&held);
+        Self(held)
+    }
+
+    /// The descriptor. It stays open as long as a caller holds it.
+    ///
+    /// # Errors
+    /// Only if it was released: those of reopening, and `ESTALE` if the name now refers to another directory.
+    pub fn fd(&self) -> io::Result<Arc<OwnedFd>> {
+        if let Some(fd) = &self.0.state().fd {
+            return Ok(fd.clone());
+        }
+        Ok(self.reopen()?)
+    }
+
+    fn reopen(&self) -> rustix::io::Result<Arc<OwnedFd>> {
+        let mut closed = vec![self];
+        let mut above = self.0.parent.as_ref();
+        let mut fd = loop {
+            // A directory without a parent always has its descriptor.
+            let held = above.ok_or(Errno::STALE)?;
+            if let Some(fd) = &held.0.state().fd {
+                break fd.clone();
+            }
+            closed.push(held);
+            above = held.0.parent.as_ref();
+        };
+        let beneath = closed.iter().rev().map(|held| held.0.state().name.clone()).collect::<PathBuf>();
+        let links = closed.iter().any(|held| held.0.follow);
+        let at_once = if links { None } else { beneath_at_once(&fd, &beneath)? };
+        let found = match at_once {
+            Some(found) => Arc::new(found),
+            None => {
+                for held in closed.iter().rev() {
+                    let name = held.0.state().name.clone();
+                    let flags = FLAGS | unless(held.0.follow);
+                    fd = Arc::new(rustix::fs::openat(&fd, name, flags, Mode::empty())?);
+                    held.0.verify(&fd)?;
+                }
+                fd
+            }
+        };
+        self.0.verify(&found)?;
+        let mut state = self.0.state();
+        if let Some(fd) = &state.fd {
+            return Ok(fd.clone());
+        }
+        state.fd = Some(found.clone());
+        drop(state);
+        note(&self.0);
+        Ok(found)
+    }
+
+    /// The path as given, with the names below it, for messages.
+    pub fn path(&self) -> PathBuf {
+        match &self.0.parent {
+            None => self.0.path.clone(),
+            Some(parent) => parent.path().join(&self.0.path),
+        }
+    }
+
+    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
+        let path = self.path().join(name.as_ref());
+        let fail = |error| crate::Error::io("open", &path, error);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+        // The name may have been replaced by a pipe without a writer, whose open would block.
+        let file =
+            super::File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(|error| fail(error.into()))?;
+        Ok(file)
+    }
+
+    /// The device and inode numbers.
+    ///
+    /// ```
+    /// let src = fullbore_io::file::HeldDir::open("src")?;
+    /// assert_eq!(src.identity(), fullbore_io::file::HeldDir::open("./src")?.identity());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn identity(&self) -> (u64, u64) {
+        self.0.identity
+    }
+
+    /// Records its new name in its parent.
+    pub fn renamed(&self, name: &OsStr) {
+        self.0.state().name = name.to_owned();
+    }
+}
+
+impl Held {
+    fn state(&self) -> MutexGuard<'_, OpenDir> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn verify(&self, fd: &OwnedFd) -> rustix::io::Result<()> {
+        let stat = rustix::fs::fstat(fd)?;
+        if (stat.st_dev, stat.st_ino) == self.identity { Ok(()) } else { Err(Errno::STALE) }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.parent.is_some() && self.state().fd.is_some() {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn unless(follow: bool) -> OFlags {
+    if follow { OFlags::empty() } else { OFlags::NOFOLLOW }
+}
+
+/// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
+/// too long.
+fn beneath_at_once(fd: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    match rustix::fs::openat2(fd, path, FLAGS, Mode::empty(), resolve) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::NAMETOOLONG | Errno::AGAIN) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Records that a directory has a descriptor, and releases the oldest ones if there are too many.
+fn note(held: &Arc<Held>) {
+    let mut oldest = OLDEST.lock().unwrap_or_else(PoisonError::into_inner);
+    oldest.push_back(Arc::downgrade(held));
+    let open = OPEN.fetch_add(1, Ordering::Relaxed) + 1;
+    let mut back = Vec::new();
+    let mut over = open.saturating_sub(*MOST);
+    while over > 0
+        && let Some(old) = oldest.pop_front()
+    {
+        let Some(old) = old.upgrade() else { continue };
+        if Arc::ptr_eq(&old, held) {
+            oldest.push_back(Arc::downgrade(held));
+            break;
+        }
+        if old.state().fd.take().is_some() {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+            over -= 1;
+        }
+        back.push(old);
+    }
+    if oldest.len() > 4 * *MOST {
+        oldest.retain(|old| old.strong_count() > 0);
+    }
+    drop(oldest);
+    // Dropping the last reference to a directory drops its parents too, which may be in the list themselves.
+    drop(back);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Releases the descriptor as `note` does; true if there was one.
+    fn closed(held: &HeldDir) -> bool {
+        let closed = held.0.state().fd.take().is_some();
+        OPEN.fetch_sub(usize::from(closed), Ordering::Relaxed);
+        closed
+    }
+
+    #[test]
+    fn only_the_same_directory_is_reopened() {
+        let room = tempfile::tempdir().unwrap();
+        fs::create_dir_all(room.path().join("a/b/c")).unwrap();
+        fs::create_dir_all(room.path().join("other/c")).unwrap();
+        let top = HeldDir::open(room.path()).unwrap();
+        let a = top.child("a", false).unwrap();
+        let b = a.child("b", false).unwrap();
+        let c = b.child("c", false).unwrap();
+        assert_eq!(c.path(), room.path().join("a/b/c"));
+        for held in [&a, &b, &c] {
+            assert!(closed(held));
+        }
+        assert!(c.fd().is_ok() && !closed(&b) && closed(&c));
+        // Neither another directory nor a link to the same one is accepted.
+        fs::rename(room.path().join("a/b"), room.path().join("moved")).unwrap();
+        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Errno::NOENT.raw_os_error()));
+        fs::rename(room.path().join("other"), room.path().join("a/b")).unwrap();
+        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Errno::STALE.raw_os_error()));
+        fs::rename(room.path().join("a/b"), room.path().join("other")).unwrap();
+        symlink("../moved", room.path().join("a/b")).unwrap();
+        assert!(c.fd().is_err());
+        // Its new name is recorded now.
+        fs::remove_file(room.path().join("a/b")).unwrap();
+        fs::rename(room.path().join("moved"), room.path().join("a/new")).unwrap();
+        b.renamed(OsStr::new("new"));
+        assert!(c.fd().is_ok());
+    }
+
+    #[test]
+    fn links_are_followed_only_on_request() {
+        let room = tempfile::tempdir().unwrap();
+        fs::create_dir(room.path().join("real")).unwrap();
+        symlink("real", room.path().join("link")).unwrap();
+        let top = HeldDir::open(room.path()).unwrap();
+        assert!(top.child("link", false).is_err());
+        let link = top.child("link", true).unwrap();
+        assert!(closed(&link) && link.fd().is_ok());
+    }
+
+    #[test]
+    fn a_deep_chain_needs_few_descriptors() {
+        let room = tempfile::tempdir().unwrap();
+        let mut chain = vec![HeldDir::open(room.path()).unwrap()];
+        for _ in 0..3 * (*MOST).min(300) {
+            let last = &chain[chain.len() - 1];
+            rustix::fs::mkdirat(last.fd().unwrap(), "d", Mode::RWXU).unwrap();
+            chain.push(last.child("d", false).unwrap());
+        }
+        for held in &chain {
+            assert!(held.fd().is_ok());
+            assert!(OPEN.load(Ordering::Relaxed) <= *MOST + 64);
+        }
+        super::super::sweep::remove_tree(&chain[0], OsStr::new("d"));
+        assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
+    }
+}

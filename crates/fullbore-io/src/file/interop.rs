@@ -1,0 +1,217 @@
+//! Conversions from and to the types of std, and what std's `File` and `std::fs` offer beside transfers.
+
+use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+use super::{Durability, File, Output, Placement};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
+///
+/// # Errors
+/// As [`File::from_fd`].
+impl TryFrom<fs::File> for File {
+    type Error = Error;
+
+    fn try_from(file: fs::File) -> Result<Self> {
+        let name = format!("/dev/fd/{}", file.as_raw_fd());
+        Self::from_fd(file.into(), name)
+    }
+}
+
+/// The descriptor, duplicated: clones of the handle stay usable.
+impl TryFrom<&File> for OwnedFd {
+    type Error = Error;
+
+    fn try_from(file: &File) -> Result<Self> {
+        file.as_fd().try_clone_to_owned().map_err(|error| Error::io("duplicate", file.path(), error))
+    }
+}
+
+/// std's file on a duplicate of the descriptor. Both have one position, which the calls of this crate do not use.
+impl TryFrom<&File> for fs::File {
+    type Error = Error;
+
+    fn try_from(file: &File) -> Result<Self> {
+        OwnedFd::try_from(file).map(Self::from)
+    }
+}
+
+impl File {
+    /// std's metadata of the open file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn metadata(&self) -> Result<Metadata> {
+        self.by_std("inspect", |file| file.metadata())
+    }
+
+    /// Sets the permissions of the open file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn set_permissions(&self, permissions: Permissions) -> Result<()> {
+        self.by_std("set the permissions of", |file| file.set_permissions(permissions))
+    }
+
+    /// Sets the time of the last access or modification.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn set_times(&self, times: FileTimes) -> Result<()> {
+        self.by_std("set the times of", |file| file.set_times(times))
+    }
+
+    /// Takes the exclusive lock of the file (`flock`), or a shared one, and waits for it. The lock belongs to the open file: clones
+    /// share it, and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn lock(&self, exclusive: bool) -> Result<()> {
+        self.by_std("lock", |file| if exclusive { file.lock() } else { file.lock_shared() })
+    }
+
+    /// Takes the lock if no conflicting one is held; `false` if one is.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let other = File::open(file.path())?;
+    /// assert!(file.try_lock(true)?);
+    /// assert!(!other.try_lock(false)?);
+    /// file.unlock()?;
+    /// assert!(other.try_lock(false)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn try_lock(&self, exclusive: bool) -> Result<bool> {
+        self.by_std("lock", |file| match if exclusive { file.try_lock() } else { file.try_lock_shared() } {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        })
+    }
+
+    /// Releases the lock. Closing the file releases it too.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn unlock(&self) -> Result<()> {
+        self.by_std("unlock", |file| file.unlock())
+    }
+
+    fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
+        call(&fs::File::try_from(self)?).map_err(|error| Error::io(doing, self.path(), error))
+    }
+}
+
+/// Reads a whole file: regular files by one request where the system allows it, others to their end.
+///
+/// ```
+/// let bytes = fullbore_io::file::read("Cargo.toml")?;
+/// assert_eq!(bytes, std::fs::read("Cargo.toml").unwrap());
+/// # Ok::<(), fullbore_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of the system; [`ErrorKind::Changed`] if the file is truncated, extended or modified while it is read.
+pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_into(path, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole file into `bytes`, which is emptied first and keeps its memory, and returns the length.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
+    let file = File::open(path)?;
+    bytes.clear();
+    let (before, len) = file.measure()?;
+    let Some(len) = len else {
+        let mut input = crate::stream::FileStream::new(file.clone());
+        return io::Read::read_to_end(&mut input, bytes)
+            .map_err(|error| Error::io("read", file.path(), error));
+    };
+    bytes.resize(usize::try_from(len).map_err(|_| too_long(&file))?, 0);
+    file.read_exact_at(bytes, 0)?;
+    file.check_unchanged(&before)?;
+    Ok(bytes.len())
+}
+
+fn too_long(file: &File) -> Error {
+    Error::new(ErrorKind::Memory, "read", file.path(), "it does not fit into the address space")
+}
+
+/// Writes `bytes` to a file, which is whole or as it was before: a temporary file is renamed over `path`.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("file");
+/// fullbore_io::file::write(&path, b"bytes")?;
+/// assert_eq!(std::fs::read(&path)?, b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`Output::create`] and those of the system.
+pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    let output = Output::create(path.as_ref(), Placement::Replace, None)?;
+    if output.seekable() {
+        output.file().write_all_at(bytes, 0)?;
+    } else {
+        let mut stream = crate::stream::FileStream::new(output.file().clone());
+        io::Write::write_all(&mut stream, bytes)
+            .and_then(|()| io::Write::flush(&mut stream))
+            .map_err(|error| Error::io("write", path.as_ref(), error))?;
+    }
+    output.commit_len(bytes.len() as u64, Durability::None).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn attributes_are_those_that_std_sees() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "bytes").unwrap();
+        let file = File::try_from(fs::File::options().read(true).write(true).open(&path).unwrap()).unwrap();
+        assert!(file.path().starts_with("/dev/fd"), "{:?}", file.path());
+        file.set_permissions(Permissions::from_mode(0o640)).unwrap();
+        file.set_times(FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(7))).unwrap();
+        let (mine, std) = (file.metadata().unwrap(), fs::metadata(&path).unwrap());
+        assert_eq!((mine.len(), mine.permissions().mode() & 0o777), (5, 0o640));
+        assert_eq!(mine.modified().unwrap(), std.modified().unwrap());
+        let descriptor = OwnedFd::try_from(&file).unwrap();
+        drop(file);
+        assert_eq!(fs::File::from(descriptor).metadata().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn whole_files_are_read_and_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|n| n as u8).collect();
+        write(&path, &bytes).unwrap();
+        assert!(read(&path).unwrap() == bytes);
+        let mut memory = vec![1; 100];
+        fs::write(&path, "").unwrap();
+        assert_eq!((read_into(&path, &mut memory).unwrap(), memory.len()), (0, 0));
+        assert_eq!(read("/proc/self/comm").unwrap(), fs::read("/proc/self/comm").unwrap());
+        assert_eq!(read(directory.path().join("missing")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(read(directory.path()).unwrap_err().kind(), ErrorKind::Unsupported);
+        write("/dev/null", b"bytes").unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

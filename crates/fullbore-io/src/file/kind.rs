@@ -1,0 +1,210 @@
+//! The kind of a path's target, and stamps of files.
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Stat};
+
+use super::File;
+use super::cache_mode::CacheMode;
+use super::handle::directory;
+use super::settled::SettledReader;
+use crate::error::{Error, Result};
+
+/// The kind of file that a path refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A pipe, named or not.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharacterDevice,
+    /// A block device.
+    BlockDevice,
+    /// Any other kind of the system.
+    Other,
+}
+
+impl FileKind {
+    pub(super) fn of(mode: rustix::fs::RawMode) -> Self {
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile => Self::Regular,
+            FileType::Directory => Self::Directory,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice => Self::CharacterDevice,
+            FileType::BlockDevice => Self::BlockDevice,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "regular file",
+            Self::Directory => "directory",
+            Self::Fifo => "pipe",
+            Self::Socket => "socket",
+            Self::CharacterDevice => "character device",
+            Self::BlockDevice => "block device",
+            Self::Other => "file of an unknown kind",
+        })
+    }
+}
+
+/// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
+/// identities mean the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// The device and inode numbers.
+    pub identity: (u64, u64),
+    /// The length in bytes; for anything but a regular file, the value that the system reports.
+    pub len: u64,
+    /// The time of the last modification: seconds and nanoseconds.
+    pub modified: (i64, i64),
+}
+
+impl FileStamp {
+    /// The kind and the stamp of an open file that is not a [`File`].
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn of_open(file: impl AsFd) -> io::Result<(FileKind, Self)> {
+        let stat = rustix::fs::fstat(file)?;
+        Ok((FileKind::of(stat.st_mode), Self::of(&stat)))
+    }
+
+    #[doc(hidden)]
+    pub fn of(stat: &Stat) -> Self {
+        Self {
+            identity: (stat.st_dev, stat.st_ino),
+            len: stat.st_size as u64,
+            // The type of the nanoseconds differs between rustix's backends.
+            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
+        }
+    }
+}
+
+impl File {
+    /// The current identity, length and modification time.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::File;
+    /// let file = File::create_new(directory.path().join("file"))?;
+    /// let before = file.stamp()?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// assert!(file.stamp()? != before);
+    /// assert_eq!(file.stamp()?.identity, before.identity);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file is a directory, or the system call fails.
+    pub fn stamp(&self) -> Result<FileStamp> {
+        let stat = rustix::fs::fstat(&self.inner.fd)
+            .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
+        let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
+            FileKind::Directory => return Err(directory(&self.inner.path)),
+            FileKind::BlockDevice => {
+                // Transfers are positional, so the position may be reset to the start.
+                let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
+                let _ = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::Start(0));
+                len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
+            }
+            _ => stat.st_size as u64,
+        };
+        Ok(FileStamp { len, ..FileStamp::of(&stat) })
+    }
+
+    /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`](crate::error::ErrorKind::Changed), and the system's.
+    pub fn check_unchanged(&self, before: &FileStamp) -> Result<()> {
+        match self.kind() == FileKind::Regular && self.stamp()? != *before {
+            true => Err(Error::changed(self.path(), "modified while being read")),
+            false => Ok(()),
+        }
+    }
+
+    /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
+    /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
+    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page.
+    ///
+    /// ```
+    /// use fullbore_io::file::File;
+    /// assert!(File::open("Cargo.toml")?.seekable_len()?.is_some());
+    /// assert!(File::open("/dev/zero")?.seekable_len()?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn seekable_len(&self) -> Result<Option<u64>> {
+        Ok(self.measure()?.1)
+    }
+
+    /// Reads a small file whole if one read and one `fstat` suffice (see [`SettledReader`]); returns its length.
+    pub fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
+        let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
+        plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
+    }
+
+    /// The stamp and the [length](Self::seekable_len) of the file, from one call.
+    pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
+        let stamp = self.stamp()?;
+        let len = match self.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {
+                // A shell may have read part of its standard input before passing it on.
+                let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
+                let len = stamp.len;
+                (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
+            }
+            _ => None,
+        };
+        Ok((stamp, len))
+    }
+
+    /// True if the length is only nominal, as for files whose content the kernel generates on read: a page, in `/sys`.
+    fn len_is_made_up(&self, len: u64) -> bool {
+        // From linux/magic.h.
+        const SYSFS: u64 = 0x6265_6572;
+        const SECURITYFS: u64 = 0x7363_6673;
+        const TRACEFS: u64 = 0x7472_6163;
+        const DEBUGFS: u64 = 0x6462_6720;
+        // Skips the system call for most files, whose length is not a multiple of a page.
+        len <= 64 << 10
+            && len.is_multiple_of(4096)
+            && rustix::fs::fstatfs(&self.inner.fd)
+                .is_ok_and(|found| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&(found.f_type as u64)))
+    }
+}
+
+/// The kind and stamp of a path, with symbolic links followed and without opening it; `None` if it does not exist.
+///
+/// ```
+/// use fullbore_io::file::{FileKind, stat};
+/// let (kind, _) = stat("src".as_ref())?.expect("it is there");
+/// assert_eq!(kind, FileKind::Directory);
+/// assert_eq!(stat("missing".as_ref())?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the system call fails for another reason.
+pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
+    match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
+        Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), FileStamp::of(&stat)))),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(Error::io("inspect", path, error.into())),
+    }
+}

@@ -1,0 +1,319 @@
+//! Names for complete files: given in one step, in a held directory, and made durable by syncing it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use super::cleanup::Temporary;
+use super::held::HeldDir;
+use super::{CommitReport, Durability, File, Step};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A name in a held directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) directory: HeldDir,
+    pub(crate) name: OsString,
+}
+
+/// The limit of symbolic links in a path, the same as the system's.
+const LINKS: usize = 40;
+
+impl Place {
+    /// The place that a path refers to.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        match HeldDir::of(path) {
+            Ok((directory, name)) => Ok(Self { directory, name }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let missing = format!("there is no directory {}", directory_of(path).display());
+                Err(Error::new(ErrorKind::Io, "create", path, missing))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name"))
+            }
+            Err(error) => Err(Error::io("inspect", path, error)),
+        }
+    }
+
+    /// The path, for messages.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
+    pub(super) fn stat(&self, flags: AtFlags) -> Result<Option<Stat>> {
+        let found =
+            self.directory.fd().and_then(|directory| Ok(rustix::fs::statat(directory, &self.name, flags)?));
+        match found {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("inspect", self.path(), error)),
+        }
+    }
+
+    /// The place with symbolic links resolved, and the file that is there.
+    pub(super) fn resolved(self) -> Result<(Self, Option<Stat>)> {
+        let mut place = self;
+        for _ in 0..LINKS {
+            let stat = place.stat(AtFlags::SYMLINK_NOFOLLOW)?;
+            if !stat.is_some_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink()) {
+                return Ok((place, stat));
+            }
+            let failed = |error| Error::io("resolve", place.path(), error);
+            let directory = place.directory.fd().map_err(failed)?;
+            let link = rustix::fs::readlinkat(&directory, &place.name, Vec::new())
+                .map_err(|error| failed(error.into()))?;
+            let link = Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(link.to_bytes()));
+            let name = link.file_name().ok_or_else(|| failed(Errno::ISDIR.into()))?.to_owned();
+            let directory = match link.parent() {
+                Some(parent) if parent.is_absolute() => HeldDir::open(parent),
+                Some(parent) if !parent.as_os_str().is_empty() => place.directory.at(parent),
+                _ => Ok(place.directory.clone()),
+            };
+            place = Self { directory: directory.map_err(failed)?, name };
+        }
+        Err(Error::io("resolve", place.path(), Errno::LOOP.into()))
+    }
+}
+
+/// The call that gives a nameless file a name.
+#[derive(Debug, Clone, Copy)]
+enum Linking {
+    /// By its descriptor, which needs a capability of root.
+    Descriptor,
+    /// By its name in `/proc`.
+    Proc,
+}
+
+/// True if nameless files can be given a name here; tested with any descriptor.
+pub fn linkable(fd: &OwnedFd) -> bool {
+    linking(fd).is_some()
+}
+
+/// True once a file system has refused to name a nameless file.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+fn linking(fd: &OwnedFd) -> Option<Linking> {
+    static FOUND: OnceLock<Option<Linking>> = OnceLock::new();
+    if REFUSED.load(Ordering::Relaxed) {
+        return None;
+    }
+    *FOUND.get_or_init(|| {
+        // The check for an existing name comes last, so `EEXIST` means that the rest works.
+        let works = |&linking: &Linking| call(linking, fd, CWD, OsStr::new(".")) == Err(Errno::EXIST);
+        [Linking::Descriptor, Linking::Proc].into_iter().find(works)
+    })
+}
+
+fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    match linking {
+        Linking::Descriptor => rustix::fs::linkat(fd, c"", directory, name, AtFlags::EMPTY_PATH),
+        Linking::Proc => {
+            let source = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+            rustix::fs::linkat(CWD, source, directory, name, AtFlags::SYMLINK_FOLLOW)
+        }
+    }
+}
+
+/// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
+/// name at creation.
+pub fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<bool> {
+    let named = match linking(directory).unwrap_or(Linking::Proc) {
+        Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
+            // The process gave up its privileges meanwhile.
+            Err(Errno::NOENT | Errno::PERM) => call(Linking::Proc, fd, directory, name),
+            other => other,
+        },
+        Linking::Proc => call(Linking::Proc, fd, directory, name),
+    };
+    match named {
+        Ok(()) => Ok(true),
+        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            REFUSED.store(true, Ordering::Relaxed);
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The result of naming a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// The file has the name.
+    Done,
+    /// Another file has the name.
+    Taken,
+    /// The file cannot be given a name.
+    Refused,
+}
+
+/// Gives a nameless file the name `place` if no file has it.
+pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
+    let failed = |error: std::io::Error| Error::io("create", place.path(), error);
+    let directory = place.directory.fd().map_err(failed)?;
+    match name_unnamed(file, &directory, &place.name) {
+        Ok(true) => {
+            file.before_name(None, &place.path()).map_err(failed)?;
+            Ok(Link::Done)
+        }
+        Ok(false) => Ok(Link::Refused),
+        Err(Errno::EXIST) => Ok(Link::Taken),
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+/// A copy, under a temporary name, of a file that cannot be given one, with all its attributes.
+pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)> {
+    let failed = |error: Errno| Error::io("create", place.path(), error.into());
+    let (temporary, fd) = create_named(place, OFlags::RDWR)?;
+    let copy = File::from_fd(fd, place.path())?;
+    let stat = rustix::fs::fstat(file).map_err(failed)?;
+    let len = stat.st_size as u64;
+    copy.set_len(len)?;
+    let mut at = 0;
+    while let Some(start) = file.seek_data(at)?.filter(|start| *start < len) {
+        at = file.seek_hole(start)?.map_or(len, |hole| hole.clamp(start + 1, len));
+        file.copy_range(start..at, &copy, start)?;
+    }
+    let made = rustix::fs::fstat(&copy).map_err(failed)?;
+    if (made.st_uid, made.st_gid) != (stat.st_uid, stat.st_gid) {
+        let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        rustix::fs::fchown(&copy, Some(user), Some(group)).map_err(failed)?;
+    }
+    let mut names = vec![0; 64 << 10];
+    let mut value = vec![0; 64 << 10];
+    let listed = rustix::fs::flistxattr(file, &mut names[..]).unwrap_or(0);
+    for name in names[..listed].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+        let len = rustix::fs::fgetxattr(file, name, &mut value[..]).map_err(failed)?;
+        rustix::fs::fsetxattr(&copy, name, &value[..len], XattrFlags::empty()).map_err(failed)?;
+    }
+    rustix::fs::fchmod(&copy, Mode::from_raw_mode(stat.st_mode & 0o7777)).map_err(failed)?;
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: stat.st_atime_nsec as _ },
+        last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ },
+    };
+    rustix::fs::futimens(&copy, &times).map_err(failed)?;
+    Ok((temporary, copy))
+}
+
+/// Renames a file from its temporary name to `place`, replacing any file there.
+pub(super) fn rename(
+    file: &File,
+    temporary: Temporary,
+    place: &Place,
+    report: &mut CommitReport,
+) -> Result<()> {
+    rename_to(file, temporary.name(), place, report)?;
+    temporary.keep();
+    Ok(())
+}
+
+/// Renames a file from the name `part` in the directory to `place`, replacing any file there.
+pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut CommitReport) -> Result<()> {
+    let target = place.path();
+    file.before_name(Some(&target.with_file_name(part)), &target)
+        .and_then(|()| {
+            let directory = place.directory.fd()?;
+            Ok(rustix::fs::renameat(&directory, part, &directory, &place.name)?)
+        })
+        .map_err(|error| Error::io("replace", target, error))?;
+    report.note(Step::Renamed);
+    Ok(())
+}
+
+/// Syncs the directory of a name that `file` got, at level `Full`.
+pub(super) fn sync_directory(
+    file: &File,
+    place: &Place,
+    durability: Durability,
+    report: &mut CommitReport,
+) -> Result<()> {
+    if durability != Durability::Full {
+        return Ok(());
+    }
+    let target = place.path();
+    let directory = directory_of(&target);
+    file.before_sync_directory(directory).and_then(|()| place.directory.sync()).map_err(|error| {
+        Error::io("sync", directory, error)
+            .advise(format!("{} is new, but a power failure may restore the old one", target.display()))
+    })?;
+    report.note(Step::SyncedDirectory);
+    Ok(())
+}
+
+/// The parent directory of a path.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The process's umask (`umask(2)`).
+pub fn umask() -> u32 {
+    static MASK: LazyLock<u32> = LazyLock::new(|| {
+        let mask = crate::probe::process_status("Umask");
+        mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(|| {
+            // Without `/proc` the mask can be read only by changing it, for a moment to the strictest.
+            let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+            rustix::process::umask(mask);
+            mask.as_raw_mode()
+        })
+    });
+    *MASK
+}
+
+/// The mode of a file created in the directory with `mode`: determined by the default access control list, or else by
+/// the umask.
+pub fn usual_mode(directory: &OwnedFd, mode: u32) -> u32 {
+    let mut list = [0; 4096];
+    let len = rustix::fs::fgetxattr(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
+    by_list(&list[..len], mode).unwrap_or(mode & !umask())
+}
+
+/// As [`usual_mode`], from the value of the list's attribute: a version, then entries of tag, rights and user.
+fn by_list(list: &[u8], mode: u32) -> Option<u32> {
+    const USER: u16 = 1;
+    const GROUP: u16 = 4;
+    const MASK: u16 = 0x10;
+    const OTHER: u16 = 0x20;
+    let entries = list.get(4..).filter(|entries| !entries.is_empty())?;
+    let rights = |tag: u16| {
+        let two = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
+        entries.chunks_exact(8).find(|entry| two(entry) == tag).map(|entry| u32::from(two(&entry[2..]) & 7))
+    };
+    let allowed = rights(USER)? << 6 | rights(MASK).or(rights(GROUP))? << 3 | rights(OTHER)?;
+    Some(mode & (allowed | 0o7000))
+}
+
+/// Creates a file under a temporary name in the directory that only this user can open.
+pub(super) fn create_named(place: &Place, flags: OFlags) -> Result<(Temporary, OwnedFd)> {
+    let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Temporary::create(&place.directory, &place.name, false, |directory, name| {
+        rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+    })
+    .map_err(|error| Error::io("create", place.path(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_list_overrides_the_umask() {
+        let entry = |tag: u16, rights: u16| {
+            [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &u32::MAX.to_le_bytes()].concat()
+        };
+        let list = |entries: &[Vec<u8>]| [2u32.to_le_bytes().to_vec(), entries.concat()].concat();
+        let plain = list(&[entry(1, 7), entry(4, 5), entry(0x20, 0)]);
+        assert_eq!(by_list(&plain, 0o666), Some(0o640));
+        assert_eq!(by_list(&plain, 0o1777), Some(0o1750));
+        let masked = list(&[entry(1, 7), entry(2, 7), entry(4, 7), entry(0x10, 6), entry(0x20, 4)]);
+        assert_eq!(by_list(&masked, 0o777), Some(0o764));
+        assert_eq!((by_list(&[], 0o666), by_list(&[2, 0, 0, 0], 0o666)), (None, None));
+    }
+}

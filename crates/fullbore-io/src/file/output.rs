@@ -1,0 +1,377 @@
+//! Outputs that are whole or absent.
+//!
+//! A new output is written to a nameless file (`O_TMPFILE`) or under a temporary name beside its destination, and takes
+//! the destination's name when it is complete. Until then the old file is unchanged.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
+
+use super::cleanup;
+use super::held::HeldDir;
+use super::naming::Place;
+use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
+use super::{CommitReport, Durability, File, FileKind, stat};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The location of an output's bytes while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// Beside the destination; renamed over it when complete.
+    #[default]
+    Replace,
+    /// In the blocks of the existing file, which saves allocation; an interrupted output is part old, part new.
+    Overwrite,
+}
+
+/// An output that is being written.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// use fullbore_io::file::{Durability, Output, Placement};
+/// let path = directory.path().join("file");
+/// let output = Output::create(&path, Placement::Replace, None)?;
+/// output.file().write_all_at(b"whole", 0)?;
+/// assert!(!path.exists());
+/// output.commit(Durability::None)?;
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Output {
+    file: File,
+    state: OutputState,
+}
+
+impl Output {
+    /// Opens the output `path` of a run that reads `input`. Pipes and devices are written directly.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::{File, Output, Placement};
+    /// # let path = directory.path().join("file");
+    /// # std::fs::write(&path, "bytes")?;
+    /// // An output must not replace its input.
+    /// let input = File::open(&path)?;
+    /// assert!(Output::create(&path, Placement::Replace, Some(&input)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
+    /// if a system call fails.
+    pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
+        match path.file_name() {
+            Some(_) => Self::create_in(Place::of(path)?, placement, input),
+            None if stat(path)?.is_some() => Err(directory(path)),
+            None => Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name")),
+        }
+    }
+
+    /// As [`create`](Self::create), for a name in a held directory.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_at(
+        directory: &HeldDir,
+        name: &OsStr,
+        placement: Placement,
+        input: Option<&File>,
+    ) -> Result<Self> {
+        Self::create_in(Place { directory: directory.clone(), name: name.to_owned() }, placement, input)
+    }
+
+    fn create_in(place: Place, placement: Placement, input: Option<&File>) -> Result<Self> {
+        let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
+        let kind = FileKind::of(there.st_mode);
+        if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
+            && input.stamp()?.identity == (there.st_dev, there.st_ino)
+        {
+            let what = "input and output are the same file";
+            return Err(Error::new(ErrorKind::SameFile, "write", place.path(), what)
+                .advise("name another output, or transform the file in place"));
+        }
+        match kind {
+            FileKind::Directory => Err(directory(&place.path())),
+            FileKind::Regular | FileKind::BlockDevice if placement == Placement::Overwrite => {
+                Self::existing(&place)
+            }
+            FileKind::Regular => Self::replacing(place, &there),
+            FileKind::BlockDevice => {
+                Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), "it is a block device")
+                    .advise("overwrite it if its content may be lost"))
+            }
+            _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: OutputState::Stream }),
+        }
+    }
+
+    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it
+    /// leaves nothing. It inherits the old file's mode and, where permitted, its owner.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`ErrorKind::Unsupported`] for anything but a regular file.
+    pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
+        let (place, there) = regular(path.as_ref())?;
+        match there {
+            Some(there) => Self::replacing(place, &there),
+            None => Self::fresh(place),
+        }
+    }
+
+    /// As [`replace`](Self::replace), but the bytes written remain if the run ends early, for runs that are resumed.
+    /// `open` returns the file with the bytes so far, and its name in the same directory.
+    pub fn resumable_at(
+        directory: &HeldDir,
+        name: &OsStr,
+        open: impl FnOnce(&HeldDir, &OsStr) -> Result<(OwnedFd, OsString)>,
+    ) -> Result<Self> {
+        let place = Place { directory: directory.clone(), name: name.to_owned() };
+        let (place, finish) = match only_regular(&place)? {
+            Some(there) => replaced(place, &there)?,
+            None => (place, Finish::Usual),
+        };
+        let (fd, part) = open(&place.directory, &place.name)?;
+        Ok(Self { file: File::from_fd(fd, place.path())?, state: OutputState::Kept { place, finish, part } })
+    }
+
+    /// Starts a file that takes the name `path` when it is [committed](Self::commit), in place of anything but a
+    /// directory: a link is replaced and not followed, no metadata is inherited, and write permission to the old file
+    /// is not required.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::{Durability, Output};
+    /// let (path, link) = (directory.path().join("file"), directory.path().join("link"));
+    /// std::fs::write(&path, "stays")?;
+    /// std::os::unix::fs::symlink(&path, &link)?;
+    /// Output::create_entry(&link)?.commit(Durability::None)?;
+    /// assert_eq!((std::fs::read(&link)?.len(), std::fs::read(&path)?.len()), (0, 5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `path` has no file name, and if a system call fails.
+    pub fn create_entry(path: impl AsRef<Path>) -> Result<Self> {
+        Self::beside(Place::of(path.as_ref())?, Finish::Usual)
+    }
+
+    /// As [`create_entry`](Self::create_entry), for a name in a held directory.
+    ///
+    /// # Errors
+    /// As [`create_entry`](Self::create_entry).
+    pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+        Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
+    }
+
+    /// As [`create_entry_at`](Self::create_entry_at), but a symbolic link is followed.
+    pub fn create_entry_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
+        let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
+        Self::beside(place, Finish::Usual)
+    }
+
+    /// If `false`, inherits nothing from the replaced file: for writers that set mode and owner themselves.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// use std::os::unix::fs::PermissionsExt;
+    /// use fullbore_io::file::{Durability, Output};
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    /// let output = Output::replace(&path)?.inherit_metadata(false);
+    /// rustix::fs::fchmod(output.file(), rustix::fs::Mode::from_raw_mode(0o640))?;
+    /// output.commit(Durability::None)?;
+    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn inherit_metadata(mut self, inherit: bool) -> Self {
+        if inherit {
+            return self;
+        }
+        match &mut self.state {
+            OutputState::Unnamed { finish, .. }
+            | OutputState::Named { finish, .. }
+            | OutputState::Kept { finish, .. } => {
+                *finish = Finish::Set;
+            }
+            OutputState::Existing(_) | OutputState::Stream => {}
+        }
+        self
+    }
+
+    /// True if the output replaces a file and takes over its mode and owner.
+    pub fn inherits(&self) -> bool {
+        match &self.state {
+            OutputState::Unnamed { finish, .. }
+            | OutputState::Named { finish, .. }
+            | OutputState::Kept { finish, .. } => {
+                matches!(finish, Finish::Inherit(_))
+            }
+            OutputState::Existing(_) => true,
+            OutputState::Stream => false,
+        }
+    }
+
+    /// The process's standard output.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn stdout() -> Result<Self> {
+        Ok(Self { file: File::stdout()?, state: OutputState::Stream })
+    }
+
+    /// An output that modifies the input file in place.
+    ///
+    /// # Errors
+    /// If it is not a regular file or block device, or not writable.
+    pub fn in_place(path: &Path) -> Result<Self> {
+        let place = Place::of(path)?;
+        match place.stat(AtFlags::empty())?.map(|stat| FileKind::of(stat.st_mode)) {
+            Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
+            Some(kind) => {
+                Err(Error::new(ErrorKind::Unsupported, "change in place", path, format!("it is a {kind}")))
+            }
+            None => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
+        }
+    }
+
+    fn existing(place: &Place) -> Result<Self> {
+        let file = open(place, OFlags::RDWR)?;
+        Ok(Self { file, state: OutputState::Existing(cleanup::unfinished(&place.path())) })
+    }
+
+    fn replacing(place: Place, there: &Stat) -> Result<Self> {
+        let (place, finish) = replaced(place, there)?;
+        Self::beside(place, finish)
+    }
+
+    fn fresh(place: Place) -> Result<Self> {
+        if place.stat(AtFlags::SYMLINK_NOFOLLOW)?.is_some() {
+            return Err(dangling(&place));
+        }
+        Self::beside(place, Finish::Usual)
+    }
+
+    fn beside(place: Place, finish: Finish) -> Result<Self> {
+        let (file, state) = begin(place, finish)?;
+        Ok(Self { file, state })
+    }
+
+    /// The file to write to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// True if it can be written at any offset.
+    pub fn seekable(&self) -> bool {
+        !matches!(self.state, OutputState::Stream)
+    }
+
+    /// True if it is written to existing blocks.
+    pub fn overwrites(&self) -> bool {
+        matches!(self.state, OutputState::Existing(_))
+    }
+
+    /// The same output, written through another handle.
+    #[cfg(feature = "fault")]
+    pub(crate) fn on(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
+    /// Completes the output at its current length: syncs it to the given level, then gives it its name.
+    ///
+    /// # Errors
+    /// If a system call fails; the old file is then unchanged, unless it was overwritten. Only if the last step fails,
+    /// the sync of the directory, the new file has its name, and it is unknown if it would survive a power failure.
+    pub fn commit(self, durability: Durability) -> Result<CommitReport> {
+        let Self { file, state } = self;
+        publish(&file, state, durability)
+    }
+
+    /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote past the end, as direct I/O does, and for
+    /// files that were longer before.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// use fullbore_io::file::{Durability, Output, Placement};
+    ///
+    /// let path = directory.path().join("file");
+    /// std::fs::write(&path, "longer than what comes")?;
+    /// let output = Output::create(&path, Placement::Overwrite, None)?;
+    /// output.file().write_all_at(b"shorter", 0)?;
+    /// output.commit_len(7, Durability::None)?;
+    /// assert_eq!(std::fs::read(&path)?, b"shorter");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_len(self, len: u64, durability: Durability) -> Result<CommitReport> {
+        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
+            self.file.set_len(len)?;
+        }
+        self.commit(durability)
+    }
+}
+
+/// The place of a path that may hold a regular file, and the file that is there.
+fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
+    match path.file_name() {
+        Some(_) => {
+            let place = Place::of(path)?;
+            let there = only_regular(&place)?;
+            Ok((place, there))
+        }
+        None => Err(Error::new(ErrorKind::Unsupported, "replace", path, "it is a directory")
+            .advise("name a regular file")),
+    }
+}
+
+/// The regular file at a place, with links followed.
+fn only_regular(place: &Place) -> Result<Option<Stat>> {
+    let there = place.stat(AtFlags::empty())?;
+    match there.map(|stat| FileKind::of(stat.st_mode)) {
+        None | Some(FileKind::Regular) => Ok(there),
+        Some(kind) => {
+            Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
+                .advise("name a regular file"))
+        }
+    }
+}
+
+/// The place of the file that is replaced if `place` refers to `there`, and the attributes that the new file inherits.
+/// Symbolic links are followed: their target is replaced, not the link.
+fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
+    let (place, stat) = place.resolved()?;
+    let Some(stat) = stat.filter(|stat| (stat.st_dev, stat.st_ino) == (there.st_dev, there.st_ino)) else {
+        let what = "another process replaced it meanwhile";
+        return Err(Error::new(ErrorKind::Changed, "replace", place.path(), what));
+    };
+    // A rename needs no permission to the file that it replaces, but a file protected against writing must not be
+    // replaced.
+    place
+        .directory
+        .fd()
+        .and_then(|directory| {
+            Ok(rustix::fs::accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS)?)
+        })
+        .map_err(|error| Error::io("write", place.path(), error))?;
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.st_uid, stat.st_gid) })))
+}
+
+/// Opens an existing file.
+fn open(place: &Place, flags: OFlags) -> Result<File> {
+    let path = place.path();
+    let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
+    File::open_at(&directory, &place.name, &path, flags)
+}
+
+fn directory(path: &Path) -> Error {
+    Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
+}

@@ -1,0 +1,270 @@
+//! The steps that give a complete output its name, and the attributes that it takes over from the replaced file.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
+use rustix::io::Errno;
+
+use super::cleanup::{Temporary, Unfinished};
+use super::naming::{
+    Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
+};
+use super::{CommitReport, Durability, File, Step};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The location of an output until it is complete.
+#[derive(Debug)]
+pub(super) enum OutputState {
+    /// A nameless file.
+    Unnamed { place: Place, finish: Finish },
+    /// A file with a temporary name.
+    Named { place: Place, finish: Finish, temporary: Temporary },
+    /// A file with a name that remains, complete or not.
+    Kept { place: Place, finish: Finish, part: OsString },
+    /// The destination itself.
+    Existing(Unfinished),
+    /// A pipe or device: written bytes cannot be taken back.
+    Stream,
+}
+
+/// The source of mode and owner of a published output.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Finish {
+    /// Those of any new file.
+    Usual,
+    /// Those of the replaced file.
+    Inherit(Attributes),
+    /// Unchanged: the writer sets them.
+    Set,
+}
+
+/// The attributes that a new file takes over from the replaced one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attributes {
+    pub(super) mode: Mode,
+    pub(super) owner: (u32, u32),
+}
+
+/// The mode of new files, before the umask.
+const NEW: u32 = 0o666;
+
+/// Starts a file that will get the name `place`.
+pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
+    // No other process can open it before it has a name.
+    if linkable(&directory)
+        && let Ok(fd) = rustix::fs::openat(&directory, ".", flags, Mode::from_raw_mode(NEW))
+    {
+        let file = File::from_fd(fd, place.path())?;
+        return Ok((file, OutputState::Unnamed { place, finish }));
+    }
+    // The file system has no nameless files, or cannot name them.
+    begin_named(place, finish)
+}
+
+/// As [`begin`], under a temporary name.
+pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, OutputState)> {
+    let (temporary, fd) = create_named(&place, OFlags::RDWR)?;
+    let file = File::from_fd(fd, place.path())?;
+    Ok((file, OutputState::Named { place, finish, temporary }))
+}
+
+/// Syncs an output to the given level and gives it its name.
+pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
+    let mut report = CommitReport::default();
+    match state {
+        OutputState::Stream => {}
+        OutputState::Existing(_unfinished) => sync(file, durability, &mut report)?,
+        OutputState::Unnamed { place, finish } => {
+            if let Finish::Inherit(old) = finish {
+                inherit(file, old);
+            }
+            sync(file, durability, &mut report)?;
+            // Linked to its name directly if nothing has it, else through a temporary name and a rename.
+            let linked = match finish {
+                Finish::Inherit(_) => Link::Taken,
+                Finish::Usual | Finish::Set => link(file, &place)?,
+            };
+            match if linked == Link::Taken { beside(file, &place)? } else { None } {
+                Some(temporary) => {
+                    report.note(Step::Linked);
+                    rename(file, temporary, &place, &mut report)?;
+                }
+                None if linked == Link::Done => report.note(Step::Linked),
+                None => {
+                    let (temporary, copy) = named_copy(file, &place)?;
+                    sync(&copy, durability, &mut report)?;
+                    rename(file, temporary, &place, &mut report)?;
+                }
+            }
+            sync_directory(file, &place, durability, &mut report)?;
+        }
+        OutputState::Named { place, finish, temporary } => {
+            complete(file, finish, &place)?;
+            sync(file, durability, &mut report)?;
+            rename(file, temporary, &place, &mut report)?;
+            sync_directory(file, &place, durability, &mut report)?;
+        }
+        OutputState::Kept { place, finish, part } => {
+            complete(file, finish, &place)?;
+            sync(file, durability, &mut report)?;
+            still(file, &place, &part)?;
+            rename_to(file, &part, &place, &mut report)?;
+            sync_directory(file, &place, durability, &mut report)?;
+        }
+    }
+    Ok(report)
+}
+
+/// Gives a nameless file a temporary name beside `place`; `None` if the system refuses.
+fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
+    let mut failed = None;
+    let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
+        match link(file, &Place { directory: place.directory.clone(), name: name.to_owned() }) {
+            Ok(Link::Done) => Ok(()),
+            Ok(Link::Taken) => Err(Errno::EXIST),
+            Ok(Link::Refused) => Err(Errno::PERM),
+            Err(error) => {
+                failed = Some(error.naming(place.path()));
+                Err(Errno::IO)
+            }
+        }
+    });
+    match (made, failed) {
+        (_, Some(error)) => Err(error),
+        (Ok((temporary, ())), None) => Ok(Some(temporary)),
+        (Err(error), None) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
+        (Err(error), None) => Err(Error::io("create", place.path(), error)),
+    }
+}
+
+/// Fails if a name in the directory of `place` no longer refers to `file`.
+fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
+    let there = Place { directory: place.directory.clone(), name: name.to_owned() };
+    match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
+        Some(stat) if (stat.st_dev, stat.st_ino) == file.stamp()?.identity => Ok(()),
+        _ => Err(Error::new(
+            ErrorKind::Changed,
+            "publish",
+            there.path(),
+            "another process replaced it meanwhile",
+        )),
+    }
+}
+
+/// Gives a file that only this user could open its final mode.
+fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
+    match finish {
+        Finish::Set => Ok(()),
+        Finish::Inherit(old) => {
+            inherit(file, old);
+            Ok(())
+        }
+        Finish::Usual => {
+            let failed = |error| Error::io("set the mode of", place.path(), error);
+            let directory = place.directory.fd().map_err(failed)?;
+            let mode = usual_mode(&directory, NEW);
+            rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))
+        }
+    }
+}
+
+/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits.
+fn inherit(file: &File, old: Attributes) {
+    let mode = lawful(old.mode.as_raw_mode(), give(file, old.owner));
+    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(mode));
+}
+
+/// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files
+/// away; for other users the new file is theirs, as with any editor that renames.
+fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
+    let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    if rustix::fs::fchown(file, user, group).is_ok() {
+        return true;
+    }
+    let _ = rustix::fs::fchown(file, None, group);
+    false
+}
+
+/// The mode of a file that replaces another: without the set-user-ID and set-group-ID bits unless owner and group are
+/// the same, because it would run as a user that nobody chose.
+pub fn lawful(mode: RawMode, same_owner: bool) -> RawMode {
+    if same_owner { mode } else { mode & !0o6000 }
+}
+
+fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Result<()> {
+    // Also at level `None`: a file whose sync failed must not get its name.
+    file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
+    if durability != Durability::None {
+        file.sync(durability)?;
+        report.note(Step::Synced(durability));
+    }
+    Ok(())
+}
+
+/// The error for a dangling symbolic link.
+pub(super) fn dangling(place: &Place) -> Error {
+    Error::new(ErrorKind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
+        .advise("remove the link or create its target")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// The behaviour on file systems without `O_TMPFILE`, tested on one that has it.
+    #[test]
+    fn an_output_under_a_temporary_name_behaves_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        std::fs::write(&path, "").unwrap();
+        let usual = mode(&path);
+        for (durability, syncs) in [(Durability::None, 0), (Durability::Data, 1), (Durability::Full, 2)] {
+            std::fs::write(&path, "old").unwrap();
+            let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
+            file.write_all_at(b"new", 0).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
+            for entry in std::fs::read_dir(directory.path()).unwrap() {
+                let found = entry.unwrap().path();
+                assert_eq!(mode(&found), if found == path { usual } else { 0o600 });
+            }
+            let report = publish(&file, state, durability).unwrap();
+            assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+            assert_eq!(mode(&path), usual);
+            assert_eq!(report.steps().len(), syncs + 1, "{report}");
+            assert_eq!(report.directory(), durability == Durability::Full);
+        }
+        drop(begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap());
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+    }
+
+    /// The output stays in its directory, even if the path refers to another one at the commit.
+    #[test]
+    fn an_output_stays_in_the_directory_where_it_began() {
+        let room = tempfile::tempdir().unwrap();
+        let (own, foreign) = (room.path().join("own"), room.path().join("foreign"));
+        for begin in [begin, begin_named] {
+            std::fs::create_dir(&own).unwrap();
+            std::fs::create_dir(&foreign).unwrap();
+            std::fs::write(foreign.join("file"), "theirs").unwrap();
+            let (file, state) = begin(Place::of(&own.join("file")).unwrap(), Finish::Usual).unwrap();
+            file.write_all_at(b"ours", 0).unwrap();
+            let moved = room.path().join("moved");
+            std::fs::rename(&own, &moved).unwrap();
+            std::os::unix::fs::symlink(&foreign, &own).unwrap();
+            publish(&file, state, Durability::Full).unwrap();
+            assert_eq!(std::fs::read(foreign.join("file")).unwrap(), b"theirs");
+            assert_eq!(std::fs::read(moved.join("file")).unwrap(), b"ours");
+            assert_eq!(std::fs::read_dir(&foreign).unwrap().count(), 1);
+            std::fs::remove_file(&own).unwrap();
+            std::fs::remove_dir_all(&moved).unwrap();
+            std::fs::remove_dir_all(&foreign).unwrap();
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Small files that are read by one call and verified by one `fstat`.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::Stat;
+use rustix::io::ReadWriteFlags;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use super::FileKind;
+
+/// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
+/// F2FS.
+const LOCAL: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
+
+/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may be one of a file system that has
+/// no finer ones (ext4 with inodes of 128 bytes).
+const MARGIN: i128 = 20_000_000;
+const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
+
+/// A reader of small files that are cached and were last changed before the read began.
+///
+/// The usual proof that a file did not change while it was read is one `fstat` before and one after. The time of the
+/// last change (`ctime`) is set from the system's clock by every write and cannot be set by a program, so one `fstat`
+/// after the read suffices if that time is before the read. With `RWF_NOWAIT` the read itself can be the first call:
+/// devices and pipes reject it and lose no byte.
+#[derive(Debug, Default)]
+pub struct SettledReader {
+    /// The device of the last file, and `true` if its file system is one of [`LOCAL`].
+    device: Option<(u64, bool)>,
+}
+
+impl SettledReader {
+    /// Reads a whole file with `read` into `bytes`, which must be longer than the file, and returns its length. `None`
+    /// if the file needs a separate check: it is longer, not cached, not a regular file, or recently changed.
+    pub fn read(
+        &mut self,
+        file: impl AsFd,
+        bytes: &mut [u8],
+        read: impl FnOnce(&mut [u8], ReadWriteFlags) -> io::Result<usize>,
+    ) -> Option<usize> {
+        let room = bytes.len();
+        let began = clock_gettime(ClockId::RealtimeCoarse);
+        let count = read(bytes, ReadWriteFlags::NOWAIT).ok().filter(|&count| count < room)?;
+        let stat = rustix::fs::fstat(&file).ok()?;
+        let whole = stat.st_size as u64 == count as u64 && FileKind::of(stat.st_mode) == FileKind::Regular;
+        (whole && changed_before(&stat, &began) && self.local(&file, &stat)).then_some(count)
+    }
+
+    fn local(&mut self, file: impl AsFd, stat: &Stat) -> bool {
+        match self.device {
+            Some((device, local)) if device == stat.st_dev => local,
+            _ => {
+                let local = rustix::fs::fstatfs(file)
+                    .is_ok_and(|found| LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff)));
+                self.device = Some((stat.st_dev, local));
+                local
+            }
+        }
+    }
+}
+
+/// True if the last change was made before that time, whatever the granularity of the stamp.
+fn changed_before(stat: &Stat, time: &Timespec) -> bool {
+    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    // The type of the nanoseconds differs between backends.
+    let changed = nanoseconds(stat.st_ctime, i64::from(stat.st_ctime_nsec as i32));
+    let margin = if stat.st_ctime_nsec == 0 { MARGIN_OF_WHOLE_SECONDS } else { MARGIN };
+    changed < nanoseconds(time.tv_sec, time.tv_nsec) - margin
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSliceMut;
+
+    use super::*;
+
+    fn read(path: &str) -> Option<Vec<u8>> {
+        let file = std::fs::File::open(path).unwrap();
+        let mut bytes = vec![0; 1 << 20];
+        let count = SettledReader::default().read(&file, &mut bytes, |bytes, flags| {
+            Ok(rustix::io::preadv2(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
+        })?;
+        Some(bytes[..count].to_vec())
+    }
+
+    #[test]
+    fn a_file_changed_a_moment_ago_is_not_read_whatever_its_modification_time() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // A busy machine may take longer than the margin from the change to the read.
+        let refused = (0..100).any(|_| {
+            std::fs::write(&file, "bytes").unwrap();
+            file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
+            read(file.path().to_str().unwrap()).is_none()
+        });
+        assert!(refused);
+    }
+
+    #[test]
+    fn whole_seconds_need_a_wider_margin() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut stat = rustix::fs::fstat(&file).unwrap();
+        let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+        (stat.st_ctime, stat.st_ctime_nsec) = (100, 1);
+        assert!(
+            changed_before(&stat, &time(100, 20_000_002)) && !changed_before(&stat, &time(100, 20_000_001))
+        );
+        stat.st_ctime_nsec = 0;
+        assert!(changed_before(&stat, &time(102, 1)) && !changed_before(&stat, &time(102, 0)));
+    }
+
+    #[test]
+    fn an_unchanged_file_is_read_on_local_file_systems() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let file = std::fs::File::open(manifest).unwrap();
+        let kind = rustix::fs::fstatfs(&file).unwrap().f_type as u64 & 0xffff_ffff;
+        if let Some(bytes) = read(manifest) {
+            assert!(LOCAL.contains(&kind));
+            assert_eq!(bytes, std::fs::read(manifest).unwrap());
+        }
+        for odd in
+            ["/proc/self/status", "/dev/zero", "/dev/null", "/sys/kernel/mm/transparent_hugepage/enabled"]
+        {
+            if std::path::Path::new(odd).exists() {
+                assert_eq!(read(odd), None, "{odd}");
+            }
+        }
+    }
+}

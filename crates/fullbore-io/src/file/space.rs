@@ -1,0 +1,200 @@
+//! The length of a file, its allocated blocks and its holes.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::cache_mode::CacheMode;
+use super::preflight::Blocks;
+use super::{File, FileKind};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
+/// lock.
+static POSITION: Mutex<()> = Mutex::new(());
+
+impl File {
+    /// Sets the length in bytes: bytes past a smaller length are lost, bytes up to a larger one read as zeros.
+    ///
+    /// # Errors
+    /// If the system call fails: for a file opened for reading only, and for anything but a regular file.
+    #[inline]
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        // A block that is being changed in part must not be written back past the new end.
+        let _edges = match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        };
+        self.set_len_once(len).or_else(|error| self.set_len_again(len, error))
+    }
+
+    #[inline]
+    fn set_len_once(&self, len: u64) -> io::Result<()> {
+        self.before_set_len(len)?;
+        Ok(rustix::fs::ftruncate(&self.inner.fd, len)?)
+    }
+
+    /// Repeats the call while it is interrupted.
+    #[cold]
+    fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
+        while error.kind() == io::ErrorKind::Interrupted {
+            match self.set_len_once(len) {
+                Ok(()) => return Ok(()),
+                Err(next) => error = next,
+            }
+        }
+        Err(Error::io("set the length of", &self.inner.path, error))
+    }
+
+    /// Allocates blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
+    /// stay; past the end there are blocks without bytes.
+    ///
+    /// ```
+    /// use fullbore_io::error::ErrorKind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
+    /// match file.reserve(0..1 << 20) {
+    ///     Ok(()) => assert_eq!(file.stamp()?.len, 0),
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate,
+    /// [`ErrorKind::Invalid`] if the range ends before it starts.
+    pub fn reserve(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("allocate", Blocks::Allocated, range)
+    }
+
+    /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.
+    ///
+    /// ```
+    /// use fullbore_io::error::ErrorKind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(&[1; 10_000], 0)?;
+    /// match file.punch_hole(1..9_999) {
+    ///     Ok(()) => {
+    ///         let mut read = [9; 10_000];
+    ///         file.read_exact_at(&mut read, 0)?;
+    ///         assert_eq!((read[0], read[1], read[9_998], read[9_999]), (1, 0, 0, 1));
+    ///     }
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("punch a hole in", Blocks::Punched, range)
+    }
+
+    /// Makes a range, in bytes, read as zeros, and keeps or allocates its blocks, without writing them if the file
+    /// system can mark them. The length stays.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve); tmpfs does not support it.
+    pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
+        self.fallocate("zero a range of", Blocks::Zeroed, range)
+    }
+
+    fn fallocate(&self, doing: &'static str, what: Blocks, range: Range<u64>) -> Result<()> {
+        let path = &self.inner.path;
+        let Some(len) = range.end.checked_sub(range.start) else {
+            let what = format!("the range {}..{} ends before it starts", range.start, range.end);
+            return Err(Error::new(ErrorKind::Invalid, doing, path, what));
+        };
+        if len == 0 {
+            return Ok(());
+        }
+        // As for the length.
+        let _edges = match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        };
+        let flags = match what {
+            Blocks::Punched => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+            Blocks::Zeroed => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
+            Blocks::Allocated => FallocateFlags::KEEP_SIZE,
+            Blocks::Extended => FallocateFlags::empty(),
+        };
+        loop {
+            self.before_blocks(what, &range)
+                .map_err(|error| Error::io(doing, path, error).at(range.start))?;
+            return match rustix::fs::fallocate(&self.inner.fd, flags, range.start, len) {
+                Ok(()) => Ok(()),
+                Err(Errno::INTR) => continue,
+                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
+                    let what = match self.kind() {
+                        FileKind::Regular => "the file system does not support it".to_owned(),
+                        kind => format!("a {kind} has no blocks"),
+                    };
+                    Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(range.start))
+                }
+                Err(error) => Err(Error::io(doing, path, error.into()).at(range.start)),
+            };
+        }
+    }
+
+    /// The offset of the next data at or after `offset`, in bytes; `None` if only a hole or the end follows. File
+    /// systems without holes report everything as data, and others may report zeros as data.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"data", 1 << 20)?;
+    /// let data = file.seek_data(0)?.expect("there is some");
+    /// assert!(data <= 1 << 20);
+    /// assert_eq!(file.seek_data(1 << 21)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for sequential files, and the error of the system call.
+    pub fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
+        self.seek("find data in", SeekFrom::Data(offset), offset)
+    }
+
+    /// The offset of the next hole at or after `offset`, in bytes; the end of a file counts as a hole. `None` if
+    /// `offset` is at or past the end.
+    ///
+    /// # Errors
+    /// As [`seek_data`](Self::seek_data).
+    pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
+        self.seek("find a hole in", SeekFrom::Hole(offset), offset)
+    }
+
+    fn seek(&self, doing: &'static str, to: SeekFrom, offset: u64) -> Result<Option<u64>> {
+        match self.kind() {
+            FileKind::Regular => {}
+            FileKind::BlockDevice => {
+                // A device has no holes, and Linux does not query it.
+                let len = self.stamp()?.len;
+                let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
+                return Ok((offset < len).then_some(found));
+            }
+            kind => {
+                let what = format!("a {kind} has no offsets");
+                return Err(Error::new(ErrorKind::Unsupported, doing, self.path(), what));
+            }
+        }
+        if offset > i64::MAX as u64 {
+            return Ok(None);
+        }
+        let name = |error: Errno| Error::io(doing, self.path(), error.into()).at(offset);
+        let _alone = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = rustix::fs::tell(self).map_err(name)?;
+        let found = rustix::fs::seek(self, to);
+        rustix::fs::seek(self, SeekFrom::Start(position)).map_err(name)?;
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(error) => Err(name(error)),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Reads and writes at offsets: without a position, any number of threads can share a file.
+
+use std::io;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::ReadWriteFlags;
+
+use super::File;
+use super::cache_mode::CacheMode;
+use super::calls::cut;
+use crate::buf::Direction;
+use crate::error::{Error, ErrorKind, Result};
+
+impl File {
+    /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
+    ///
+    /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    #[inline]
+    pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
+        match self.inner.cache_mode {
+            CacheMode::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.read_by_mode(data, offset),
+        }
+    }
+
+    /// Returns `Ok` if the call was only interrupted, else the error. Separate, so that the code around the call stays
+    /// small: function returns are slow right after a system call.
+    #[cold]
+    pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            _ => Err(Error::io(doing, self.path(), error).at(offset)),
+        }
+    }
+
+    /// Reads once through the cache, repeated if interrupted.
+    #[inline]
+    pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+        match self.read_once(offset, data, flags) {
+            Ok(count) => Ok(count),
+            Err(error) => self.read_again(data, offset, flags, error),
+        }
+    }
+
+    /// Separate, so that the successful call runs straight through.
+    #[cold]
+    fn read_again(
+        &self,
+        data: &mut [u8],
+        offset: u64,
+        flags: ReadWriteFlags,
+        mut error: io::Error,
+    ) -> Result<usize> {
+        loop {
+            self.interrupted("read", offset, error)?;
+            match self.read_once(offset, data, flags) {
+                Ok(count) => return Ok(count),
+                Err(next) => error = next,
+            }
+        }
+    }
+
+    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of
+    /// bytes read. The memory is not zeroed first: for a small file that would cost as much as the read.
+    pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
+        if !matches!(self.inner.cache_mode, CacheMode::Plain) {
+            memory.resize(size, 0);
+            let count = self.read_at(memory, offset)?;
+            memory.truncate(count);
+            return Ok(count);
+        }
+        loop {
+            let read = self.before(Direction::Read, offset, cut(size, self.inner.unit)).and_then(|len| {
+                if len == memory.capacity() {
+                    return Ok(rustix::io::pread(&self.inner.fd, spare_capacity(memory), offset)?);
+                }
+                memory.resize(len, 0);
+                let count = rustix::io::pread(&self.inner.fd, &mut memory[..], offset)
+                    .inspect_err(|_| memory.clear())?;
+                memory.truncate(count);
+                Ok(count)
+            });
+            match read {
+                Ok(count) => return Ok(count),
+                Err(error) => self.interrupted("read", offset, error)?,
+            }
+        }
+    }
+
+    /// Fills `data` with the bytes at `offset`, repeating short reads.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
+    /// file.write_all_at(b"bytes", 0)?;
+    /// let mut data = [0; 3];
+    /// file.read_exact_at(&mut data, 2)?;
+    /// assert_eq!(&data, b"tes");
+    /// assert!(file.read_exact_at(&mut data, 3).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`] if the file ends early, and if the system call fails.
+    pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
+        let mut read = 0;
+        while read < data.len() {
+            let at = offset + read as u64;
+            match self.read_at(&mut data[read..], at)? {
+                0 => {
+                    let missing = format!("the file ends {} bytes early", data.len() - read);
+                    return Err(Error::new(ErrorKind::Changed, "read", self.path(), missing).at(at));
+                }
+                count => read += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.
+    /// [`write_all_at`](Self::write_all_at) writes all or fails.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    #[inline]
+    pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
+        match self.inner.cache_mode {
+            CacheMode::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            _ => self.write_by_mode(data, offset),
+        }
+    }
+
+    /// Writes once through the cache, repeated if interrupted.
+    #[inline]
+    pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+        match self.write_once(offset, data, flags) {
+            Ok(count) => Ok(count),
+            Err(error) => self.write_again(data, offset, flags, error),
+        }
+    }
+
+    #[cold]
+    fn write_again(
+        &self,
+        data: &[u8],
+        offset: u64,
+        flags: ReadWriteFlags,
+        mut error: io::Error,
+    ) -> Result<usize> {
+        loop {
+            self.interrupted("write", offset, error)?;
+            match self.write_once(offset, data, flags) {
+                Ok(count) => return Ok(count),
+                Err(next) => error = next,
+            }
+        }
+    }
+
+    /// Writes all of `data` at `offset`, in bytes.
+    ///
+    /// # Errors
+    /// If the system call fails; a part may have been written then.
+    pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
+        let mut written = 0;
+        while written < data.len() {
+            let at = offset + written as u64;
+            match self.write_at(&data[written..], at)? {
+                0 => {
+                    return Err(Error::io("write", self.path(), io::ErrorKind::WriteZero.into()).at(at));
+                }
+                count => written += count,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_written_at_an_offset_are_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        let data: Vec<u8> = (0..100_000u32).map(|value| (value % 251) as u8).collect();
+        file.write_all_at(&data, 7).unwrap();
+        let mut read = vec![1; data.len() + 7];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(read[..7], [0; 7]);
+        assert_eq!(read[7..], data);
+        let error = file.read_exact_at(&mut read, 8).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed);
+        assert_eq!(file.read_at(&mut read, data.len() as u64 + 7).unwrap(), 0);
+    }
+}

@@ -1,0 +1,37 @@
+//! Files with every option of the platform, at the full speed of the machine.
+//!
+//! [`mod@file`] opens any kind of path and transfers at offsets, [`stream`] adds a position and a buffer, [`asynchronous`] makes
+//! the same transfers futures, and [`mod@buf`] has the aligned memory that direct I/O needs. The crate `fullbore` builds on it:
+//! operations over whole files on all workers, by the access method that suits them.
+//!
+//! ```
+//! use fullbore_io::file::File;
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("log");
+//! # std::fs::write(&path, "one\ntwo\n")?;
+//! let file = File::open(&path)?;
+//! let mut bytes = [0; 4];
+//! file.read_exact_at(&mut bytes, 4)?;
+//! assert_eq!(&bytes, b"two\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(unsafe_code)]
+
+pub mod asynchronous;
+pub mod buf;
+#[doc(hidden)]
+pub mod engine;
+pub mod error;
+#[cfg(feature = "fault")]
+pub mod fault;
+pub mod file;
+#[doc(hidden)]
+pub mod probe;
+#[doc(hidden)]
+pub mod quote;
+#[doc(hidden)]
+pub mod size;
+pub mod stream;
+mod sys;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,369 @@
+//! Devices and their underlying devices, from `/sys/dev/block`: including partitions, loop devices, dm and md.
+
+use std::path::{Path, PathBuf};
+
+use super::device_number::DeviceNumber;
+use super::kernel_files::{KernelFiles, names, text};
+use super::link::{self, Link};
+use super::queue::Queue;
+
+/// Maximum depth of a stack of devices; a deeper one is considered an error.
+const DEEPEST: usize = 8;
+
+/// A disk or a virtual device. `None` means that the system does not report the fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Device {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// Number of the whole disk, even if the file system is in a partition.
+    pub number: DeviceNumber,
+    /// The partition of the file system.
+    pub partition: Option<Partition>,
+    /// The maker's name of the model.
+    pub model: Option<String>,
+    /// The maker's serial number; often readable by root only, and empty for virtual disks.
+    pub serial: Option<String>,
+    /// Transport: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
+    pub transport: Option<String>,
+    /// The link of the device, with its nominal rate.
+    pub link: Option<Link>,
+    /// Kind of a composed device: the dm name, or the md level.
+    pub composition: Option<String>,
+    /// Size in bytes.
+    pub size: Option<u64>,
+    /// True if the device is read-only.
+    pub read_only: Option<bool>,
+    /// The settings of its request queue.
+    pub queue: Queue,
+    /// Maximum number of requests that the device accepts at a time (multi-queue devices: per hardware queue).
+    pub queue_depth: Option<u64>,
+    /// Number of hardware queues.
+    pub hardware_queues: Option<u64>,
+    /// The NUMA node of the device.
+    pub numa_node: Option<u32>,
+    /// The file of a loop device.
+    pub backing_file: Option<String>,
+    /// Underlying devices: the members of a dm or md device, the disk under a loop device's file.
+    pub stands_on: Vec<Device>,
+    /// Reason if `stands_on` is unknown although it should not be.
+    pub stands_on_unknown: Option<String>,
+}
+
+/// A partition of a disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Partition {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// Number of the partition.
+    pub number: DeviceNumber,
+    /// Start on the disk in bytes.
+    pub start: Option<u64>,
+    /// Size in bytes.
+    pub size: Option<u64>,
+}
+
+/// Returns the devices under a file of the host, for loop devices: implemented by a caller with the mount table.
+pub(crate) type UnderFile<'a> = &'a dyn Fn(&Path, usize) -> Result<Vec<Device>, String>;
+
+/// Returns the device of a number, with all underlying devices. The error is a reason as text.
+pub(crate) fn of_number(
+    kernel: &KernelFiles,
+    number: DeviceNumber,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> Result<Device, String> {
+    let link = kernel.sys.join("dev/block").join(number.to_string());
+    let folder = link
+        .canonicalize()
+        .map_err(|error| format!("the system has no block device {number} ({}: {error})", link.display()))?;
+    of_folder(kernel, &folder, under_file, level)
+}
+
+fn of_folder(
+    kernel: &KernelFiles,
+    folder: &Path,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> Result<Device, String> {
+    if level > DEEPEST {
+        return Err(format!("more than {DEEPEST} levels of underlying devices"));
+    }
+    let is_partition = folder.join("partition").exists();
+    let disk = match folder.parent() {
+        Some(parent) if is_partition => parent,
+        _ => folder,
+    };
+    let number = number_of(disk)?;
+    let partition = if is_partition {
+        Some(Partition {
+            name: name_of(folder),
+            number: number_of(folder)?,
+            start: sectors(folder, "start"),
+            size: sectors(folder, "size"),
+        })
+    } else {
+        None
+    };
+    let name = name_of(disk);
+    let backing = text(&disk.join("loop/backing_file"));
+    let (stands_on, stands_on_unknown) = below(kernel, disk, backing.as_deref(), under_file, level);
+    Ok(Device {
+        number,
+        partition,
+        model: text(&disk.join("device/model")),
+        serial: serial(disk),
+        transport: transport(disk, &name),
+        link: link::of_folder(disk, &kernel.sys),
+        composition: text(&disk.join("dm/name")).or_else(|| text(&disk.join("md/level"))),
+        size: sectors(disk, "size"),
+        read_only: text(&disk.join("ro")).map(|flag| flag != "0"),
+        queue: Queue::read(|setting| text(&disk.join("queue").join(setting))),
+        queue_depth: text(&disk.join("device/queue_depth"))
+            .or_else(|| text(&disk.join("mq/0/nr_tags")))
+            .and_then(|count| count.parse().ok()),
+        hardware_queues: Some(names(&disk.join("mq")).len() as u64).filter(|count| *count > 0),
+        numa_node: numa_node(disk, &kernel.sys),
+        backing_file: backing,
+        stands_on,
+        stands_on_unknown,
+        name,
+    })
+}
+
+/// Returns the devices one level down.
+fn below(
+    kernel: &KernelFiles,
+    disk: &Path,
+    backing: Option<&str>,
+    under_file: UnderFile<'_>,
+    level: usize,
+) -> (Vec<Device>, Option<String>) {
+    if let Some(file) = backing {
+        return match under_file(Path::new(file), level + 1) {
+            Ok(devices) => (devices, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+    }
+    let mut devices = Vec::new();
+    let mut unknown = None;
+    let slaves = disk.join("slaves");
+    for name in names(&slaves) {
+        let found = slaves
+            .join(&name)
+            .canonicalize()
+            .map_err(|error| format!("{}: {error}", name.display()))
+            .and_then(|folder| of_folder(kernel, &folder, under_file, level + 1));
+        match found {
+            Ok(device) => devices.push(device),
+            Err(reason) => unknown = Some(reason),
+        }
+    }
+    (devices, unknown)
+}
+
+fn number_of(folder: &Path) -> Result<DeviceNumber, String> {
+    let file = folder.join("dev");
+    text(&file).ok_or_else(|| format!("{} cannot be read", file.display()))?.parse()
+}
+
+/// The kernel writes `!` in a directory's name for `/` in the device's.
+fn name_of(folder: &Path) -> String {
+    folder.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
+}
+
+/// Sysfs counts in sectors of 512 bytes for every device.
+fn sectors(folder: &Path, name: &str) -> Option<u64> {
+    text(&folder.join(name))?.parse::<u64>().ok()?.checked_mul(512)
+}
+
+fn serial(disk: &Path) -> Option<String> {
+    let plain = [disk.join("device/serial"), disk.join("serial")].iter().find_map(|file| text(file));
+    plain.or_else(|| vital_product_serial(&std::fs::read(disk.join("device/vpd_pg80")).ok()?))
+}
+
+/// Parses the serial number in SCSI's page 80: four bytes of header, the last two its length, then the text.
+fn vital_product_serial(page: &[u8]) -> Option<String> {
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let text = String::from_utf8_lossy(page.get(4..)?.get(..length)?).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Determines the transport of a disk from its name and from the buses on its path from the root of the machine.
+fn transport(disk: &Path, name: &str) -> Option<String> {
+    const BY_NAME: [(&str, &str); 9] = [
+        ("loop", "loop"),
+        ("zram", "zram (compressed memory)"),
+        ("ram", "memory"),
+        ("dm-", "dm"),
+        ("md", "md"),
+        ("nbd", "nbd (network)"),
+        ("rbd", "rbd (network)"),
+        ("drbd", "drbd (network)"),
+        ("bcache", "bcache"),
+    ];
+    if let Some((_, word)) = BY_NAME.iter().find(|(start, _)| name.starts_with(start)) {
+        return Some((*word).to_owned());
+    }
+    if name.starts_with("nvme") {
+        let way = text(&disk.join("device/transport"));
+        return Some(way.map_or_else(|| "nvme".to_owned(), |way| format!("nvme/{way}")));
+    }
+    let parts: Vec<_> = disk.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    let passes = |start: &str| {
+        parts.iter().any(|part| {
+            part.strip_prefix(start)
+                .is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+        })
+    };
+    let way = [
+        ("usb", "usb"),
+        ("ata", "sata"),
+        ("session", "iscsi"),
+        ("end_device-", "sas"),
+        ("rport-", "fibre channel"),
+        ("mmc", "mmc"),
+        ("virtio", "virtio"),
+        ("vbd-", "xen"),
+        ("vmbus", "hyper-v"),
+    ];
+    if let Some((_, word)) = way.iter().find(|(start, _)| passes(start)) {
+        return Some((*word).to_owned());
+    }
+    passes("target").then(|| "scsi".to_owned())
+}
+
+/// Returns the nearest NUMA node on the path up from the disk; -1 means none.
+fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
+    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
+    let device: PathBuf = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
+    device
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&sys))
+        .find_map(|folder| text(&folder.join("numa_node")))?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel_files::put;
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A machine with an NVMe disk with a partition, under a dm device; and a loop device.
+    fn machine() -> (tempfile::TempDir, KernelFiles) {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let disk = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/numa_node", "1\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/current_link_speed", "16.0 GT/s PCIe\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/current_link_width", "4\n");
+        put(at, &format!("{disk}/dev"), "259:0\n");
+        put(at, &format!("{disk}/size"), "2000\n");
+        put(at, &format!("{disk}/queue/scheduler"), "[none] mq-deadline\n");
+        put(at, &format!("{disk}/mq/0/nr_tags"), "1023\n");
+        put(at, &format!("{disk}/mq/1/nr_tags"), "1023\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/model", "Quick Disk 1TB     \n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/serial", "S123\n");
+        put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/transport", "pcie\n");
+        symlink("../../nvme0", at.join(disk).join("device")).unwrap();
+        put(at, &format!("{disk}/nvme0n1p2/dev"), "259:2\n");
+        put(at, &format!("{disk}/nvme0n1p2/partition"), "2\n");
+        put(at, &format!("{disk}/nvme0n1p2/start"), "100\n");
+        put(at, &format!("{disk}/nvme0n1p2/size"), "1900\n");
+        put(at, "sys/devices/virtual/block/dm-0/dev", "253:0\n");
+        put(at, "sys/devices/virtual/block/dm-0/dm/name", "vg-home\n");
+        fs::create_dir_all(at.join("sys/devices/virtual/block/dm-0/slaves")).unwrap();
+        symlink(at.join(disk).join("nvme0n1p2"), at.join("sys/devices/virtual/block/dm-0/slaves/nvme0n1p2"))
+            .unwrap();
+        put(at, "sys/devices/virtual/block/loop3/dev", "7:3\n");
+        put(at, "sys/devices/virtual/block/loop3/loop/backing_file", "/images/disk one.img\n");
+        fs::create_dir_all(at.join("sys/dev/block")).unwrap();
+        for (number, folder) in [
+            ("259:0", disk.to_owned()),
+            ("259:2", format!("{disk}/nvme0n1p2")),
+            ("253:0", "sys/devices/virtual/block/dm-0".to_owned()),
+            ("7:3", "sys/devices/virtual/block/loop3".to_owned()),
+        ] {
+            symlink(at.join(folder), at.join("sys/dev/block").join(number)).unwrap();
+        }
+        let kernel = KernelFiles::under(at);
+        (root, kernel)
+    }
+
+    fn no_file(_: &Path, _: usize) -> Result<Vec<Device>, String> {
+        Err("no mount table".to_owned())
+    }
+
+    #[test]
+    fn a_partition_leads_to_its_disk() {
+        let (_root, kernel) = machine();
+        let device = of_number(&kernel, (259, 2).into(), &no_file, 0).unwrap();
+        assert_eq!(device.name, "nvme0n1");
+        assert_eq!(device.number, (259, 0).into());
+        assert_eq!(device.model.as_deref(), Some("Quick Disk 1TB"));
+        assert_eq!(device.serial.as_deref(), Some("S123"));
+        assert_eq!(device.transport.as_deref(), Some("nvme/pcie"));
+        assert_eq!(device.link.as_ref().map(|link| link.what.as_str()), Some("PCIe 4.0 x4"));
+        assert_eq!(device.queue.scheduler.as_deref(), Some("none"));
+        assert_eq!((device.queue_depth, device.hardware_queues), (Some(1023), Some(2)));
+        assert_eq!(device.numa_node, Some(1));
+        assert_eq!(device.size, Some(1_024_000));
+        let partition = device.partition.unwrap();
+        assert_eq!((partition.name.as_str(), partition.start), ("nvme0n1p2", Some(51_200)));
+        assert_eq!(partition.number, (259, 2).into());
+    }
+
+    #[test]
+    fn a_mapped_device_lists_its_members() {
+        let (_root, kernel) = machine();
+        let device = of_number(&kernel, (253, 0).into(), &no_file, 0).unwrap();
+        assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));
+        assert_eq!(device.stands_on.len(), 1);
+        assert_eq!(device.stands_on[0].name, "nvme0n1");
+        assert_eq!(device.link, None, "its members have links");
+        assert_eq!(device.stands_on_unknown, None);
+    }
+
+    #[test]
+    fn a_loop_device_resolves_its_file_or_reports_the_reason() {
+        let (_root, kernel) = machine();
+        let disk = of_number(&kernel, (259, 0).into(), &no_file, 0).unwrap();
+        let under = |file: &Path, level: usize| {
+            assert_eq!((file, level), (Path::new("/images/disk one.img"), 1));
+            Ok(vec![disk.clone()])
+        };
+        let device = of_number(&kernel, (7, 3).into(), &under, 0).unwrap();
+        assert_eq!(device.backing_file.as_deref(), Some("/images/disk one.img"));
+        assert_eq!(device.stands_on, std::slice::from_ref(&disk));
+        let device = of_number(&kernel, (7, 3).into(), &no_file, 0).unwrap();
+        assert_eq!(device.stands_on_unknown.as_deref(), Some("no mount table"));
+    }
+
+    #[test]
+    fn an_unknown_number_is_a_reason() {
+        let (_root, kernel) = machine();
+        let reason = of_number(&kernel, (9, 9).into(), &no_file, 0).unwrap_err();
+        assert!(reason.contains("9:9"), "{reason}");
+    }
+
+    #[test]
+    fn transport_is_derived_from_the_path_to_the_disk() {
+        let way = |path: &str, name: &str| transport(Path::new(path), name);
+        assert_eq!(way("/sys/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda", "sda").unwrap(), "sata");
+        assert_eq!(way("/sys/devices/pci0/usb1/1-2/host6/target6:0:0/block/sdb", "sdb").unwrap(), "usb");
+        assert_eq!(way("/sys/devices/pci0/0000:00:02.0/virtio1/block/vda", "vda").unwrap(), "virtio");
+        assert_eq!(way("/sys/devices/pci0/host0/target0:2:0/0:2:0:0/block/sda", "sda").unwrap(), "scsi");
+        assert_eq!(way("/sys/devices/platform/x/block/xda", "xda"), None);
+    }
+
+    #[test]
+    fn parses_the_serial_of_page_80() {
+        assert_eq!(vital_product_serial(b"\0\x80\0\x06  WD12 junk").as_deref(), Some("WD12"));
+        assert_eq!(vital_product_serial(b"\0\x80\0\x20short"), None);
+        assert_eq!(vital_product_serial(b"\0"), None);
+    }
+}

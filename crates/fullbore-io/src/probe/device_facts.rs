@@ -1,0 +1,159 @@
+//! The few facts of an open file that decide the choice of a strategy: determined in microseconds, for every run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rustix::fs::{FileType, Stat};
+
+use super::file_system::{Memory, memory};
+
+/// Facts that decide the choice of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// True if the file system keeps its files in memory.
+    pub in_memory: bool,
+    /// True if the file is on rotational media.
+    pub rotational: bool,
+    /// Identity of this file system on this device, distinct from every other.
+    pub key: String,
+}
+
+/// Determines the facts of an open file.
+///
+/// ```
+/// let found = fullbore_io::probe::device_facts(std::fs::File::open("Cargo.toml")?)?;
+/// assert!(!found.key.is_empty());
+/// assert!(!(found.in_memory && found.rotational));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the system does not report the file system.
+pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
+    static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
+    let file = file.as_fd();
+    let id = FileSystemId::of(file)?;
+    Ok(LEARNED.get(id, || learn(file, id)))
+}
+
+/// Facts that are learned once per process.
+pub struct Learned<K, V>(Mutex<BTreeMap<K, V>>);
+
+impl<K: Ord, V: Clone> Learned<K, V> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// The fact; two threads may learn it at the same time.
+    pub(crate) fn get(&self, key: K, learn: impl FnOnce() -> V) -> V {
+        let learned = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = learned().get(&key) {
+            return found.clone();
+        }
+        let found = learn();
+        learned().insert(key, found.clone());
+        found
+    }
+}
+
+/// Identifies a mounted file system within a process: a device number alone is reused after an unmount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileSystemId {
+    device: u64,
+    kind: u64,
+    fsid: u64,
+}
+
+impl FileSystemId {
+    pub(crate) fn of(file: impl AsFd) -> io::Result<Self> {
+        let file = file.as_fd();
+        let device = rustix::fs::fstat(file)?.st_dev;
+        let kind = rustix::fs::fstatfs(file)?.f_type as u64;
+        Ok(Self { device, kind, fsid: rustix::fs::fstatvfs(file)?.f_fsid })
+    }
+}
+
+fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
+    let FileSystemId { device, kind, fsid } = id;
+    let directory = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let setting = |name: &str| {
+        fs::read_to_string(format!("{directory}/{name}")).ok().map(|text| text.trim().to_owned())
+    };
+    // Queue and model of a partition are those of its disk.
+    let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
+    let parts = [
+        Some(format!("{kind:x}")),
+        Some(format!("{fsid:x}")),
+        setting("size"),
+        of_disk("device/model"),
+        of_disk("device/serial").or_else(|| of_disk("serial")),
+    ];
+    DeviceFacts {
+        in_memory: in_memory(file),
+        rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&directory),
+        key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
+    }
+}
+
+/// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.
+pub fn in_memory(file: impl AsFd) -> bool {
+    is_on(file, |number| memory(number) == Some(Memory::Bytes))
+}
+
+/// True if a file is on an overlay, whose inodes have no pages of their own: calls that use the inode's pages see none.
+pub fn overlaid(file: impl AsFd) -> bool {
+    /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
+    const OVERLAY: u64 = 0x794c_7630;
+    is_on(file, |number| number == OVERLAY)
+}
+
+/// True if a file has nothing on any device: in memory, or generated when read, as on procfs.
+pub fn off_device(file: impl AsFd) -> bool {
+    is_on(file, |number| memory(number).is_some())
+}
+
+/// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
+fn is_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
+    let file = file.as_fd();
+    let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
+    rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))
+        && !rustix::fs::fstat(file).is_ok_and(block)
+}
+
+/// True for a device implemented in software, which often reports wrongly that it is rotational.
+fn virtual_disk(device: &str) -> bool {
+    let Ok(link) = fs::read_link(device) else { return false };
+    let place = link.to_string_lossy();
+    ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
+}
+
+/// Returns the number of processors that this process may use at a time, from its affinity and its control groups'
+/// quota, rounded down, at least 1.
+pub fn processors() -> usize {
+    // Reading the control groups' files takes 33 µs.
+    static LEARNED: OnceLock<usize> = OnceLock::new();
+    *LEARNED.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_are_distinguished() {
+        let here = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        let again = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        assert_eq!(here, again);
+        match tempfile::tempfile_in("/dev/shm") {
+            Ok(file) => {
+                let memory = device_facts(file).unwrap();
+                assert!(memory.in_memory);
+                assert_ne!(memory.key, here.key);
+            }
+            Err(error) => println!("skipped: /dev/shm: {error}"),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Collection of all facts of a path.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::device::Device;
+use super::device_number::DeviceNumber;
+use super::direct::{Alignment, NoDirect, alignment_at};
+use super::error::ProbeError;
+use super::extents::{Layout, Provenance, layout, provenance};
+use super::file_system::FileSystemFacts;
+use super::kernel_files::KernelFiles;
+use super::mounts::{self, Mount};
+use super::residency::{Residency, residency};
+use super::storage::Storage;
+use crate::sys::statx::{self, Status};
+
+/// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Facts {
+    /// The path that the facts describe. Bytes that are not UTF-8 are replaced, here and below.
+    pub path: String,
+    /// The requested path, if it does not exist and the facts describe its directory.
+    pub stands_for: Option<String>,
+    /// Target of the path itself, if it is a symbolic link.
+    pub link_target: Option<String>,
+    /// The path with all symbolic links resolved.
+    pub resolved: Option<String>,
+    /// Kind of the file, symbolic links followed.
+    pub kind: PathKind,
+    /// The file system of the path.
+    pub file_system: Option<FileSystemFacts>,
+    /// The devices that hold it; for a block device, the device itself.
+    pub devices: Vec<Device>,
+    /// Direct I/O and its requirements; for a directory, those of new files in it.
+    pub direct: Direct,
+    /// Size, layout and residency of a regular file.
+    pub file: Option<FileFacts>,
+    /// Engines and their usability here; filled by a caller that can try them, otherwise empty.
+    pub engines: Vec<EngineFact>,
+    /// Facts that could not be determined, with reasons.
+    pub unknown: Vec<Unknown>,
+}
+
+/// Kind of the file at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum PathKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A block device.
+    BlockDevice,
+    /// A character device.
+    CharacterDevice,
+    /// A FIFO, or a pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// None of these.
+    Other,
+}
+
+impl PathKind {
+    fn of(status: &Status) -> Self {
+        match FileType::from_raw_mode(status.mode) {
+            FileType::RegularFile => Self::Regular,
+            FileType::Directory => Self::Directory,
+            FileType::BlockDevice => Self::BlockDevice,
+            FileType::CharacterDevice => Self::CharacterDevice,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Direct I/O on a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Direct {
+    /// True if direct I/O works; `None` if unknown.
+    pub works: Option<bool>,
+    /// Its requirements, if it works.
+    pub alignment: Option<Alignment>,
+    /// Reason if it does not work or is unknown.
+    pub reason: Option<String>,
+}
+
+impl From<Result<Alignment, NoDirect>> for Direct {
+    fn from(found: Result<Alignment, NoDirect>) -> Self {
+        match found {
+            Ok(alignment) => Self { works: Some(true), alignment: Some(alignment), reason: None },
+            Err(NoDirect::Refused(reason)) => {
+                Self { works: Some(false), alignment: None, reason: Some(reason) }
+            }
+            Err(NoDirect::Unknown(reason)) => Self { works: None, alignment: None, reason: Some(reason) },
+        }
+    }
+}
+
+/// Facts of regular files only.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FileFacts {
+    /// Size in bytes.
+    pub size: u64,
+    /// Allocated bytes.
+    pub allocated: u64,
+    /// Share of the bytes that was really written.
+    pub provenance: Option<Provenance>,
+    /// Layout on the device.
+    pub layout: Option<Layout>,
+    /// Share in the page cache.
+    pub residency: Option<Residency>,
+}
+
+/// Usability of one engine on a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct EngineFact {
+    /// Name of the access method.
+    pub name: String,
+    /// Its description in one line.
+    pub summary: String,
+    /// True if it works here.
+    pub works: bool,
+    /// Reason if it does not work.
+    pub reason: Option<String>,
+    /// Note on its use if it works.
+    pub note: Option<String>,
+}
+
+/// A fact that could not be determined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Unknown {
+    /// Name of the missing field.
+    pub fact: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Collects all facts of a path; follows symbolic links.
+///
+/// Opens only regular files, for reading, and reads nothing of them unless the file system does not report the
+/// direct-I/O alignment: see [`direct_alignment`](super::direct_alignment). In a directory of such a file system a
+/// nameless file is created and written to determine the alignment.
+///
+/// # Errors
+/// [`ProbeError`] if the path does not exist or may not be accessed. Any lesser problem is an entry in
+/// [`Facts::unknown`].
+pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
+    survey(&KernelFiles::running(), path)
+}
+
+/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory.
+///
+/// # Errors
+/// As [`facts`], also if that directory does not exist.
+pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
+    match facts(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut found = facts(&folder_of(path))?;
+            found.stands_for = Some(shown(path));
+            Ok(found)
+        }
+        other => other,
+    }
+}
+
+/// Returns the directory in which opening a path that does not exist would create a file; follows dangling links.
+fn folder_of(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // The kernel follows as many links.
+    for _ in 0..40 {
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        match fs::read_link(&path) {
+            Ok(target) => path = parent.join(target),
+            Err(_) => return parent,
+        }
+    }
+    path
+}
+
+fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
+    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "stat", error))?;
+    let kind = PathKind::of(&status);
+    let mut unknown = Vec::new();
+    let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
+    let table = fs::read(kernel.proc.join("self/mountinfo"));
+    let mounts = mounts::parse(&keep(table, "mount table", &mut unknown).unwrap_or_default());
+    let own: DeviceNumber = status.device.into();
+    let mount = mounts::holding(&mounts, status.mount, own, resolved.as_deref().unwrap_or(path));
+    let file_system = match mount {
+        Some(mount) => keep(FileSystemFacts::of(mount, path), "file_system", &mut unknown),
+        None => {
+            let reason = "its mount is not in this process' mount table (a pipe, a nameless file in memory, or \
+                          another mount namespace)";
+            unknown.push(Unknown { fact: "file_system".to_owned(), reason: reason.to_owned() });
+            None
+        }
+    };
+    let storage = Storage { kernel, mounts: &mounts };
+    let devices = keep(devices(&storage, kind, &status, mount), "devices", &mut unknown).unwrap_or_default();
+    // Residency first: determining the alignment may drop pages.
+    let file = if kind == PathKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
+    let direct: Direct = alignment_at(path, &status).into();
+    Ok(Facts {
+        path: shown(path),
+        stands_for: None,
+        link_target: fs::read_link(path).ok().map(|target| shown(&target)),
+        resolved: resolved.map(|path| shown(&path)),
+        kind,
+        file_system,
+        devices,
+        direct,
+        file,
+        engines: Vec::new(),
+        unknown,
+    })
+}
+
+fn devices(
+    storage: &Storage<'_>,
+    kind: PathKind,
+    status: &Status,
+    mount: Option<&Mount>,
+) -> Result<Vec<Device>, String> {
+    match (kind, mount) {
+        (PathKind::BlockDevice, _) => Ok(vec![storage.device(status.special.into(), 0)?]),
+        (PathKind::CharacterDevice | PathKind::Fifo | PathKind::Socket, _) => {
+            Err("its bytes are on no block device".to_owned())
+        }
+        (_, Some(mount)) => storage.under(mount, status.device.into(), 0),
+        (_, None) => Err("its file system is unknown".to_owned()),
+    }
+}
+
+fn file_facts(path: &Path, status: &Status, unknown: &mut Vec<Unknown>) -> Option<FileFacts> {
+    let mut facts = FileFacts {
+        size: status.size,
+        allocated: status.blocks.saturating_mul(512),
+        provenance: None,
+        layout: None,
+        residency: None,
+    };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    let Some(file) = keep(opened, "layout, residency", unknown) else { return Some(facts) };
+    facts.residency = keep(residency(&file, 0..u64::MAX), "residency", unknown);
+    match keep(layout(&file), "layout", unknown) {
+        Some((provenance, layout)) => {
+            facts.provenance = Some(provenance);
+            facts.layout = Some(layout);
+        }
+        None => facts.provenance = keep(provenance(&file), "provenance", unknown),
+    }
+    Some(facts)
+}
+
+/// Returns the value, or records the reason for its absence.
+fn keep<T, E: ToString>(found: Result<T, E>, fact: &str, unknown: &mut Vec<Unknown>) -> Option<T> {
+    found.map_err(|error| unknown.push(Unknown { fact: fact.to_owned(), reason: error.to_string() })).ok()
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_path_has_its_kind() {
+        let folder = folder();
+        let at = folder.path();
+        fs::write(at.join("file"), "x").unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at.join("fifo"), Mode::from_raw_mode(0o600)).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at.join("socket")).unwrap();
+        let kind = |path: PathBuf| facts(&path).unwrap().kind;
+        assert_eq!(kind(at.join("file")), PathKind::Regular);
+        assert_eq!(kind(at.into()), PathKind::Directory);
+        // Opening must not wait for a writer.
+        assert_eq!(kind(at.join("fifo")), PathKind::Fifo);
+        assert_eq!(kind(at.join("socket")), PathKind::Socket);
+        assert_eq!(kind("/dev/null".into()), PathKind::CharacterDevice);
+    }
+
+    #[test]
+    fn a_link_is_followed_and_reported() {
+        let folder = folder();
+        let at = folder.path();
+        fs::write(at.join("file"), "x").unwrap();
+        symlink("file", at.join("link")).unwrap();
+        let facts = facts(&at.join("link")).unwrap();
+        assert_eq!(facts.link_target.as_deref(), Some("file"));
+        assert!(facts.resolved.unwrap().ends_with("/file"));
+        assert_eq!(facts.file.unwrap().size, 1);
+    }
+
+    #[test]
+    fn a_missing_path_is_an_error_and_as_a_target_its_directory() {
+        let folder = folder();
+        let at = folder.path();
+        let missing = at.join("missing");
+        let error = facts(&missing).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("missing"), "{error}");
+        let found = facts_of_target(&missing).unwrap();
+        assert_eq!((found.path, found.kind), (shown(at), PathKind::Directory));
+        assert_eq!(found.stands_for, Some(shown(&missing)));
+        assert!(facts_of_target(&missing.join("deeper")).is_err());
+        fs::create_dir(at.join("deep")).unwrap();
+        symlink("deep/later", at.join("dangling")).unwrap();
+        assert_eq!(facts_of_target(&at.join("dangling")).unwrap().path, shown(&at.join("deep")));
+        assert_eq!(folder_of(Path::new("name")), Path::new("."));
+    }
+
+    #[test]
+    fn a_written_file_has_all_facts_and_survives_json() {
+        let folder = folder();
+        let path = folder.path().join("file");
+        let file = fs::File::create(&path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[3; 100_000], 0).unwrap();
+        file.sync_all().unwrap();
+        let facts = facts(&path).unwrap();
+        let told = facts.file.as_ref().unwrap();
+        assert_eq!(told.size, 100_000);
+        assert_eq!(told.provenance.unwrap().objection(), None);
+        assert_eq!(told.residency.unwrap().share(), Some(1.0));
+        let json = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+    }
+
+    #[test]
+    fn a_pipe_has_no_mount_and_an_entry_in_unknown() {
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        let facts = facts(Path::new(&path)).unwrap();
+        assert_eq!((facts.kind, facts.file_system), (PathKind::Fifo, None));
+        assert!(facts.unknown.iter().any(|unknown| unknown.fact == "file_system"));
+        assert_eq!(facts.direct.works, Some(false));
+    }
+}

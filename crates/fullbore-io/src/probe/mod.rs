@@ -1,0 +1,55 @@
+//! Facts of a path: its file system, devices and their queues, direct-I/O alignment, layout and residency; facts of the
+//! machine; and the counters of process, machine and device before and after a measurement.
+//!
+//! [`facts()`](fn@facts) gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
+//! could not be determined. The functions that a measurement needs repeatedly ([`residency()`](fn@residency), [`provenance`],
+//! [`direct_alignment`], the counters) are independent of it and take open files.
+//!
+//! ```
+//! use std::path::Path;
+//! let facts = fullbore_io::probe::facts(Path::new("Cargo.toml"))?;
+//! assert_eq!(facts.file.map(|file| file.size), Some(std::fs::metadata("Cargo.toml")?.len()));
+//! for unknown in &facts.unknown {
+//!     println!("{}: unknown: {}", unknown.fact, unknown.reason);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod cgroup;
+mod device;
+mod device_facts;
+mod device_number;
+mod direct;
+mod error;
+mod extents;
+mod facts;
+mod file_system;
+mod human;
+mod kernel_files;
+mod link;
+mod machine;
+mod mounts;
+mod queue;
+mod residency;
+mod storage;
+mod usage;
+
+#[cfg(test)]
+mod against_tools;
+
+pub use device::{Device, Partition};
+pub use device_facts::{DeviceFacts, device_facts, processors};
+pub use device_facts::{FileSystemId, Learned, in_memory, off_device, overlaid};
+pub use device_number::DeviceNumber;
+pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
+pub use error::ProbeError;
+pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
+pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, Unknown, facts, facts_of_target};
+pub use file_system::FileSystemFacts;
+pub use human::{human, human_machine};
+pub use link::Link;
+pub use machine::{Machine, machine};
+pub use queue::Queue;
+pub use residency::{Residency, ResidencySource, residency};
+pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

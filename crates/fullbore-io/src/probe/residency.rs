@@ -1,0 +1,168 @@
+//! Share of a file in the page cache.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd;
+
+use crate::sys::{cachestat, statx};
+
+/// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Residency {
+    /// Length of the range within the file, rounded out to whole pages.
+    pub total: u64,
+    /// Bytes in the page cache.
+    pub cached: u64,
+    /// Modified, writeback not started.
+    pub dirty: Option<u64>,
+    /// Under writeback.
+    pub writeback: Option<u64>,
+    /// Once in the cache, since evicted.
+    pub evicted: Option<u64>,
+    /// Evicted so recently that a read now would count as a refault.
+    pub recently_evicted: Option<u64>,
+    /// Call that reported the values.
+    pub source: ResidencySource,
+}
+
+/// Call that reported a residency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum ResidencySource {
+    /// `cachestat(2)`.
+    Cachestat,
+    /// `mincore(2)` on a mapping that is never accessed.
+    Mincore,
+}
+
+impl Residency {
+    /// Returns the cached share of the range, 0 to 1; `None` for an empty range.
+    pub fn share(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.cached as f64 / self.total as f64)
+    }
+}
+
+/// Determines the share of `range` in the page cache (in bytes of the file; the part past its end is omitted).
+///
+/// Takes three system calls with `cachestat(2)`: cheap enough before and after every trial. `mincore(2)` is used if
+/// that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
+/// never has any.
+///
+/// ```
+/// let file = std::fs::File::open("Cargo.toml")?;
+/// let found = fullbore_io::probe::residency(&file, 0..u64::MAX)?;
+/// assert!(found.total >= file.metadata()?.len(), "as far as the file goes, in whole pages");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
+/// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
+pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
+    let fd = fd.as_fd();
+    let page = rustix::param::page_size() as u64;
+    let size = statx::of_file(fd)?.size;
+    let start = range.start.min(size) / page * page;
+    let end = range.end.min(size).div_ceil(page).saturating_mul(page);
+    let total = end.saturating_sub(start);
+    if total == 0 || range.is_empty() || range.start >= size {
+        return Ok(Residency {
+            total: 0,
+            cached: 0,
+            dirty: None,
+            writeback: None,
+            evicted: None,
+            recently_evicted: None,
+            source: ResidencySource::Cachestat,
+        });
+    }
+    if !super::overlaid(fd) {
+        match cachestat::cachestat(fd, start, total) {
+            Ok(pages) => {
+                return Ok(Residency {
+                    total,
+                    cached: pages.cached * page,
+                    dirty: Some(pages.dirty * page),
+                    writeback: Some(pages.writeback * page),
+                    evicted: Some(pages.evicted * page),
+                    recently_evicted: Some(pages.recently_evicted * page),
+                    source: ResidencySource::Cachestat,
+                });
+            }
+            Err(error) if replaceable(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // The last page may be partly past the end of the file: a mapping covers it anyway.
+    Ok(Residency {
+        total,
+        cached: cachestat::mincore(fd, start, total)? * page,
+        dirty: None,
+        writeback: None,
+        evicted: None,
+        recently_evicted: None,
+        source: ResidencySource::Mincore,
+    })
+}
+
+/// True if the call itself is unusable: missing, blocked by a filter, or unsupported by this file system.
+fn replaceable(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES | libc::EOPNOTSUPP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Write;
+
+    /// Creates a file of this length in the working directory of the tests, written back so that it can be dropped.
+    fn file(bytes: usize) -> File {
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&vec![7; bytes]).unwrap();
+        file.sync_all().unwrap();
+        file
+    }
+
+    #[test]
+    fn both_calls_agree_before_and_after_dropping() {
+        let file = file(300_001);
+        let page = rustix::param::page_size() as u64;
+        let total = 300_001u64.div_ceil(page) * page;
+        let warm = residency(&file, 0..u64::MAX).unwrap();
+        assert_eq!((warm.total, warm.cached), (total, total));
+        assert_eq!(warm.share(), Some(1.0));
+        assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, warm.cached);
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let cold = residency(&file, 0..u64::MAX).unwrap();
+        assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, cold.cached);
+        let in_memory = crate::probe::in_memory(&file);
+        assert!(cold.cached == 0 || in_memory, "{cold:?}");
+    }
+
+    #[test]
+    fn a_range_is_rounded_out_to_pages_and_ends_with_the_file() {
+        let page = rustix::param::page_size() as u64;
+        let file = file(3 * page as usize + 1);
+        let total = |range| residency(&file, range).unwrap().total;
+        assert_eq!(total(0..1), page);
+        assert_eq!(total(page - 1..page + 1), 2 * page);
+        assert_eq!(total(3 * page..u64::MAX), page);
+        assert_eq!(total(5 * page..9 * page), 0);
+        assert_eq!(total(page..page), 0);
+    }
+
+    #[test]
+    fn an_empty_file_has_no_share() {
+        assert_eq!(residency(file(0), 0..u64::MAX).unwrap().share(), None);
+    }
+
+    #[test]
+    fn a_pipe_has_no_pages() {
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        // A pipe has size 0 and therefore an empty range.
+        assert_eq!(residency(reader, 0..10).unwrap().total, 0);
+    }
+}

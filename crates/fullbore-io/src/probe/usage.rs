@@ -1,0 +1,386 @@
+//! Counters of the process, the machine and a device, and their differences between two moments.
+
+use std::io;
+use std::path::Path;
+
+use super::device_number::DeviceNumber;
+use super::kernel_files::{KernelFiles, whole};
+use crate::sys;
+
+/// Resources used by this process, including its threads, since its start.
+///
+/// ```
+/// use fullbore_io::probe::ProcessUsage;
+/// let before = ProcessUsage::now()?;
+/// let sum: u64 = (0..1_000_000).sum();
+/// let cost = ProcessUsage::now()?.since(&before);
+/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProcessUsage {
+    /// CPU time in user mode, in seconds.
+    pub user: f64,
+    /// CPU time in the kernel on behalf of the process, in seconds.
+    pub system: f64,
+    /// Page faults served without the device.
+    pub minor_faults: u64,
+    /// Page faults that waited for the device.
+    pub major_faults: u64,
+    /// Bytes read from devices and charged to the process.
+    pub read_bytes: u64,
+    /// Bytes written to devices and charged to the process.
+    pub written_bytes: u64,
+    /// Number of times the process gave up the processor to wait.
+    pub voluntary_switches: u64,
+    /// Number of times the process was preempted.
+    pub involuntary_switches: u64,
+    /// Maximum resident memory so far, in bytes. Not a difference, even after [`ProcessUsage::since`]. The kernel
+    /// includes the memory of the parent process at the moment of the start: see [`peak_memory`].
+    pub max_resident: u64,
+}
+
+impl ProcessUsage {
+    /// Returns the use so far: `getrusage(2)`.
+    ///
+    /// # Errors
+    /// The system's; none is expected.
+    pub fn now() -> io::Result<Self> {
+        sys::usage::of_process().map(Self::from_rusage)
+    }
+
+    /// Returns the use so far of children that ended and were waited for.
+    ///
+    /// # Errors
+    /// The system's; none is expected.
+    pub fn of_children() -> io::Result<Self> {
+        sys::usage::of_children().map(Self::from_rusage)
+    }
+
+    /// Returns the use so far of the calling thread only.
+    ///
+    /// # Errors
+    /// The system's; none is expected.
+    pub fn of_thread() -> io::Result<Self> {
+        sys::usage::of_thread().map(Self::from_rusage)
+    }
+
+    fn from_rusage(usage: libc::rusage) -> Self {
+        let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+        Self {
+            user: sys::usage::seconds(usage.ru_utime),
+            system: sys::usage::seconds(usage.ru_stime),
+            minor_faults: count(usage.ru_minflt),
+            major_faults: count(usage.ru_majflt),
+            // Units of 512 bytes for every device.
+            read_bytes: count(usage.ru_inblock) * 512,
+            written_bytes: count(usage.ru_oublock) * 512,
+            voluntary_switches: count(usage.ru_nvcsw),
+            involuntary_switches: count(usage.ru_nivcsw),
+            max_resident: count(usage.ru_maxrss) * 1024,
+        }
+    }
+
+    /// Returns the use since an earlier moment.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: (self.user - earlier.user).max(0.0),
+            system: (self.system - earlier.system).max(0.0),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            max_resident: self.max_resident,
+        }
+    }
+
+    /// CPU time of both kinds, in seconds.
+    pub fn processor(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// Returns the maximum resident memory of this program since its start, in bytes: `VmHWM` of `/proc/self/status`, which
+/// is reset when the program starts. `None` if the kernel does not report it.
+pub fn peak_memory() -> Option<u64> {
+    Some(process_status("VmHWM")?.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Returns the value of a field of `/proc/self/status`, without surrounding spaces. `None` if there is no such field.
+pub fn process_status(name: &str) -> Option<String> {
+    let status = whole(Path::new("/proc/self/status")).ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(value.trim().to_owned())
+}
+
+/// Time spent by all processors together, in seconds, since the machine started. The kernel counts in ticks, usually of
+/// 10 ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SystemUsage {
+    /// In programs, including guests of a hypervisor.
+    pub user: f64,
+    /// In programs of lowered priority.
+    pub nice: f64,
+    /// In the kernel.
+    pub system: f64,
+    /// Idle.
+    pub idle: f64,
+    /// Idle while a program waited for a device.
+    pub iowait: f64,
+    /// In interrupts.
+    pub interrupts: f64,
+    /// In deferred interrupts.
+    pub soft_interrupts: f64,
+    /// Taken by the hypervisor for other guests.
+    pub steal: f64,
+}
+
+impl SystemUsage {
+    /// Returns the times so far: `/proc/stat`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has no line for all processors.
+    pub fn now() -> io::Result<Self> {
+        Self::from(&KernelFiles::running())
+    }
+
+    fn from(kernel: &KernelFiles) -> io::Result<Self> {
+        let file = kernel.proc.join("stat");
+        Self::parse(&whole(&file)?, rustix::param::clock_ticks_per_second())
+            .ok_or_else(|| unreadable(&file, "the line \"cpu\" is missing or short"))
+    }
+
+    /// Parses the line of all processors, in ticks, with the given number of ticks per second.
+    fn parse(stat: &str, ticks_per_second: u64) -> Option<Self> {
+        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let seconds =
+            |index: usize| ticks.get(index).map(|ticks| *ticks as f64 / ticks_per_second.max(1) as f64);
+        Some(Self {
+            user: seconds(0)?,
+            nice: seconds(1)?,
+            system: seconds(2)?,
+            idle: seconds(3)?,
+            // Very old kernels end here.
+            iowait: seconds(4).unwrap_or(0.0),
+            interrupts: seconds(5).unwrap_or(0.0),
+            soft_interrupts: seconds(6).unwrap_or(0.0),
+            steal: seconds(7).unwrap_or(0.0),
+        })
+    }
+
+    /// Returns the time spent since an earlier moment.
+    pub fn since(&self, earlier: &Self) -> Self {
+        // Idle and iowait can decrease slightly when a processor sleeps.
+        let less = |now: f64, then: f64| (now - then).max(0.0);
+        Self {
+            user: less(self.user, earlier.user),
+            nice: less(self.nice, earlier.nice),
+            system: less(self.system, earlier.system),
+            idle: less(self.idle, earlier.idle),
+            iowait: less(self.iowait, earlier.iowait),
+            interrupts: less(self.interrupts, earlier.interrupts),
+            soft_interrupts: less(self.soft_interrupts, earlier.soft_interrupts),
+            steal: less(self.steal, earlier.steal),
+        }
+    }
+
+    /// CPU time that did work of this machine, in seconds: not idle, not waiting, not stolen.
+    pub fn busy(&self) -> f64 {
+        self.user + self.nice + self.system + self.interrupts + self.soft_interrupts
+    }
+}
+
+/// Counters of a device or a partition since it was attached: its 17 counters at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DeviceCounters {
+    /// Reads.
+    pub reads: Transfers,
+    /// Writes.
+    pub writes: Transfers,
+    /// Requests in flight at this moment. Not a difference, even after [`DeviceCounters::since`].
+    pub in_flight: u64,
+    /// Time with any request in flight, in milliseconds.
+    pub busy_ms: u64,
+    /// Sum of the times in flight of all requests, in milliseconds: divided by `busy_ms`, the mean depth.
+    pub weighted_ms: u64,
+    /// Discards (trims). `None` if the kernel does not count them (before 4.18).
+    pub discards: Option<Transfers>,
+    /// Flushes completed. `None` if the kernel does not count them (before 5.5), or for a partition.
+    pub flushes: Option<u64>,
+    /// Total time of flushes, in milliseconds. `None` as for `flushes`.
+    pub flush_ms: Option<u64>,
+}
+
+/// Counters of one kind of request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Transfers {
+    /// Requests completed.
+    pub requests: u64,
+    /// Requests merged into another before they reached the device.
+    pub merged: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Sum of their times in flight, in milliseconds.
+    pub ms: u64,
+}
+
+impl Transfers {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(earlier.requests),
+            merged: self.merged.saturating_sub(earlier.merged),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            ms: self.ms.saturating_sub(earlier.ms),
+        }
+    }
+}
+
+impl DeviceCounters {
+    /// Returns the counters so far: `/sys/dev/block/<number>/stat`.
+    ///
+    /// ```
+    /// use fullbore_io::probe::{DeviceCounters, DeviceNumber};
+    /// let error = DeviceCounters::now(DeviceNumber { major: 0, minor: 0 }).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// for device in fullbore_io::probe::facts("Cargo.toml".as_ref())?.devices {
+    ///     assert!(DeviceCounters::now(device.number).is_ok());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such device; `InvalidData` if its counters do not have the known form.
+    pub fn now(device: DeviceNumber) -> io::Result<Self> {
+        Self::from(&KernelFiles::running(), device)
+    }
+
+    fn from(kernel: &KernelFiles, device: DeviceNumber) -> io::Result<Self> {
+        let file = kernel.sys.join("dev/block").join(device.to_string()).join("stat");
+        Self::parse(&whole(&file)?).ok_or_else(|| unreadable(&file, "fewer than 11 counters"))
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        let counters: Vec<u64> = stat.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let transfers = |first: usize| {
+            Some(Transfers {
+                requests: *counters.get(first)?,
+                merged: *counters.get(first + 1)?,
+                bytes: counters.get(first + 2)?.saturating_mul(512),
+                ms: *counters.get(first + 3)?,
+            })
+        };
+        Some(Self {
+            reads: transfers(0)?,
+            writes: transfers(4)?,
+            in_flight: *counters.get(8)?,
+            busy_ms: *counters.get(9)?,
+            weighted_ms: *counters.get(10)?,
+            discards: transfers(11),
+            flushes: counters.get(15).copied(),
+            flush_ms: counters.get(16).copied(),
+        })
+    }
+
+    /// Returns the differences since an earlier moment.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Self {
+            reads: self.reads.since(&earlier.reads),
+            writes: self.writes.since(&earlier.writes),
+            in_flight: self.in_flight,
+            busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
+            weighted_ms: self.weighted_ms.saturating_sub(earlier.weighted_ms),
+            discards: self.discards.zip(earlier.discards).map(|(now, then)| now.since(&then)),
+            flushes: less(self.flushes, earlier.flushes),
+            flush_ms: less(self.flush_ms, earlier.flush_ms),
+        }
+    }
+}
+
+fn unreadable(file: &std::path::Path, what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn ticks_become_seconds() {
+        let stat = "cpu  18672 5 3341 234379 647 1 85 26 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\nctxt 5\n";
+        let usage = SystemUsage::parse(stat, 100).unwrap();
+        assert_eq!((usage.user, usage.idle, usage.steal), (186.72, 2343.79, 0.26));
+        assert!((usage.busy() - (186.72 + 0.05 + 33.41 + 0.01 + 0.85)).abs() < 1e-9);
+        let later = SystemUsage::parse("cpu 18772 5 3341 234300 647 1 85 26", 100).unwrap();
+        let between = later.since(&usage);
+        assert_eq!((between.user, between.idle), (1.0, 0.0));
+        assert_eq!(SystemUsage::parse("cpu0 1 2 3 4\n", 100), None);
+        assert_eq!(SystemUsage::parse("cpu 1 2 3\n", 100), None);
+    }
+
+    #[test]
+    fn all_seventeen_counters_have_their_place() {
+        let text = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
+        let counters = DeviceCounters::parse(text).unwrap();
+        assert_eq!(counters.reads, Transfers { requests: 1, merged: 2, bytes: 3 * 512, ms: 4 });
+        assert_eq!(counters.writes, Transfers { requests: 5, merged: 6, bytes: 7 * 512, ms: 8 });
+        assert_eq!((counters.in_flight, counters.busy_ms, counters.weighted_ms), (9, 10, 11));
+        let discards = Transfers { requests: 12, merged: 13, bytes: 14 * 512, ms: 15 };
+        assert_eq!(counters.discards, Some(discards));
+        assert_eq!((counters.flushes, counters.flush_ms), (Some(16), Some(17)));
+        let old = DeviceCounters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!((old.discards, old.flushes), (None, None));
+        assert_eq!(DeviceCounters::parse("1 2 3"), None);
+        let between = DeviceCounters::parse("4 2 9 4 5 6 7 8 2 10 11").unwrap().since(&counters);
+        assert_eq!((between.reads.requests, between.reads.bytes, between.in_flight), (3, 6 * 512, 2));
+    }
+
+    #[test]
+    fn counters_are_read_by_number_and_errors_contain_the_file() {
+        let root = tempfile::tempdir().unwrap();
+        let kernel = KernelFiles::under(root.path());
+        let folder = root.path().join("sys/dev/block/8:0");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("stat"), "1 0 8 0 0 0 0 0 0 0 0\n").unwrap();
+        assert_eq!(DeviceCounters::from(&kernel, (8, 0).into()).unwrap().reads.bytes, 4096);
+        let error = DeviceCounters::from(&kernel, (8, 1).into()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("8:1"), "{error}");
+        fs::write(folder.join("stat"), "odd\n").unwrap();
+        let error = DeviceCounters::from(&kernel, (8, 0).into()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn differences_keep_the_peak_of_memory() {
+        let before = ProcessUsage { user: 1.0, max_resident: 8192, ..ProcessUsage::default() };
+        let after = ProcessUsage { user: 1.5, system: 0.5, max_resident: 8192, ..ProcessUsage::default() };
+        let between = after.since(&before);
+        assert_eq!((between.user, between.processor(), between.max_resident), (0.5, 1.0, 8192));
+    }
+
+    #[test]
+    fn process_and_machine_count_work() {
+        let (process, machine) = (ProcessUsage::now().unwrap(), SystemUsage::now().unwrap());
+        let mut sum = 0u64;
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < 150 {
+            for value in 0..10_000u64 {
+                sum = std::hint::black_box(sum.wrapping_add(value));
+            }
+        }
+        let used = ProcessUsage::now().unwrap().since(&process);
+        assert!(used.processor() > 0.02, "{used:?}");
+        assert!(used.max_resident > 100_000);
+        let worked = SystemUsage::now().unwrap().since(&machine);
+        assert!(worked.busy() + worked.steal > 0.02, "{worked:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Opening and closing, on threads and at once.
+
+use super::*;
+
+/// tokio#7979: cancelled opens leak descriptors.
+#[test]
+fn dropped_opens_leave_no_descriptor() {
+    for driver in drivers(4) {
+        let (_dir, path) = scratch(b"x");
+        for _ in 0..200 {
+            let path = path.clone();
+            let mut open = Box::pin(AsyncFile::open_with(&driver, move || File::open(path)));
+            let _ = block_on(poll_once(open.as_mut()));
+        }
+        let left = || {
+            std::fs::read_dir("/proc/self/fd")
+                .unwrap()
+                .filter(|fd| std::fs::read_link(fd.as_ref().unwrap().path()).is_ok_and(|to| to == path))
+                .count()
+        };
+        let end = Instant::now() + Duration::from_secs(5);
+        while left() > 0 {
+            assert!(Instant::now() < end, "{} descriptors are open", left());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// arrow-rs-object-store#693: one thread per request.
+#[test]
+fn a_thousand_opens_stay_within_the_thread_limit() {
+    let driver = Driver::new(DriverConfig { threads: 2, ..DriverConfig::default() }).unwrap();
+    let (_dir, path) = scratch(b"x");
+    let names = Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
+    let mut opens: Vec<_> = (0..1000)
+        .map(|_| {
+            let (path, names) = (path.clone(), names.clone());
+            Box::pin(AsyncFile::open_with(&driver, move || {
+                names.lock().unwrap().insert(std::thread::current().id());
+                drop(File::open(&path)?);
+                File::open(path)
+            }))
+        })
+        .collect();
+    for open in &mut opens {
+        let _ = block_on(poll_once(open.as_mut()));
+    }
+    opens.truncate(500);
+    // The other half is dropped; these complete.
+    for open in opens {
+        block_on(open).unwrap();
+    }
+    assert!((1..=2).contains(&names.lock().unwrap().len()));
+}
+
+/// Opening a named pipe blocks until it has a writer, but must not block the executor.
+#[test]
+fn opening_a_pipe_does_not_block_the_executor() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut open = Box::pin(AsyncFile::open(&path));
+    let begun = Instant::now();
+    assert!(block_on(poll_once(open.as_mut())).is_none());
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(block_on(poll_once(open.as_mut())).is_none(), "opened without a writer");
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::write(path, "through").unwrap()
+    });
+    let file = block_on(open).unwrap();
+    let (count, bytes) = block_on(file.read_at(vec![0; 7], 0));
+    assert_eq!(&bytes[..count.unwrap()], b"through");
+    writer.join().unwrap();
+}
+
+#[test]
+fn a_file_opened_in_the_first_poll_equals_any_other() {
+    let (_dir, path) = scratch(b"bytes");
+    let file = block_on(AsyncFile::open(&path)).unwrap();
+    let flags = |file: &File| rustix::fs::fcntl_getfl(file).unwrap();
+    assert_eq!(flags(file.file()), flags(&File::open(&path).unwrap()));
+    assert!(rustix::io::fcntl_getfd(file.file()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+    let missing = block_on(AsyncFile::open(path.with_extension("missing"))).unwrap_err();
+    let plain = File::open(path.with_extension("missing")).unwrap_err();
+    assert_eq!((missing.kind(), missing.to_string()), (plain.kind(), plain.to_string()));
+    assert!(
+        block_on(AsyncFile::open("/dev/null")).unwrap().file().kind() != fullbore_io::file::FileKind::Regular
+    );
+}
+
+/// The descriptor is closed when the future of the last handle completes, not before.
+#[test]
+fn closing_the_last_handle_closes_the_descriptor() {
+    let (_dir, path) = scratch(b"bytes");
+    let open = |path: &std::path::Path| {
+        let entries = std::fs::read_dir("/proc/self/fd").unwrap();
+        entries
+            .filter(|fd| std::fs::read_link(fd.as_ref().unwrap().path()).is_ok_and(|to| to == path))
+            .count()
+    };
+    for driver in drivers(4) {
+        for how in [File::open, File::open_write] {
+            let file = AsyncFile::new(how(&path).unwrap(), &driver);
+            let other = file.clone();
+            block_on(file.close()).unwrap();
+            assert_eq!(open(&path), 1);
+            assert_eq!(block_on(other.read_exact_at(vec![0; 5], 0)).1, b"bytes");
+            block_on(other.close()).unwrap();
+            assert_eq!(open(&path), 0);
+        }
+    }
+}

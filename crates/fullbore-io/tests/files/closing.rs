@@ -1,0 +1,172 @@
+//! Files with `delete_on_close`: close, drop and cleanup.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use fullbore_io::file::{File, Mode, OpenOptions, Share};
+
+use crate::traced;
+use fullbore_testkit::ground::everywhere;
+
+fn deleted_on_close(path: &Path, mode: Mode) -> File {
+    OpenOptions::new().mode(mode).delete_on_close(true).open(path).unwrap()
+}
+
+/// Cleanup acts on a list that is global to the process and closes it, so the test runs in a process of its own.
+#[test]
+fn cleanup_removes_files_with_delete_on_close() {
+    const CHILD: &str = "FULLBORE_TEST_ABANDONING";
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let at = |name: &str| Path::new(&directory).join(name);
+        let mut files = vec![
+            deleted_on_close(&at("old"), Mode::Open),
+            deleted_on_close(&at("emptied"), Mode::CreateOrTruncate),
+            deleted_on_close(&at("new"), Mode::CreateOrTruncate),
+            deleted_on_close(&at("newer"), Mode::CreateNew),
+            deleted_on_close(&at("log"), Mode::Append),
+            deleted_on_close(&at("replaced"), Mode::Open),
+        ];
+        files.push(files[2].reopen(true));
+        deleted_on_close(&at("closed"), Mode::CreateNew).close().unwrap();
+        fs::write(at("closed"), "another").unwrap();
+        fs::rename(at("other"), at("replaced")).unwrap();
+        assert!(fullbore_io::file::cleanup().is_empty());
+        // As in the signal handler's thread: nothing is dropped.
+        std::process::exit(77);
+    }
+    everywhere(|directory| {
+        for name in ["old", "emptied", "replaced", "other"] {
+            fs::write(directory.join(name), name).unwrap();
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "closing::cleanup_removes_files_with_delete_on_close"]);
+        let output = child.env(CHILD, directory).output().unwrap();
+        assert_eq!(output.status.code(), Some(77), "{output:?}");
+        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = entries.filter(|name| name != "lost+found").collect();
+        left.sort();
+        // A name that no longer belongs to the open file is not removed.
+        assert_eq!(left, ["closed", "replaced"]);
+        assert_eq!(fs::read(directory.join("closed")).unwrap(), b"another");
+        assert_eq!(fs::read(directory.join("replaced")).unwrap(), b"other");
+    });
+}
+
+/// A directory whose entries cannot be removed until this is dropped.
+struct Fixed<'a>(&'a Path);
+
+impl<'a> Fixed<'a> {
+    fn new(directory: &'a Path) -> Option<Self> {
+        let fixed = Self(directory);
+        if !rustix::process::geteuid().is_root() {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o555)).unwrap();
+            return Some(fixed);
+        }
+        // Root ignores the mode, but not the immutable flag.
+        match fixed.immutable(true) {
+            Ok(()) => Some(fixed),
+            Err(error) => {
+                println!("skipped: {}: the immutable flag is unavailable: {error}", directory.display());
+                None
+            }
+        }
+    }
+
+    fn immutable(&self, on: bool) -> rustix::io::Result<()> {
+        let directory = fs::File::open(self.0).unwrap();
+        let mut flags = rustix::fs::ioctl_getflags(&directory)?;
+        flags.set(rustix::fs::IFlags::IMMUTABLE, on);
+        rustix::fs::ioctl_setflags(&directory, flags)
+    }
+}
+
+impl Drop for Fixed<'_> {
+    fn drop(&mut self) {
+        if rustix::process::geteuid().is_root() {
+            let _ = self.immutable(false);
+        } else {
+            let _ = fs::set_permissions(self.0, fs::Permissions::from_mode(0o755));
+        }
+    }
+}
+
+#[test]
+fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
+    everywhere(|directory| {
+        let inner = directory.join("inner");
+        fs::create_dir(&inner).unwrap();
+        let path = inner.join("file");
+        let (file, dropped) = (deleted_on_close(&path, Mode::CreateNew), deleted_on_close(&path, Mode::Open));
+        let clone = file.clone();
+        let again = file.reopen(true);
+        {
+            let Some(_fixed) = Fixed::new(&inner) else { return };
+            clone.close().unwrap();
+            again.close().unwrap();
+            let error = file.close().unwrap_err().to_string();
+            assert!(error.contains("file: cannot remove: ") && error.contains("remains"), "{error}");
+            drop(dropped);
+        }
+        assert!(path.exists());
+        // The list no longer contains the file, so the name can be used again.
+        deleted_on_close(&path, Mode::Open).close().unwrap();
+        assert!(!path.exists());
+    });
+}
+
+#[test]
+fn delete_on_close_checks_the_inode_again_so_a_replacement_stays() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for (round, close) in [File::close, |file| {
+            drop(file);
+            Ok(())
+        }]
+        .into_iter()
+        .enumerate()
+        {
+            let file = deleted_on_close(&path, Mode::CreateOrTruncate);
+            fs::write(directory.join("other"), "other").unwrap();
+            fs::rename(directory.join("other"), &path).unwrap();
+            close(file).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"other", "{round}");
+            // A missing name is not an error.
+            let file = deleted_on_close(&path, Mode::Open);
+            fs::remove_file(&path).unwrap();
+            close(file).unwrap();
+        }
+    });
+}
+
+#[test]
+fn delete_on_close_unlinks_before_it_unlocks() {
+    if let Some(directory) = std::env::var_os(traced::CHILD) {
+        let mut options = OpenOptions::new();
+        options.mode(Mode::CreateOrTruncate).share(Share::NONE).delete_on_close(true);
+        let open = |name: &str| options.open(Path::new(&directory).join(name)).unwrap();
+        let (closed, dropped) = (open("closed"), open("dropped"));
+        traced::mark(|| {
+            closed.close().unwrap();
+            drop(dropped);
+        });
+        return;
+    }
+    everywhere(|directory| {
+        let Some(calls) = traced::calls("closing::delete_on_close_unlinks_before_it_unlocks", directory)
+        else {
+            return;
+        };
+        // For each file: its name, its lock, its descriptor.
+        let mut left = calls.iter();
+        for name in ["\"closed\"", "\"dropped\""] {
+            let mut next =
+                |of: &str, what: &str| left.find(|call| call.starts_with(of) && call.contains(what)).cloned();
+            assert!(next("unlink", name).is_some(), "{calls:?}");
+            let unlocked = next("flock(", "LOCK_UN").unwrap_or_else(|| panic!("{calls:?}"));
+            let descriptor = unlocked.trim_start_matches("flock(").split(',').next().unwrap();
+            assert!(next("close(", &format!("({descriptor})")).is_some(), "{calls:?}");
+        }
+    });
+}

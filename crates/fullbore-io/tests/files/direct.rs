@@ -1,0 +1,189 @@
+//! Direct transfers at offsets and lengths that no device supports, compared with a vector, and their effect on the page
+//! cache.
+
+use std::fs;
+use std::path::Path;
+
+use fullbore_io::file::{CachePolicy, File, Support};
+
+use crate::drops::cached;
+use fullbore_testkit::ground::{bytes, everywhere};
+
+/// Returns a direct handle, or a plain one after printing the reason.
+fn direct(path: &Path) -> File {
+    let (file, support) = File::open_write(path).unwrap().with_cache(CachePolicy::Direct);
+    match support {
+        Support::Native => assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native)),
+        Support::Unsupported(reason) => {
+            println!("{}: direct: refused: {reason}", path.display());
+            assert_eq!(file.cache_policy().0, CachePolicy::Keep);
+        }
+        Support::Emulated(how) => panic!("{how}"),
+    }
+    file
+}
+
+/// Offsets around the boundaries of blocks and of the bounce buffers.
+const PLACES: [usize; 17] = [
+    0, 1, 511, 512, 513, 1023, 4095, 4096, 4097, 8191, 8192, 12_345, 262_143, 262_144, 262_145, 266_240,
+    300_001,
+];
+
+#[test]
+fn reads_at_any_offset_and_length_into_any_memory() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(600_003, 1);
+        fs::write(&path, &data).unwrap();
+        let file = direct(&path);
+        let mut memory = vec![0; 700_000];
+        for offset in PLACES {
+            for len in PLACES {
+                for shift in [0, 1, 512] {
+                    let place = memory.as_ptr().align_offset(4096) + shift;
+                    let into = &mut memory[place..place + len];
+                    into.fill(0);
+                    file.read_exact_at(into, offset as u64).unwrap();
+                    assert!(*into == data[offset..offset + len], "{offset} {len} {shift}");
+                }
+            }
+        }
+        // Across the end, at it and beyond it.
+        for (offset, left) in [(599_000, 1003), (600_002, 1), (600_003, 0), (1_000_000, 0), (1 << 40, 0)] {
+            let mut read = 0;
+            while let count @ 1.. = file.read_at(&mut memory[read..2000], offset + read as u64).unwrap() {
+                read += count;
+            }
+            assert_eq!(read, left, "{offset}");
+            assert!(left == 0 || memory[..left] == data[offset as usize..]);
+        }
+        assert!(file.read_at(&mut memory, u64::MAX).is_err());
+        assert_eq!(file.read_at(&mut [], 5).unwrap(), 0);
+    });
+}
+
+#[test]
+fn writes_at_any_offset_and_length_keep_the_other_bytes_and_the_length() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let source = bytes(700_000, 2);
+        // Into files that end before, within and after the range, and at a block.
+        for size in [0, 1, 4096, 5000, 262_144, 400_000] {
+            let mut model = bytes(size, 3);
+            fs::write(&path, &model).unwrap();
+            let file = direct(&path);
+            for (index, offset) in PLACES.into_iter().rev().enumerate() {
+                for (turn, len) in PLACES.into_iter().enumerate().filter(|(turn, _)| (turn + index) % 4 == 0)
+                {
+                    let shift = (turn % 3) * 7;
+                    let data = &source[source.as_ptr().align_offset(4096) + shift + turn * 4096..][..len];
+                    file.write_all_at(data, offset as u64).unwrap();
+                    if len > 0 {
+                        model.resize(model.len().max(offset + len), 0);
+                        model[offset..offset + len].copy_from_slice(data);
+                    }
+                }
+                assert_eq!(fs::metadata(&path).unwrap().len(), model.len() as u64, "{size} {offset}");
+            }
+            let mut read = vec![0; model.len()];
+            file.read_exact_at(&mut read, 0).unwrap();
+            assert!(read == model, "{size}");
+            assert!(fs::read(&path).unwrap() == model, "{size}");
+        }
+    });
+}
+
+#[test]
+fn threads_that_share_blocks_lose_no_bytes() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for size in [0, 400_000] {
+            fs::write(&path, vec![0; size]).unwrap();
+            let (one, other) = (direct(&path), direct(&path));
+            let expected = bytes(400_000, 4);
+            std::thread::scope(|scope| {
+                // Runs of 1000 bytes, distributed to all workers, so that they share each block.
+                for worker in 0..4 {
+                    let file = if worker % 2 == 0 { &one } else { &other };
+                    let expected = &expected;
+                    scope.spawn(move || {
+                        for (index, run) in expected.chunks(1000).enumerate().skip(worker).step_by(4) {
+                            file.write_all_at(run, index as u64 * 1000).unwrap();
+                        }
+                    });
+                }
+            });
+            assert!(fs::read(&path).unwrap() == expected, "{size}");
+        }
+    });
+}
+
+#[test]
+fn a_direct_handle_leaves_nothing_in_the_cache() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, bytes(8 << 20, 5)).unwrap();
+        let plain = File::open_write(&path).unwrap();
+        plain.sync_data().unwrap();
+        plain.drop_cache().unwrap();
+        let (file, support) = plain.with_cache(CachePolicy::Direct);
+        if support != Support::Native || cached(&plain, 8 << 20) != Some(0) {
+            println!("skipped: {}: {support}", path.display());
+            return;
+        }
+        let mut data = vec![0; 1_000_003];
+        for offset in [0, 3, 5_000_001] {
+            file.read_exact_at(&mut data, offset).unwrap();
+        }
+        assert_eq!(cached(&plain, 8 << 20), Some(0), "{}", path.display());
+    });
+}
+
+#[test]
+fn unsupported_direct_handles_report_it_and_work() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, b"old").unwrap();
+        let appending = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let (file, support) = File::from_fd(appending.into(), &path).unwrap().with_cache(CachePolicy::Direct);
+        assert!(matches!(support, Support::Unsupported(_)), "{support}");
+        file.write_all_at(b"new", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"oldnew");
+        // A handle keeps its access under every policy.
+        let (reading, _) = File::open(&path).unwrap().with_cache(CachePolicy::Direct);
+        assert!(reading.write_all_at(b"no", 0).is_err());
+        let writing = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let (writing, _) = File::from_fd(writing.into(), &path).unwrap().with_cache(CachePolicy::Direct);
+        writing.write_all_at(b"n", 1).unwrap();
+        assert!(writing.read_at(&mut [0; 3], 0).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"ondnew");
+    });
+    let (null, support) = File::open("/dev/null").unwrap().with_cache(CachePolicy::DontCache);
+    assert!(matches!(support, Support::Unsupported(reason) if reason.contains("character device")));
+    assert_eq!(null.read_at(&mut [0; 3], 0).unwrap(), 0);
+}
+
+/// Found by `fsx`: XFS reserves blocks beyond the end of a growing file, and a direct read that reaches into blocks that are
+/// only reserved, and would be short, fails with `EIO`.
+#[test]
+fn a_read_across_the_end_into_reserved_blocks_succeeds() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(94_720, 5);
+        fs::write(&path, &data[..94_208]).unwrap();
+        let file = direct(&path);
+        file.sync_all().unwrap();
+        file.write_all_at(&data[94_208..], 94_208).unwrap();
+        file.reserve(94_208..98_304).unwrap();
+        for (offset, len) in [(94_208, 16_384), (90_112, 65_536), (94_300, 20_000), (0, 300_000)] {
+            let mut memory = vec![0; len + 4096];
+            let place = memory.as_ptr().align_offset(4096);
+            let into = &mut memory[place..place + len];
+            let mut read = 0;
+            while let count @ 1.. = file.read_at(&mut into[read..], (offset + read) as u64).unwrap() {
+                read += count;
+            }
+            assert!(into[..read] == data[offset..], "{offset} {len}: {read}");
+        }
+    });
+}

@@ -1,0 +1,120 @@
+//! Cached pages left by handles, engines and plans that drop, and their reports.
+
+use std::fs;
+
+use fullbore_io::buf::Pool;
+use fullbore_io::engine::{self, EngineConfig, IoQueue, method};
+use fullbore_io::file::{CachePolicy, File, Support};
+use fullbore_io::probe;
+
+use fullbore_testkit::ground::{bytes, everywhere};
+
+/// Returns the number of cached bytes of a file, where this can be determined.
+pub(crate) fn cached(file: &File, len: u64) -> Option<u64> {
+    probe::residency(file, 0..len).ok()?.share().map(|share| (share * len as f64) as u64)
+}
+
+/// By the flag where the file system supports it, otherwise by dropping behind.
+#[test]
+fn a_dropping_handle_leaves_little_in_the_cache() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let data = bytes(40 << 20, 6);
+        let created = File::create_new(&path).unwrap();
+        let (file, support) = created.with_cache(CachePolicy::DontCache);
+        println!("{}: drop: {support}", path.display());
+        if let Support::Unsupported(reason) = &support {
+            assert!(reason.contains("memory"), "{reason}");
+            return;
+        }
+        for (index, run) in data.chunks(100_000).enumerate() {
+            file.write_all_at(run, index as u64 * 100_000).unwrap();
+        }
+        drop(file);
+        // The flag drops written pages only at writeback.
+        created.sync_data().unwrap();
+        let after_writing = cached(&created, 40 << 20).unwrap();
+        assert!(after_writing <= 4 << 20, "{}: {after_writing} written bytes are cached", path.display());
+        created.drop_cache().unwrap();
+
+        let (file, _) = created.with_cache(CachePolicy::DontCache);
+        let mut most = 0;
+        let mut read = vec![0; 100_000];
+        for (index, run) in data.chunks(100_000).enumerate() {
+            let read = &mut read[..run.len()];
+            file.read_exact_at(read, index as u64 * 100_000).unwrap();
+            assert!(*read == *run);
+            if index % 20 == 0 {
+                most = most.max(cached(&created, 40 << 20).unwrap());
+            }
+        }
+        assert!(most <= 20 << 20, "{}: up to {most} bytes are cached", path.display());
+        drop(file);
+        let after_reading = cached(&created, 40 << 20).unwrap();
+        assert!(after_reading <= 4 << 20, "{}: {after_reading} read bytes are cached", path.display());
+    });
+}
+
+/// Length of the file, in bytes.
+const LEN: u64 = 32 << 20;
+/// Request size, in bytes.
+const REQUEST: usize = 256 << 10;
+
+#[test]
+fn a_dropping_engine_leaves_little_in_the_cache() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, bytes(LEN as usize, 7)).unwrap();
+        for name in ["uncached", "vectored", "uring"] {
+            let file = File::open(&path).unwrap();
+            let method = method(name).unwrap();
+            if let Err(unsupported) = engine::probe(method, &file, None, false, CachePolicy::DontCache) {
+                println!("skipped: {unsupported} in {}", directory.display());
+                continue;
+            }
+            // Pages in use by another processor cannot be dropped, so a busy machine gets further attempts.
+            let mut seen = Vec::new();
+            while seen.len() < 3 && seen.last().is_none_or(|found| !little(*found)) {
+                seen.push(read_dropping(&file, method));
+            }
+            assert!(
+                seen.last().is_some_and(|found| little(*found)),
+                "{name} in {}: {seen:?}",
+                path.display()
+            );
+        }
+    });
+}
+
+/// True if few bytes were cached, at most and at the end.
+fn little((most, left): (u64, u64)) -> bool {
+    most <= 20 << 20 && left <= 4 << 20
+}
+
+/// Reads a file sequentially with an engine that drops; returns the maximum of the cached bytes and those left.
+fn read_dropping(file: &File, method: &'static engine::Method) -> (u64, u64) {
+    file.sync_data().unwrap();
+    file.drop_cache().unwrap();
+    let mut pool = Pool::new(4, REQUEST).unwrap();
+    let config = EngineConfig {
+        cache: CachePolicy::DontCache,
+        depth: if method.name == "uncached" { 1 } else { 4 },
+        ..EngineConfig::reading(file)
+    };
+    let mut queue = IoQueue::open(method, &config, Some(LEN)).unwrap();
+    let mut most = 0;
+    for offset in (0..LEN).step_by(REQUEST) {
+        queue.read(0, offset, REQUEST, pool.take().unwrap()).unwrap();
+        if queue.in_flight() == config.depth {
+            pool.put(queue.next().unwrap().unwrap().buf);
+        }
+        if offset % (4 << 20) == 0 {
+            most = most.max(cached(file, LEN).unwrap());
+        }
+    }
+    while let Some(done) = queue.next().unwrap() {
+        pool.put(done.buf);
+    }
+    drop(queue);
+    (most, cached(file, LEN).unwrap())
+}

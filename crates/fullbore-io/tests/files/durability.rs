@@ -1,0 +1,238 @@
+//! The durability levels of a commit under power failures; commit reports; poisoned files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use fullbore_io::Result;
+use fullbore_io::error::ErrorKind;
+use fullbore_io::fault::{Event, Fault, Plan, Worst};
+use fullbore_io::file::{CommitReport, Durability, File, Output, Placement, Step};
+
+const OLD: &[u8] = b"the previous content.";
+const NEW: &[u8] = b"the content that replaces it, longer than the previous one";
+
+/// Creates a directory with an existing file.
+fn room() -> (tempfile::TempDir, PathBuf) {
+    let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = room.path().join("file");
+    fs::write(&path, OLD).unwrap();
+    (room, path)
+}
+
+/// Replaces `path` under a plan, in three writes.
+fn replace(path: &Path, plan: &Plan, durability: Durability) -> Result<CommitReport> {
+    let output = Output::replace(path)?.with_faults(plan);
+    for (index, part) in NEW.chunks(20).enumerate() {
+        output.file().write_all_at(part, index as u64 * 20)?;
+    }
+    output.commit(durability)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_commit_report_lists_the_syncs_that_were_made() {
+    for (durability, promises) in [
+        (Durability::None, (false, false, false)),
+        (Durability::Data, (true, false, false)),
+        (Durability::Full, (true, true, true)),
+    ] {
+        let (room, path) = room();
+        let plan = Plan::new(1);
+        let report = replace(&path, &plan, durability).unwrap();
+        assert_eq!((report.data(), report.metadata(), report.directory()), promises, "{report}");
+        assert_eq!(fs::read(&path).unwrap(), NEW);
+        assert_eq!(names(room.path()), ["file"]);
+        // The plan recorded the same steps in the same order.
+        let seen: Vec<_> = plan
+            .events()
+            .into_iter()
+            .map(|event| match event {
+                Event::Synced(level) => Step::Synced(level),
+                Event::Linked(_) => Step::Linked,
+                Event::Renamed { to, .. } => {
+                    assert_eq!(to, path);
+                    Step::Renamed
+                }
+                Event::SyncedDirectory(directory) => {
+                    assert_eq!(directory, room.path());
+                    Step::SyncedDirectory
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(report.steps(), seen);
+    }
+}
+
+#[test]
+fn a_commit_report_is_empty_where_nothing_was_synced() {
+    let (_room, path) = room();
+    let report = Output::stdout().unwrap().commit(Durability::Full).unwrap();
+    assert_eq!(report, CommitReport::default());
+    // No name changed, so no directory is synced.
+    let output = Output::create(&path, Placement::Overwrite, None).unwrap();
+    let report = output.commit(Durability::Full).unwrap();
+    assert_eq!(report.steps(), [Step::Synced(Durability::Full)]);
+    assert!(!report.directory());
+}
+
+#[test]
+fn full_survives_every_power_failure() {
+    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+        for seed in 0..20 {
+            for fresh in [false, true] {
+                let (_room, path) = room();
+                if fresh {
+                    fs::remove_file(&path).unwrap();
+                }
+                let plan = Plan::new(seed).with_power_failure();
+                let _ = replace(&path, &plan, Durability::Full).unwrap();
+                plan.crash(worst).unwrap();
+                assert_eq!(fs::read(&path).unwrap(), NEW, "{worst:?} {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn data_survives_as_the_old_file_or_the_new_one() {
+    let mut seen = BTreeSet::new();
+    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+        for seed in 0..20 {
+            let (_room, path) = room();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+            let plan = Plan::new(seed).with_power_failure();
+            let _ = replace(&path, &plan, Durability::Data).unwrap();
+            plan.crash(worst).unwrap();
+            let found = fs::read(&path).unwrap();
+            assert!(found == OLD || found == NEW, "{worst:?} {seed}: {found:?}");
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+            seen.insert(found);
+        }
+    }
+    assert_eq!(seen, [OLD.to_vec(), NEW.to_vec()].into());
+}
+
+#[test]
+fn none_may_lose_all_content() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with_power_failure();
+    let _ = replace(&path, &plan, Durability::None).unwrap();
+    plan.crash(Worst::RenameKept).unwrap();
+    // The empty files of 2009 (ext4): renamed before their bytes were written.
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    let (_room, path) = self::room();
+    let plan = Plan::new(1).with_power_failure();
+    let _ = replace(&path, &plan, Durability::None).unwrap();
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_power_failure_before_the_commit_leaves_the_old_file() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with_power_failure();
+    let output = Output::replace(&path).unwrap().with_faults(&plan);
+    output.file().write_all_at(NEW, 0).unwrap();
+    plan.crash(Worst::RenameKept).unwrap();
+    drop(output);
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
+    let (_room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
+    let file = File::open_write(&path).unwrap().with_faults(&plan);
+    let (clone, again) = (file.clone(), file.reopen(true));
+    file.write_all_at(NEW, 0).unwrap();
+    assert!(file.poisoned().is_none());
+    let first = file.sync_data().unwrap_err();
+    assert_eq!(first.kind(), ErrorKind::Io);
+    for handle in [&file, &clone, &again] {
+        assert_eq!(handle.poisoned().unwrap().raw_os_error(), Some(5));
+        for error in [
+            handle.sync_all().unwrap_err(),
+            handle.write_at(b"more", 0).unwrap_err(),
+            handle.write_all_at(b"more", 0).unwrap_err(),
+            handle.set_len(3).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains("an earlier sync of this file failed (Input/output error)"), "{text}");
+            assert!(text.contains("write the file again"), "{text}");
+        }
+        // Reads still work.
+        assert_eq!(handle.read_at(&mut [0; 8], 0).unwrap(), 8);
+    }
+    // The system's sync was called once: a second call could wrongly succeed.
+    assert_eq!(plan.counts().syncs, 1);
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn a_file_that_cannot_be_synced_is_not_poisoned() {
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let file = File::from_fd(writer, "a pipe").unwrap();
+    let error = file.sync_all().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(file.poisoned().is_none());
+    drop(reader);
+}
+
+#[test]
+fn an_output_whose_sync_fails_is_never_renamed() {
+    for durability in [Durability::Data, Durability::Full] {
+        let (room, path) = room();
+        let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+        let error = replace(&path, &plan, durability).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(fs::read(&path).unwrap(), OLD);
+        assert_eq!(names(room.path()), ["file"]);
+        assert!(!plan.events().iter().any(|event| matches!(event, Event::Renamed { .. })));
+    }
+    // After a failed sync by the writer itself, the commit fails even at the lowest level.
+    let (_room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
+    let output = Output::replace(&path).unwrap().with_faults(&plan);
+    output.file().sync_data().unwrap_err();
+    output.commit(Durability::None).unwrap_err();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn an_unsynced_directory_is_an_error_that_states_the_content() {
+    let (room, path) = room();
+    let plan = Plan::new(1).with(Fault::SyncFails { sync: 2 }).with_power_failure();
+    let error = replace(&path, &plan, Durability::Full).unwrap_err();
+    assert_eq!(error.path(), room.path());
+    assert!(error.to_string().contains("a power failure may restore the old one"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+    plan.crash(Worst::RenameLost).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+#[test]
+fn only_regular_files_are_replaced() {
+    let (room, path) = room();
+    let link = room.path().join("link");
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    let output = Output::replace(&link).unwrap();
+    output.file().write_all_at(NEW, 0).unwrap();
+    let _ = output.commit(Durability::None).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    for other in [room.path(), Path::new("/dev/null")] {
+        assert_eq!(Output::replace(other).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+}

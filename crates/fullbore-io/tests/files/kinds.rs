@@ -1,0 +1,248 @@
+//! Every kind of path: supported and unsupported operations, and correct reports of both.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::{Access, CachePolicy, Durability, File, FileKind, Hint, Mode, OpenOptions, Support};
+use fullbore_io::stream::FileStream;
+
+use crate::complaints::Loop;
+use fullbore_testkit::ground::{bytes, everywhere};
+
+/// Returns the support of the one option set.
+fn support(options: &OpenOptions, path: &Path) -> Support {
+    let file = options.open(path).unwrap();
+    let [found] = file.option_report() else { panic!("{:?}", file.option_report()) };
+    let strict = options.clone().strict(true).open(path).map(drop);
+    match &found.support {
+        Support::Unsupported(why) => {
+            let error = strict.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        _ => strict.unwrap(),
+    }
+    found.support.clone()
+}
+
+fn writing() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.access(Access::ReadWrite);
+    options
+}
+
+fn refused(support: &Support, why: &str) {
+    assert!(matches!(support, Support::Unsupported(said) if said.contains(why)), "{support:?}");
+}
+
+/// Checks the options' support on a file without offsets.
+fn flows(path: &Path, name: &str) {
+    let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
+    let append = support(&appending, path);
+    assert!(matches!(&append, Support::Emulated(how) if how.contains(name)), "{append:?}");
+    for through in [Durability::Data, Durability::Full] {
+        refused(
+            &support(writing().write_through(through), path),
+            &format!("{name} stores nothing on a device"),
+        );
+    }
+    refused(
+        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), path),
+        &format!("{name} has no blocks"),
+    );
+    for cache in [CachePolicy::DontCache, CachePolicy::Direct] {
+        refused(&support(writing().cache(cache), path), &format!("{name} has no pages"));
+    }
+    let file = writing().open(path).unwrap();
+    assert_eq!(file.sync_data().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(file.set_len(1).is_err() && file.seek_data(0).is_err() && file.reserve(0..1).is_err());
+    assert!(path.exists(), "a file that was not created here stays");
+}
+
+#[test]
+fn a_named_pipe_is_read_and_written_sequentially() {
+    everywhere(|directory| {
+        let path = directory.join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let data = bytes(300_000, 1);
+        let found = thread::scope(|scope| {
+            // Each open blocks until the other.
+            scope.spawn(|| {
+                let file = OpenOptions::new().access(Access::Write).open(&path).unwrap();
+                assert!(!file.seekable());
+                let mut stream = FileStream::new(file);
+                stream.write_all(&data).unwrap();
+                stream.close().unwrap();
+            });
+            let file = OpenOptions::new().open(&path).unwrap();
+            assert_eq!(file.kind(), FileKind::Fifo);
+            assert!(file.seekable_len().unwrap().is_none());
+            let mut found = Vec::new();
+            FileStream::new(file).read_to_end(&mut found).unwrap();
+            found
+        });
+        assert!(found == data);
+        flows(&path, "a pipe");
+        // delete_on_close works for any kind of file.
+        writing().delete_on_close(true).open(&path).unwrap().close().unwrap();
+        assert!(!path.exists());
+    });
+}
+
+#[test]
+fn a_socket_is_refused() {
+    everywhere(|directory| {
+        let path = directory.join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        for mode in [Mode::Open, Mode::CreateOrTruncate, Mode::Truncate, Mode::OpenOrCreate, Mode::Append] {
+            for strict in [false, true] {
+                let error = OpenOptions::new().mode(mode).strict(strict).open(&path).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{mode:?}");
+                assert!(error.to_string().contains("socket: cannot open: it is a socket"), "{error}");
+            }
+        }
+        assert_eq!(File::open(&path).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert!(path.exists());
+    });
+}
+
+#[test]
+fn character_devices_are_read_and_written_with_correct_reports() {
+    for name in ["/dev/zero", "/dev/null", "/dev/full"] {
+        let path = Path::new(name);
+        flows(path, "a character device");
+        let file = writing().open(path).unwrap();
+        assert_eq!(file.kind(), FileKind::CharacterDevice);
+        assert_eq!(file.seekable_len().unwrap(), None);
+        let mut data = [9; 5000];
+        match name {
+            "/dev/null" => assert_eq!(file.read_at(&mut data, 0).unwrap(), 0),
+            _ => {
+                file.read_exact_at(&mut data, 77).unwrap();
+                assert_eq!(data, [0; 5000]);
+            }
+        }
+        match (name, file.write_all_at(&[1; 5000], 0)) {
+            ("/dev/full", written) => assert_eq!(written.unwrap_err().kind(), ErrorKind::NoSpace),
+            (_, written) => written.unwrap(),
+        }
+        // CreateOrTruncate truncates regular files, not devices.
+        let emptied = OpenOptions::new().mode(Mode::CreateOrTruncate).open(path).unwrap();
+        assert_eq!(emptied.kind(), FileKind::CharacterDevice);
+    }
+}
+
+#[test]
+fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let made = match Loop::new(directory.path(), 512) {
+        Ok(made) => made,
+        Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
+    };
+    let file = writing().open(&made.device).unwrap();
+    assert_eq!((file.kind(), file.seekable()), (FileKind::BlockDevice, true));
+    assert_eq!((file.len().unwrap(), file.seekable_len().unwrap()), (4 << 20, Some(4 << 20)));
+    let data = bytes(70_000, 5);
+    file.write_all_at(&data, 12_345).unwrap();
+    let mut found = vec![0; data.len()];
+    file.read_exact_at(&mut found, 12_345).unwrap();
+    assert!(found == data);
+    assert_eq!(file.read_at(&mut found, 4 << 20).unwrap(), 0);
+    assert_eq!(file.write_all_at(&data, 4 << 20).unwrap_err().kind(), ErrorKind::NoSpace);
+    assert!(file.set_len(1).is_err());
+
+    // The report on appending matches the behaviour.
+    let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
+    refused(&support(&appending, &made.device), "writes go to their offsets");
+    appending.open(&made.device).unwrap().write_all_at(b"here", 4096).unwrap();
+    let mut four = [0; 4];
+    file.read_exact_at(&mut four, 4096).unwrap();
+    assert_eq!(&four, b"here");
+    assert_eq!(support(writing().write_through(Durability::Data), &made.device), Support::Native);
+    refused(
+        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), &made.device),
+        "always fully allocated",
+    );
+    // The device's node is in memory (devtmpfs), its bytes are not.
+    assert_eq!(support(OpenOptions::new().hint(Hint::Random), &made.device), Support::Native);
+    file.sync_all().unwrap();
+}
+
+#[test]
+fn write_through_is_native_on_devices_and_refused_in_memory() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, "").unwrap();
+        let in_memory = fullbore_io::probe::device_facts(File::open(&path).unwrap()).unwrap().in_memory;
+        let found = support(writing().write_through(Durability::Full), &path);
+        assert_eq!(found == Support::Native, !in_memory, "{found:?}");
+        let append = support(OpenOptions::new().mode(Mode::Append), &path);
+        assert_eq!(append, Support::Native);
+    });
+}
+
+/// The umask is global to the process, so the test runs in processes of its own.
+#[test]
+fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
+    const CHILD: &str = "FULLBORE_TEST_MASK";
+    let cases = [("022", 0o666, 0o644), ("077", 0o666, 0o600), ("000", 0o640, 0o640), ("027", 0o777, 0o750)];
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let index: usize = std::env::var("INDEX").unwrap().parse().unwrap();
+        let (_, asked, expected) = cases[index];
+        for (name, mode) in [
+            ("create", Mode::CreateOrTruncate),
+            ("create-new", Mode::CreateNew),
+            ("open-or-create", Mode::OpenOrCreate),
+            ("append", Mode::Append),
+        ] {
+            for (strict, room) in [(false, 0), (true, 0), (false, 4096)] {
+                let path = Path::new(&directory).join(format!("{name}-{strict}-{room}-{index}"));
+                let room = if matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew) { room } else { 0 };
+                OpenOptions::new()
+                    .mode(mode)
+                    .permissions(asked)
+                    .strict(strict)
+                    .reserve(room)
+                    .open(&path)
+                    .unwrap();
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, expected, "{}", path.display());
+            }
+        }
+        let old = Path::new(&directory).join("old");
+        OpenOptions::new().mode(Mode::CreateOrTruncate).permissions(asked).open(&old).unwrap();
+        assert_eq!(fs::metadata(&old).unwrap().mode() & 0o7777, 0o604);
+        let temporary = OpenOptions::new().temporary(true).permissions(asked).open(&directory).unwrap();
+        assert_eq!(rustix::fs::fstat(&temporary).unwrap().st_mode & 0o7777, expected);
+        return;
+    }
+    everywhere(|directory| {
+        fs::write(directory.join("old"), "old").unwrap();
+        fs::set_permissions(directory.join("old"), fs::Permissions::from_mode(0o604)).unwrap();
+        let name = "kinds::permissions_respect_the_umask_and_existing_files_keep_theirs";
+        for (index, (mask, ..)) in cases.iter().enumerate() {
+            // The shell sets the umask, since a thread of this process would set it for all others.
+            let output = Command::new("sh")
+                .args(["-c", &format!("umask {mask}; exec \"$0\" --exact {name}")])
+                .arg(std::env::current_exe().unwrap())
+                .env(CHILD, directory)
+                .env("INDEX", index.to_string())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
+        }
+    });
+}

@@ -1,0 +1,156 @@
+//! Errors at flush and close are returned, and those of a dropped stream are reported.
+
+use std::env;
+use std::io::{IoSlice, Seek, Write};
+use std::process::Command;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use fullbore_io::fault::{Fault, Plan};
+use fullbore_io::file::File;
+use fullbore_io::stream::{FileStream, on_loss};
+
+static LOSSES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// tokio#6325: a failed write at flush or close was lost without an error.
+#[test]
+fn tokio_6325_errors_at_flush_and_close_are_returned_and_a_drop_poisons() {
+    on_loss(|error| LOSSES.lock().unwrap().push(error.to_string()));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let file = File::create_new(&path).unwrap().with_faults(&Plan::new(1).with(Fault::NoSpace { at: 10 }));
+
+    let mut stream = FileStream::new(file.clone());
+    stream.write_all(b"123456789012345").unwrap();
+    let error = stream.flush().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    // The accepted bytes are written and the rest is pending: nothing is written twice, and close fails again.
+    assert_eq!(std::fs::read(&path).unwrap(), b"1234567890");
+    assert_eq!(stream.len().unwrap(), 15);
+    assert_eq!(stream.close().unwrap_err().kind(), fullbore_io::error::ErrorKind::NoSpace);
+    assert!(LOSSES.lock().unwrap().is_empty(), "close returns the error itself");
+    assert!(file.poisoned().is_none());
+
+    let mut stream = FileStream::new(file.clone());
+    stream.write_all(b"123456789012345").unwrap();
+    drop(stream);
+    let losses = LOSSES.lock().unwrap().clone();
+    assert!(losses.len() == 1 && losses[0].contains("5 pending bytes are lost"), "{losses:?}");
+    assert_eq!(file.poisoned().unwrap().raw_os_error(), Some(28));
+    // The message names the failed operation, which was not a sync.
+    let message = file.write_at(b"x", 0).unwrap_err().to_string();
+    assert!(
+        message.contains("an earlier write of a stream that was dropped failed (No space left"),
+        "{message}"
+    );
+    assert!(!message.contains("sync"), "{message}");
+}
+
+#[test]
+fn a_failed_write_is_not_buffered_and_earlier_bytes_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let plan = Plan::new(1).with(Fault::IoErrorOn { call: 1 });
+    let file = File::create_new(&path).unwrap().with_faults(&plan);
+    let mut stream = FileStream::with_buffer(file, 8);
+    stream.write_all(b"12345").unwrap();
+    // Writing the full buffer fails, so these four bytes are not accepted.
+    assert!(stream.write_all(b"abcd").is_err());
+    assert_eq!(stream.len().unwrap(), 5);
+    stream.write_all(b"ABCD").unwrap();
+    stream.close().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"12345ABCD");
+}
+
+#[test]
+fn a_partial_write_can_be_repeated() {
+    for at in 5..8 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let full = Plan::new(1).with(Fault::NoSpace { at });
+        let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 8);
+        stream.write_all(b"12345").unwrap();
+        // The buffer is full after three of four bytes, of which the system accepts none, one or two.
+        assert!(stream.write_all(b"abcd").is_err());
+        assert_eq!(stream.stream_position().unwrap(), 5, "room for {at}");
+        assert!(stream.flush().is_ok(), "room for {at}: nothing is pending");
+        assert!(stream.write_all(b"abcd").is_ok() && stream.stream_position().unwrap() == 9);
+        assert!(stream.close().is_err(), "room for {at}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"12345abcd"[..at as usize]);
+    }
+}
+
+#[test]
+fn a_gathered_write_that_fails_in_the_middle_returns_its_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let full = Plan::new(1).with(Fault::NoSpace { at: 2 });
+    let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 0);
+    assert_eq!(stream.write_vectored(&[IoSlice::new(b"aa"), IoSlice::new(b"bb")]).unwrap(), 2);
+    assert!(stream.write_vectored(&[IoSlice::new(b"bb")]).is_err());
+    assert_eq!(stream.stream_position().unwrap(), 2);
+    assert_eq!(std::fs::read(&path).unwrap(), b"aa");
+
+    // The same in the middle of a buffer, with the file already known to have offsets.
+    let path = directory.path().join("other");
+    let full = Plan::new(1).with(Fault::NoSpace { at: 10 });
+    let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 0);
+    stream.write_all(b"12345").unwrap();
+    assert_eq!(stream.write_vectored(&[IoSlice::new(b"678"), IoSlice::new(b"90ab")]).unwrap(), 5);
+    assert!(stream.write_vectored(&[IoSlice::new(b"ab")]).is_err());
+    assert_eq!(stream.stream_position().unwrap(), 10);
+    assert_eq!(std::fs::read(&path).unwrap(), b"1234567890");
+}
+
+fn lose() {
+    let mut stream = FileStream::new(File::open_write("/dev/full").unwrap());
+    stream.write_all(b"lost").unwrap();
+}
+
+/// Runs the test `name` in a process of its own with `CHILD` set.
+fn in_a_process(name: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([&format!("losses::{name}"), "--exact", "--nocapture"]).env("CHILD", "1");
+    command
+}
+
+/// The hook is global to the process, so the test runs in a process of its own.
+#[test]
+fn a_hook_that_loses_bytes_itself_does_not_deadlock() {
+    let name = "a_hook_that_loses_bytes_itself_does_not_deadlock";
+    if env::var_os("CHILD").is_none() {
+        let output = in_a_process(name).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        // The hook's own loss is reported on standard error.
+        assert!(String::from_utf8_lossy(&output.stderr).contains("4 pending bytes are lost"));
+        return;
+    }
+    let (send, receive) = mpsc::channel();
+    let hook = send.clone();
+    on_loss(move |_| {
+        lose();
+        hook.send("hook").unwrap();
+    });
+    thread::spawn(move || {
+        lose();
+        send.send("done").unwrap();
+    });
+    assert_eq!(receive.recv_timeout(Duration::from_secs(20)), Ok("hook"));
+    assert_eq!(receive.recv_timeout(Duration::from_secs(20)), Ok("done"));
+}
+
+#[test]
+fn a_loss_that_cannot_be_reported_does_not_panic() {
+    if env::var_os("CHILD").is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let mark = directory.path().join("mark");
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut child = in_a_process("a_loss_that_cannot_be_reported_does_not_panic");
+        assert!(child.env("MARK", &mark).stderr(full).output().unwrap().status.success());
+        assert!(mark.exists());
+        return;
+    }
+    lose();
+    std::fs::write(env::var_os("MARK").unwrap(), "alive").unwrap();
+}

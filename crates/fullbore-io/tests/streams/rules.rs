@@ -1,0 +1,238 @@
+//! .NET's rules for `FileStream`, by its names. Numbers of calls are exact only in builds that do not shorten transfers.
+
+use std::io::{BufRead, IoSlice, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::{File, Mode, OpenOptions};
+use fullbore_io::stream::FileStream;
+
+use crate::calls::counted;
+use fullbore_testkit::ground::{bytes, everywhere};
+
+/// Returns the acceptable numbers of calls: builds with debug assertions shorten some transfers.
+fn about(calls: u64) -> std::ops::RangeInclusive<u64> {
+    if cfg!(debug_assertions) { calls..=calls * 64 + 64 } else { calls..=calls }
+}
+
+fn file_of(directory: &Path, data: &[u8]) -> File {
+    let file = File::create_new(directory.join("file")).unwrap();
+    file.write_all_at(data, 0).unwrap();
+    file
+}
+
+#[test]
+fn buffering_is_on_above_size_one() {
+    everywhere(|directory| {
+        let file = file_of(directory, &bytes(4096, 1));
+        for (size, reads) in [(0, 4096), (1, 4096), (2, 2048), (4096, 1)] {
+            let mut stream = FileStream::with_buffer(file.clone(), size);
+            let (all, counted, _) = counted(|| {
+                let mut all = Vec::with_capacity(4096);
+                let mut one = [0];
+                for _ in 0..4096 {
+                    stream.read_exact(&mut one).unwrap();
+                    all.push(one[0]);
+                }
+                all
+            });
+            assert_eq!(all, bytes(4096, 1), "{size}");
+            assert!(about(reads).contains(&counted), "size {size}: {counted} reads");
+        }
+    });
+}
+
+#[test]
+fn a_request_of_at_least_the_buffers_size_bypasses_an_empty_buffer() {
+    everywhere(|directory| {
+        let file = file_of(directory, &bytes(100_000, 2));
+        let mut stream = FileStream::with_buffer(file, 4096);
+        let mut large = vec![0; 50_000];
+        let (count, reads, _) = counted(|| stream.read(&mut large).unwrap());
+        assert_eq!(reads, 1);
+        assert!(count > 4096 || cfg!(debug_assertions));
+        assert_eq!(large[..count], bytes(100_000, 2)[..count]);
+
+        let ((), _, writes) = counted(|| stream.write_all(&large).unwrap());
+        assert!(about(1).contains(&writes), "{writes}");
+        // The bytes are in the file at once: nothing is buffered.
+        let len = stream.file().stamp().unwrap().len;
+        assert_eq!(len.max(100_000), stream.len().unwrap());
+        let mut found = vec![0; 50_000];
+        stream.file().read_exact_at(&mut found, count as u64).unwrap();
+        assert_eq!(found, large);
+    });
+}
+
+#[test]
+fn a_partial_hit_costs_one_extra_read_at_most() {
+    everywhere(|directory| {
+        let file = file_of(directory, &bytes(20_000, 3));
+        let mut stream = FileStream::with_buffer(file, 4096);
+        stream.read_exact(&mut [0; 4000]).unwrap();
+        let mut data = [0; 1000];
+        let (count, reads, _) = counted(|| stream.read(&mut data).unwrap());
+        assert!(reads <= 1, "{reads}");
+        assert_eq!(data[..count], bytes(20_000, 3)[4000..4000 + count]);
+        assert!(count == 1000 || cfg!(debug_assertions), "{count}");
+    });
+}
+
+#[test]
+fn length_counts_pending_writes() {
+    everywhere(|directory| {
+        let mut stream = FileStream::new(file_of(directory, b"12345"));
+        stream.seek(SeekFrom::Start(3)).unwrap();
+        let ((), _, writes) = counted(|| stream.write_all(b"abcd").unwrap());
+        assert_eq!(writes, 0);
+        assert_eq!((stream.len().unwrap(), stream.file().stamp().unwrap().len), (7, 5));
+        stream.flush().unwrap();
+        assert_eq!(stream.file().stamp().unwrap().len, 7);
+        assert_eq!(std::fs::read(stream.file().path()).unwrap(), b"123abcd");
+    });
+}
+
+#[test]
+fn position_is_in_memory_and_seeking_makes_no_call() {
+    everywhere(|directory| {
+        let file = file_of(directory, &bytes(10_000, 4));
+        let mut stream = FileStream::with_buffer(file.clone(), 0);
+        let ((), reads, writes) = counted(|| {
+            for at in (0..10_000u64).rev() {
+                assert_eq!(stream.seek(SeekFrom::Start(at)).unwrap(), at);
+                assert_eq!(stream.seek(SeekFrom::Current(1)).unwrap(), at + 1);
+            }
+        });
+        assert_eq!((reads, writes), (0, 0));
+        // The kernel's position never moved: another handle of the same open file starts at 0.
+        let mut other = Vec::new();
+        stream.read_exact(&mut [0; 100]).unwrap();
+        FileStream::new(file).read_to_end(&mut other).unwrap();
+        assert_eq!(other, bytes(10_000, 4));
+    });
+}
+
+#[test]
+fn seeking_within_the_buffer_keeps_it() {
+    everywhere(|directory| {
+        let mut stream = FileStream::with_buffer(file_of(directory, &bytes(4096, 5)), 4096);
+        assert_eq!(stream.fill_buf().unwrap()[0], bytes(1, 5)[0]);
+        let held = stream.fill_buf().unwrap().len();
+        let ((), reads, _) = counted(|| {
+            for at in [held - 1, 0, held / 2] {
+                stream.seek(SeekFrom::Start(at as u64)).unwrap();
+                let mut one = [0];
+                stream.read_exact(&mut one).unwrap();
+                assert_eq!(one[0], bytes(4096, 5)[at]);
+            }
+        });
+        assert_eq!(reads, 0);
+    });
+}
+
+#[test]
+fn seeks_out_of_range_fail_and_keep_the_position() {
+    everywhere(|directory| {
+        let mut stream = FileStream::new(file_of(directory, b"12345"));
+        stream.seek(SeekFrom::Start(2)).unwrap();
+        for to in [
+            SeekFrom::Current(-3),
+            SeekFrom::End(-6),
+            SeekFrom::Start(u64::MAX),
+            SeekFrom::Current(i64::MAX),
+            SeekFrom::End(i64::MAX),
+        ] {
+            assert_eq!(stream.seek(to).unwrap_err().kind(), std::io::ErrorKind::InvalidInput, "{to:?}");
+            assert_eq!(stream.stream_position().unwrap(), 2);
+        }
+        assert_eq!(stream.seek(SeekFrom::End(-1)).unwrap(), 4);
+        assert_eq!(stream.seek(SeekFrom::End(10)).unwrap(), 15);
+        assert_eq!(stream.read(&mut [0; 4]).unwrap(), 0);
+    });
+}
+
+#[test]
+fn setting_the_length_moves_a_position_behind_the_end() {
+    everywhere(|directory| {
+        let mut stream = FileStream::new(file_of(directory, b"1234567890"));
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.set_len(3).unwrap();
+        assert_eq!(stream.stream_position().unwrap(), 3);
+        assert_eq!(stream.read(&mut [0; 4]).unwrap(), 0, "the read-ahead is discarded");
+        stream.set_len(5).unwrap();
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, [0, 0]);
+    });
+}
+
+#[test]
+fn append_writes_at_the_end_at_any_position() {
+    everywhere(|directory| {
+        let path = directory.join("log");
+        std::fs::write(&path, "old\n").unwrap();
+        let open = || OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
+        for size in [0, 16, 4096] {
+            let before = std::fs::read(&path).unwrap();
+            let (mut one, mut two) =
+                (FileStream::with_buffer(open(), size), FileStream::with_buffer(open(), size));
+            one.write_all(b"one\n").unwrap();
+            two.write_all(b"two\n").unwrap();
+            one.flush().unwrap();
+            two.flush().unwrap();
+            one.seek(SeekFrom::Start(0)).unwrap();
+            one.write_all(b"end\n").unwrap();
+            assert_eq!(one.stream_position().unwrap(), before.len() as u64 + 12, "{size}");
+            one.close().unwrap();
+            drop(two);
+            let found = std::fs::read(&path).unwrap();
+            assert_eq!(found, [before.as_slice(), b"one\ntwo\nend\n"].concat(), "{size}");
+        }
+    });
+}
+
+#[test]
+fn plain_and_gathered_writes_are_complete() {
+    everywhere(|directory| {
+        let data = bytes(300_000, 6);
+        for size in [0, 100, 8192] {
+            let _ = std::fs::remove_file(directory.join("file"));
+            let mut stream = FileStream::with_buffer(file_of(directory, b""), size);
+            for piece in data.chunks(30_000) {
+                let parts: Vec<IoSlice<'_>> = piece.chunks(7777).map(IoSlice::new).collect();
+                assert_eq!(stream.write_vectored(&parts).unwrap(), piece.len());
+            }
+            stream.close().unwrap();
+            assert!(std::fs::read(directory.join("file")).unwrap() == data, "{size}");
+        }
+    });
+}
+
+#[test]
+fn reads_see_pending_writes() {
+    everywhere(|directory| {
+        let mut stream = FileStream::new(file_of(directory, b"0123456789"));
+        let mut two = [0; 2];
+        stream.read_exact(&mut two).unwrap();
+        stream.write_all(b"ab").unwrap();
+        stream.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"45");
+        stream.rewind().unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        assert_eq!(all, "01ab456789");
+    });
+}
+
+#[test]
+fn a_write_without_permission_names_the_path() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        std::fs::write(&path, "bytes").unwrap();
+        let mut stream = FileStream::with_buffer(File::open(&path).unwrap(), 0);
+        let error = stream.write_all(b"x").unwrap_err();
+        assert!(error.to_string().contains("file: cannot write"), "{error}");
+        let inner = error.into_inner().unwrap().downcast::<fullbore_io::Error>().unwrap();
+        assert_eq!(inner.kind(), ErrorKind::Io);
+    });
+}
