@@ -32,6 +32,7 @@ pub mod quote;
 #[doc(hidden)]
 pub mod size;
 pub mod stream;
-mod sys;
+#[doc(hidden)]
+pub mod sys;
 
 pub use error::{Error, ErrorKind, Result};

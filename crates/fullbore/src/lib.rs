@@ -35,6 +35,6 @@ pub use error::{Error, ErrorKind, Result};
 pub use fullbore_io::fault;
 pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
-pub use fullbore_io::{engine, probe, quote, size};
+pub use fullbore_io::{engine, probe, quote, size, sys};
 pub use job::{Input, Job, compare, copy, fold, search, transform};
 pub use op::fold_fn;

@@ -1,0 +1,309 @@
+//! Calls on files that only Linux has, or has in this form.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, Mode, RenameFlags, ResolveFlags};
+use rustix::io::ReadWriteFlags;
+use rustix::time::ClockId;
+
+use super::super::{CURRENT_DIRECTORY, Code, OpenFlags, PathArg, Result, Status};
+
+bitflags::bitflags! {
+    /// Flags of one transfer: `preadv2(2)`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct TransferFlags: u32 {
+        /// The pages are dropped after use: `RWF_DONTCACHE`, Linux 6.14.
+        const DONT_CACHE = 0x80;
+        /// Only what is in the page cache.
+        const NO_WAIT = ReadWriteFlags::NOWAIT.bits();
+    }
+}
+
+/// The path of an open file, through which it can be opened again or linked.
+pub fn handle_path(file: impl AsFd) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
+}
+
+/// Opens a file again, with other flags and a position of its own.
+pub fn reopen(file: impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
+    super::super::open(handle_path(file), flags, 0)
+}
+
+/// Opens a path in a directory that symbolic links and `..` do not leave.
+pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    Ok(rustix::fs::openat2(directory, path, flags.to_system(), Mode::empty(), resolve)?)
+}
+
+/// Opens a path if its names are in the kernel's cache, so that the call does not wait for a device.
+pub fn open_cached(path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
+    Ok(rustix::fs::openat2(CURRENT_DIRECTORY, path, flags.to_system(), Mode::empty(), ResolveFlags::CACHED)?)
+}
+
+/// Renames a file; fails if a file has the new name.
+pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
+    Ok(rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)?)
+}
+
+/// Reads into several buffers at an offset, with flags.
+pub fn read_vectored_flagged(
+    file: impl AsFd,
+    parts: &mut [IoSliceMut<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    Ok(rustix::io::preadv2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
+}
+
+/// Writes from several buffers at an offset, with flags.
+pub fn write_vectored_flagged(
+    file: impl AsFd,
+    parts: &[IoSlice<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    Ok(rustix::io::pwritev2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
+}
+
+/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
+pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+}
+
+/// Copies between two files inside the kernel; the offsets move.
+pub fn copy_range(
+    from: impl AsFd,
+    offset: &mut u64,
+    to: impl AsFd,
+    target: &mut u64,
+    len: usize,
+) -> Result<usize> {
+    Ok(rustix::fs::copy_file_range(from, Some(offset), to, Some(target), len)?)
+}
+
+/// Shares all blocks of `source` with an empty file: a clone.
+pub fn clone_file(target: impl AsFd, source: impl AsFd) -> Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(target, source)?)
+}
+
+/// Flags of [`allocate`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocate {
+    /// Blocks are reserved; the length grows to the end of the range.
+    Extend,
+    /// Blocks are reserved; the length stays.
+    KeepLength,
+    /// Blocks are released; the range reads as zeros.
+    Punch,
+    /// The range reads as zeros and keeps its blocks; the length stays.
+    Zero,
+}
+
+/// Reserves, zeroes or releases the blocks of a range: `fallocate(2)`.
+pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
+    let flags = match what {
+        Allocate::Extend => FallocateFlags::empty(),
+        Allocate::KeepLength => FallocateFlags::KEEP_SIZE,
+        Allocate::Punch => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+        Allocate::Zero => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
+    };
+    Ok(rustix::fs::fallocate(file, flags, offset, len)?)
+}
+
+/// Sets the length.
+pub fn truncate(file: impl AsFd, len: u64) -> Result<()> {
+    Ok(rustix::fs::ftruncate(file, len)?)
+}
+
+/// Expected access to a file, or to a mapping of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// In order.
+    Sequential,
+    /// In no order.
+    Random,
+    /// Soon.
+    WillNeed,
+    /// Not again: the pages may be dropped.
+    DontNeed,
+    /// Once.
+    NoReuse,
+}
+
+/// Tells the kernel of the expected access to a range; no length means to the end.
+pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
+    use rustix::fs::Advice as System;
+    let advice = match advice {
+        Advice::Sequential => System::Sequential,
+        Advice::Random => System::Random,
+        Advice::WillNeed => System::WillNeed,
+        Advice::DontNeed => System::DontNeed,
+        Advice::NoReuse => System::NoReuse,
+    };
+    let len = match len {
+        Some(0) => return Ok(()),
+        len => len.and_then(std::num::NonZeroU64::new),
+    };
+    Ok(rustix::fs::fadvise(file, offset, len, advice)?)
+}
+
+/// Makes the content of a file durable.
+pub fn sync_data(file: impl AsFd) -> Result<()> {
+    Ok(rustix::fs::fdatasync(file)?)
+}
+
+/// Makes the content and all metadata of a file durable.
+pub fn sync_all(file: impl AsFd) -> Result<()> {
+    Ok(rustix::fs::fsync(file)?)
+}
+
+/// Makes everything on the file system of a file durable.
+pub fn sync_file_system(file: impl AsFd) -> Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// The kind of a file system: the number that identifies it in `statfs(2)`.
+pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
+    // Some numbers are negative where the field is 32 bits wide.
+    Ok(rustix::fs::fstatfs(file)?.f_type as u64 & 0xffff_ffff)
+}
+
+/// As [`file_system_kind`], for a path.
+pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
+    Ok(rustix::fs::statfs(path)?.f_type as u64 & 0xffff_ffff)
+}
+
+/// The space of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Identity of the mounted file system.
+    pub id: u64,
+    /// Preferred unit of transfers, in bytes.
+    pub block: u64,
+    /// All bytes.
+    pub total: u64,
+    /// Bytes that nobody uses.
+    pub free: u64,
+    /// Bytes that an ordinary user may use.
+    pub available: u64,
+}
+
+impl From<rustix::fs::StatVfs> for Space {
+    fn from(found: rustix::fs::StatVfs) -> Self {
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Self {
+            id: found.f_fsid,
+            block: found.f_bsize,
+            total: bytes(found.f_blocks),
+            free: bytes(found.f_bfree),
+            available: bytes(found.f_bavail),
+        }
+    }
+}
+
+/// The space of the file system of an open file.
+pub fn space(file: impl AsFd) -> Result<Space> {
+    Ok(rustix::fs::fstatvfs(file)?.into())
+}
+
+/// The space of the file system of a path.
+pub fn space_of(path: impl PathArg) -> Result<Space> {
+    Ok(rustix::fs::statvfs(path)?.into())
+}
+
+/// A lock of a whole file that belongs to the open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WholeLock {
+    /// With others.
+    Shared,
+    /// Alone.
+    Exclusive,
+    /// None.
+    Unlocked,
+}
+
+/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
+pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
+    let operation = match lock {
+        WholeLock::Shared => FlockOperation::NonBlockingLockShared,
+        WholeLock::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        WholeLock::Unlocked => FlockOperation::Unlock,
+    };
+    Ok(rustix::fs::flock(file, operation)?)
+}
+
+/// A file in memory without a name.
+pub fn memory_file(name: &str) -> Result<OwnedFd> {
+    Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
+}
+
+/// The flags of an inode: `FS_IOC_GETFLAGS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InodeFlags {
+    /// It can be neither changed nor linked.
+    pub immutable: bool,
+    /// It can only grow.
+    pub append_only: bool,
+}
+
+/// The flags of a file's inode.
+pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
+    let flags = rustix::fs::ioctl_getflags(file)?;
+    Ok(InodeFlags {
+        immutable: flags.contains(rustix::fs::IFlags::IMMUTABLE),
+        append_only: flags.contains(rustix::fs::IFlags::APPEND),
+    })
+}
+
+/// The time of birth of an open file, in nanoseconds since 1970, if the file system has it.
+pub fn birth_time(file: impl AsFd) -> Option<i128> {
+    use rustix::fs::{AtFlags, StatxFlags};
+    let found = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+    let known = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+    known.then(|| i128::from(found.stx_btime.tv_sec) * 1_000_000_000 + i128::from(found.stx_btime.tv_nsec))
+}
+
+/// The major and minor numbers of a device.
+pub fn split_device(number: u64) -> (u32, u32) {
+    (rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// The time of a clock: seconds and nanoseconds.
+pub type Time = (i64, i64);
+
+/// The clock that stamps files, exact only to the kernel's tick.
+pub fn coarse_time() -> Time {
+    let time = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
+    (time.tv_sec, time.tv_nsec)
+}
+
+/// Nanoseconds of the clock that never jumps.
+pub fn monotonic_nanoseconds() -> u64 {
+    let time = rustix::time::clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Wakes the calling thread within nanoseconds of the time at which it asked to be woken, not in groups.
+pub fn set_timer_slack(nanoseconds: std::num::NonZeroU64) -> Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
+}
+
+/// Mounts the kernel's trace files where no path leads; returns their directory.
+pub fn mount_trace_files() -> Result<OwnedFd> {
+    use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+    let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_create(&context)?;
+    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
+}
+
+/// A descriptor that is good for nothing but to be held.
+pub fn spare_handle() -> Result<OwnedFd> {
+    Ok(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?)
+}
+
+/// True if two files are the same.
+pub fn same_file(one: &Status, other: &Status) -> bool {
+    one.identity() == other.identity()
+}

@@ -1,0 +1,91 @@
+//! Modes, owners, times and extended attributes.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+
+use super::{PathArg, Result, Status};
+
+/// Sets the permission bits of an open file.
+pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?)
+}
+
+/// Sets the permission bits of a path's target.
+pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
+    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
+}
+
+/// Sets the permission bits of the target of a name in a directory.
+pub fn change_mode_at(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
+    Ok(rustix::fs::chmodat(directory, name, Mode::from_raw_mode(mode), AtFlags::empty())?)
+}
+
+/// Sets the owner and group of an open file; `None` keeps one.
+pub fn change_owner(file: impl AsFd, user: Option<u32>, group: Option<u32>) -> Result<()> {
+    Ok(rustix::fs::fchown(file, user.map(Uid::from_raw), group.map(Gid::from_raw))?)
+}
+
+/// Sets the owner and group of a name in a directory, which is not followed.
+pub fn change_owner_at(
+    directory: impl AsFd,
+    name: impl PathArg,
+    user: Option<u32>,
+    group: Option<u32>,
+) -> Result<()> {
+    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    Ok(rustix::fs::chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+fn times(of: &Status) -> Timestamps {
+    let time = |seconds: i64, nanoseconds: i64| Timespec { tv_sec: seconds as _, tv_nsec: nanoseconds as _ };
+    Timestamps {
+        last_access: time(of.atime, of.atime_nsec),
+        last_modification: time(of.mtime, of.mtime_nsec),
+    }
+}
+
+/// Sets the times of an open file to those of `of`.
+pub fn set_times(file: impl AsFd, of: &Status) -> Result<()> {
+    Ok(rustix::fs::futimens(file, &times(of))?)
+}
+
+/// Sets the times of a name in a directory, which is not followed, to those of `of`.
+pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Result<()> {
+    Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
+pub fn attributes(file: impl AsFd, names: &mut [u8]) -> Result<usize> {
+    Ok(rustix::fs::flistxattr(file, names)?)
+}
+
+/// As [`attributes`], for a path whose last name is not followed.
+pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
+    Ok(rustix::fs::llistxattr(path, names)?)
+}
+
+/// Reads an extended attribute of an open file; returns its length.
+pub fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    Ok(rustix::fs::fgetxattr(file, name, value)?)
+}
+
+/// As [`attribute`], for a path's target.
+pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    Ok(rustix::fs::getxattr(path, name, value)?)
+}
+
+/// As [`attribute`], for a path whose last name is not followed.
+pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    Ok(rustix::fs::lgetxattr(path, name, value)?)
+}
+
+/// Sets an extended attribute of an open file.
+pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+}
+
+/// As [`set_attribute`], for a path whose last name is not followed.
+pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
+    Ok(rustix::fs::lsetxattr(path, name, value, XattrFlags::empty())?)
+}

@@ -1,0 +1,96 @@
+//! Opening, and the flags of open files.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+pub use rustix::path::Arg as PathArg;
+
+use super::Result;
+
+/// The directory in which relative paths begin.
+pub const CURRENT_DIRECTORY: BorrowedFd<'static> = rustix::fs::CWD;
+
+bitflags::bitflags! {
+    /// Flags of `open(2)`. Every file is opened close-on-exec.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct OpenFlags: u32 {
+        /// For reading only.
+        const READ = OFlags::RDONLY.bits();
+        /// For writing only.
+        const WRITE = OFlags::WRONLY.bits();
+        /// For reading and writing.
+        const READ_WRITE = OFlags::RDWR.bits();
+        /// The bits of the three above.
+        const ACCESS = OFlags::RWMODE.bits();
+        /// Writes go to the end.
+        const APPEND = OFlags::APPEND.bits();
+        /// Creates a missing file.
+        const CREATE = OFlags::CREATE.bits();
+        /// Fails if the file exists.
+        const EXCLUSIVE = OFlags::EXCL.bits();
+        /// Discards the content.
+        const TRUNCATE = OFlags::TRUNC.bits();
+        /// Only a directory.
+        const DIRECTORY = OFlags::DIRECTORY.bits();
+        /// No symbolic link at the end.
+        const NOFOLLOW = OFlags::NOFOLLOW.bits();
+        /// Does not wait.
+        const NONBLOCK = OFlags::NONBLOCK.bits();
+        /// A terminal does not become the controlling one.
+        const NOCTTY = OFlags::NOCTTY.bits();
+        /// Writes return after the bytes are durable.
+        const DATA_SYNC = OFlags::DSYNC.bits();
+        /// Writes return after the bytes and all metadata are durable.
+        const SYNC = OFlags::SYNC.bits();
+        #[cfg(target_os = "linux")]
+        /// Bypasses the page cache.
+        const DIRECT = OFlags::DIRECT.bits();
+        #[cfg(target_os = "linux")]
+        /// Reads do not change the access time.
+        const NOATIME = OFlags::NOATIME.bits();
+        #[cfg(target_os = "linux")]
+        /// The path alone, without access to the content.
+        const PATH = OFlags::PATH.bits();
+        #[cfg(target_os = "linux")]
+        /// A new file without a name, in the directory that is opened.
+        const UNNAMED = OFlags::TMPFILE.bits();
+        // Other flags of the system.
+        const _ = !0;
+    }
+}
+
+impl OpenFlags {
+    pub(in crate::sys) fn to_system(self) -> OFlags {
+        OFlags::from_bits_retain(self.bits()) | OFlags::CLOEXEC
+    }
+}
+
+/// Opens a path; `mode` has the permission bits of a new file.
+pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
+    Ok(rustix::fs::open(path, flags.to_system(), Mode::from_raw_mode(mode))?)
+}
+
+/// Opens a name in a directory.
+pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
+    Ok(rustix::fs::openat(directory, name, flags.to_system(), Mode::from_raw_mode(mode))?)
+}
+
+/// The access mode and status flags of an open file.
+pub fn status_flags(file: impl AsFd) -> Result<OpenFlags> {
+    Ok(OpenFlags::from_bits_retain(rustix::fs::fcntl_getfl(file)?.bits()))
+}
+
+/// Sets the status flags of an open file.
+pub fn set_status_flags(file: impl AsFd, flags: OpenFlags) -> Result<()> {
+    Ok(rustix::fs::fcntl_setfl(file, OFlags::from_bits_retain(flags.bits()))?)
+}
+
+/// Another descriptor of the same open file, above those of the standard streams.
+pub fn duplicate(file: impl AsFd) -> Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
+}
+
+/// True if a descriptor is open.
+pub fn is_open(file: impl AsFd) -> bool {
+    rustix::io::fcntl_getfd(file).is_ok()
+}

@@ -1,0 +1,37 @@
+//! Readiness of files that can block.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::Result;
+
+/// The transfer that a file is to be ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// Bytes, or the end.
+    Read,
+    /// Room.
+    Write,
+}
+
+/// Waits until one of the files is ready, or failed, at most for `patience`; says which are. Fails with
+/// [`Code::INTERRUPTED`](super::Code::INTERRUPTED) after a signal.
+pub fn wait_ready<const N: usize>(
+    files: [BorrowedFd<'_>; N],
+    interest: Interest,
+    patience: Option<Duration>,
+) -> Result<[bool; N]> {
+    let wanted = match interest {
+        Interest::Read => PollFlags::IN,
+        Interest::Write => PollFlags::OUT,
+    };
+    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, wanted));
+    let patience = patience.map(|time| Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    poll(&mut polled, patience.as_ref())?;
+    Ok(polled.map(|file| !file.revents().is_empty()))
+}

@@ -1,0 +1,89 @@
+//! The process: its user, limits, standard streams and the sizes of the system.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::Mode;
+use rustix::process::{Pid, Rlimit, Signal};
+
+use super::Result;
+
+/// A limited resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Open files.
+    OpenFiles,
+    /// Locked memory, in bytes.
+    LockedMemory,
+}
+
+/// A limit; `None` is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// The limit in force.
+    pub current: Option<u64>,
+    /// The highest that the process may set.
+    pub maximum: Option<u64>,
+}
+
+impl Resource {
+    fn to_system(self) -> rustix::process::Resource {
+        match self {
+            Self::OpenFiles => rustix::process::Resource::Nofile,
+            Self::LockedMemory => rustix::process::Resource::Memlock,
+        }
+    }
+}
+
+/// The limit of a resource.
+pub fn limit(resource: Resource) -> Limit {
+    let Rlimit { current, maximum } = rustix::process::getrlimit(resource.to_system());
+    Limit { current, maximum }
+}
+
+/// Sets the limit of a resource.
+pub fn set_limit(resource: Resource, Limit { current, maximum }: Limit) -> Result<()> {
+    Ok(rustix::process::setrlimit(resource.to_system(), Rlimit { current, maximum })?)
+}
+
+/// The effective user; 0 is root.
+pub fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The permission bits that new files lack. For a moment it is strict for every thread: the system has no call to look.
+pub fn umask() -> u32 {
+    let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}
+
+/// Asks a process to end.
+pub fn terminate(process: u32) -> Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(super::Code::INVALID)?;
+    Ok(rustix::process::kill_process(process, Signal::TERM)?)
+}
+
+/// The standard input.
+pub fn stdin() -> BorrowedFd<'static> {
+    rustix::stdio::stdin()
+}
+
+/// The standard output.
+pub fn stdout() -> BorrowedFd<'static> {
+    rustix::stdio::stdout()
+}
+
+/// The width of a terminal in characters.
+pub fn terminal_columns(terminal: impl AsFd) -> Result<u16> {
+    Ok(rustix::termios::tcgetwinsize(terminal)?.ws_col)
+}
+
+/// The size of a page of memory, in bytes.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// The unit of times in the kernel's files: ticks per second.
+pub fn clock_ticks_per_second() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}
