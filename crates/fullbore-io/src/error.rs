@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::quote::Shown;
+use crate::sys::Code;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -70,20 +71,20 @@ struct Inner {
 impl Error {
     /// An error of the system at `path`; `doing` is a verb phrase ("open", "read").
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
-        let (kind, advice) = match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-            Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
+        let (kind, advice) = match Code::of(&source) {
+            Some(Code::NO_SPACE | Code::QUOTA) => {
                 (ErrorKind::NoSpace, Some("free some space or write somewhere else"))
             }
-            Some(rustix::io::Errno::NOENT) => (ErrorKind::NotFound, None),
-            Some(rustix::io::Errno::EXIST) => (ErrorKind::AlreadyExists, None),
-            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => (ErrorKind::PermissionDenied, None),
-            Some(rustix::io::Errno::PIPE) => (ErrorKind::BrokenPipe, None),
-            Some(rustix::io::Errno::FBIG) => {
+            Some(Code::NOT_FOUND) => (ErrorKind::NotFound, None),
+            Some(Code::EXISTS) => (ErrorKind::AlreadyExists, None),
+            Some(Code::ACCESS_DENIED | Code::NOT_PERMITTED) => (ErrorKind::PermissionDenied, None),
+            Some(Code::BROKEN_PIPE) => (ErrorKind::BrokenPipe, None),
+            Some(Code::TOO_LARGE) => {
                 (ErrorKind::NoSpace, Some("the file system does not support files of this size"))
             }
-            Some(rustix::io::Errno::ROFS) => (ErrorKind::Io, Some("the file system is mounted read-only")),
-            Some(rustix::io::Errno::ISDIR) => (ErrorKind::Unsupported, Some("name a file")),
-            Some(rustix::io::Errno::TXTBSY) => (ErrorKind::Io, Some("it is a running program")),
+            Some(Code::READ_ONLY) => (ErrorKind::Io, Some("the file system is mounted read-only")),
+            Some(Code::IS_DIRECTORY) => (ErrorKind::Unsupported, Some("name a file")),
+            Some(Code::EXECUTING) => (ErrorKind::Io, Some("it is a running program")),
             _ => (ErrorKind::Io, None),
         };
         let inner = Inner {
@@ -155,6 +156,12 @@ impl Error {
     /// The cause, if the system did not report the error.
     pub fn what(&self) -> Option<&str> {
         self.inner.what.as_deref()
+    }
+
+    /// The system's error code, if the system caused the error.
+    #[doc(hidden)]
+    pub fn code(&self) -> Option<Code> {
+        self.raw_os_error().map(Code::from_number)
     }
 
     /// The error number, if the system reported the error.

@@ -13,7 +13,7 @@ use crate::buf::Direction;
 use crate::file::File;
 use crate::sys::forks::forks;
 use crate::sys::shared_ring::SharedRing;
-use crate::sys::transfer;
+use crate::sys::{Code, IoVec, transfer};
 
 #[derive(Debug)]
 struct Core {
@@ -195,7 +195,7 @@ impl Dispatch {
                 }
                 Some(Operation::Transfer(movement)) => {
                     let file = movement.file.clone();
-                    let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 8];
+                    let mut pieces = [IoVec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 8];
                     let count = movement.loan.pieces().len();
                     pieces[..count].copy_from_slice(movement.loan.pieces());
                     let pieces = &pieces[..count];
@@ -251,8 +251,8 @@ impl Dispatch {
             ring.reap(|key, outcome| {
                 any = true;
                 let key = Key::from_bits(key);
-                let code = outcome.as_ref().err().and_then(io::Error::raw_os_error);
-                if let (Some(libc::ECANCELED | libc::EINTR), Some(Operation::Transfer(movement))) =
+                let code = outcome.as_ref().err().and_then(Code::of);
+                if let (Some(Code::CANCELLED | Code::INTERRUPTED), Some(Operation::Transfer(movement))) =
                     (code, core.slots.flight(key))
                     && !movement.cancelled
                 {
@@ -291,7 +291,7 @@ impl Dispatch {
     /// Cancels an operation; its future receives the result.
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
-        let cancelled = || io::Error::from_raw_os_error(libc::ECANCELED);
+        let cancelled = || io::Error::from(Code::CANCELLED);
         if core.slots.recall(key, Err(cancelled())) {
             return;
         }
@@ -370,7 +370,7 @@ fn push(ring: &SharedRing, key: Key, movement: &Movement) {
 ///
 /// # Safety
 /// The pieces are valid (for writing, if it is a read) and exclusively the caller's.
-unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[libc::iovec], offset: u64) -> IoResult {
+unsafe fn by_cache_mode(file: &File, direction: Direction, pieces: &[IoVec], offset: u64) -> IoResult {
     let mut done = 0;
     for piece in pieces {
         let (start, len) = (piece.iov_base.cast::<u8>(), piece.iov_len);

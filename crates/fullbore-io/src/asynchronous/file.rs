@@ -6,9 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rustix::fs::OFlags;
-use rustix::io::ReadWriteFlags;
-
 use super::blocking_call::BlockingCall;
 use super::driver::Driver;
 use super::slots::IoResult;
@@ -16,7 +13,8 @@ use super::transfer::Transfer;
 use crate::buf::{Buffer, Direction};
 use crate::error::Result;
 use crate::file::{Durability, File, FileKind};
-use crate::sys::transfer;
+use crate::sys::{self, Code, OpenFlags, TransferFlags};
+use crate::sys::{IoVec, transfer};
 
 /// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
 ///
@@ -70,7 +68,7 @@ impl AsyncFile {
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
         let driver = Driver::shared()?;
         let kept = match File::open_at_once(path.as_ref()) {
-            Ok(file) => return Ok(Self::with_flags(file?, &driver, OFlags::RDONLY)),
+            Ok(file) => return Ok(Self::with_flags(file?, &driver, OpenFlags::READ)),
             Err(kept) => kept,
         };
         let path = path.as_ref().to_owned();
@@ -112,14 +110,14 @@ impl AsyncFile {
 
     /// Makes an open file asynchronous.
     pub fn new(file: File, driver: &Driver) -> Self {
-        let flags = rustix::fs::fcntl_getfl(file.as_fd()).unwrap_or(OFlags::empty());
+        let flags = sys::status_flags(file.as_fd()).unwrap_or(OpenFlags::empty());
         Self::with_flags(file, driver, flags)
     }
 
-    fn with_flags(file: File, driver: &Driver, flags: OFlags) -> Self {
-        let direct = flags.contains(OFlags::DIRECT);
-        let reads_only = flags & OFlags::RWMODE == OFlags::RDONLY;
-        let synced = flags.intersects(OFlags::DSYNC | OFlags::SYNC);
+    fn with_flags(file: File, driver: &Driver, flags: OpenFlags) -> Self {
+        let direct = flags.contains(OpenFlags::DIRECT);
+        let reads_only = flags & OpenFlags::ACCESS == OpenFlags::READ;
+        let synced = flags.intersects(OpenFlags::DATA_SYNC | OpenFlags::SYNC);
         let reads = match (file.kind() == FileKind::Regular, direct) {
             (true, false) => NO_WAIT,
             // In memory there is no cache to bypass.
@@ -231,9 +229,9 @@ impl AsyncFile {
     pub(super) unsafe fn at_once(
         &self,
         direction: Direction,
-        pieces: &[libc::iovec],
+        pieces: &[IoVec],
         offset: u64,
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
     ) -> Option<IoResult> {
         let fd = self.inner.file.as_fd();
         // SAFETY: promised by the caller.
@@ -243,8 +241,8 @@ impl AsyncFile {
             Direction::Write => &self.inner.writes,
         };
         if known.load(Ordering::Relaxed) == NO_WAIT {
-            match call(flags | ReadWriteFlags::NOWAIT) {
-                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            match call(flags | TransferFlags::NO_WAIT) {
+                Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
                     let memory = crate::probe::in_memory(fd);
                     known.store(if memory { ALWAYS } else { NEVER }, Ordering::Relaxed);
                 }

@@ -3,11 +3,10 @@
 
 use std::fmt;
 
-use rustix::io::ReadWriteFlags;
-
 use super::slots::IoResult;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
+use crate::sys::TransferFlags;
 
 /// An operation for a driver, with all resources that must live until its completion.
 // Most operations are transfers, and these may not allocate.
@@ -27,7 +26,7 @@ pub(super) struct Movement {
     pub(super) loan: Loan,
     pub(super) how: How,
     /// Flags of the call.
-    pub(super) flags: ReadWriteFlags,
+    pub(super) flags: TransferFlags,
     /// True if cancellation was requested, so that `ECANCELED` is the expected result.
     pub(super) cancelled: bool,
 }

@@ -6,13 +6,12 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use rustix::io::ReadWriteFlags;
-
 use super::file::AsyncFile;
 use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{Code, TransferFlags};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -112,7 +111,7 @@ impl<B: Buffer> Transfer<B> {
             Ok(error) => return error,
             Err(error) => error,
         };
-        let error = if error.raw_os_error() == Some(libc::ECANCELED) {
+        let error = if Code::of(&error) == Some(Code::CANCELLED) {
             Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled")
         } else {
             Error::io(self.doing(), path, error)
@@ -148,7 +147,7 @@ impl<B: Buffer> Transfer<B> {
         let file = self.file.file();
         let offset = self.file.seekable().then(|| self.offset.saturating_add(self.done as u64));
         if offset.is_some_and(|offset| offset > i64::MAX as u64) {
-            return Ok((loan, Err(io::Error::from_raw_os_error(libc::EINVAL))));
+            return Ok((loan, Err(Code::INVALID.into())));
         }
         let straight = match (self.direction, offset, self.bent) {
             (Direction::Read, Some(offset), false) => file.straight(loan.pieces(), offset),
@@ -179,7 +178,7 @@ impl<B: Buffer> Transfer<B> {
             offset,
             loan,
             how,
-            flags: flags.unwrap_or(ReadWriteFlags::empty()),
+            flags: flags.unwrap_or(TransferFlags::empty()),
             cancelled: false,
         };
         match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
@@ -192,9 +191,9 @@ impl<B: Buffer> Transfer<B> {
     /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
     fn refused(&mut self, outcome: &IoResult) -> bool {
         let Err(error) = outcome else { return false };
-        match error.raw_os_error() {
-            Some(libc::EINTR) => true,
-            Some(libc::EINVAL) if !self.bent && self.file.file().one_call().is_none() => {
+        match Code::of(error) {
+            Some(Code::INTERRUPTED) => true,
+            Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
                 self.bent = true;
                 true
             }
@@ -233,7 +232,7 @@ impl<B: Buffer> Future for Transfer<B> {
             let (loan, outcome) = match std::mem::replace(&mut this.state, TransferState::Over) {
                 TransferState::Start(buffer) => {
                     if this.cancelled {
-                        let error = this.error(io::Error::from_raw_os_error(libc::ECANCELED));
+                        let error = this.error(io::Error::from(Code::CANCELLED));
                         return this.complete(buffer, Err(error));
                     }
                     match this.begin(buffer, context) {

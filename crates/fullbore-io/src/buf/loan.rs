@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
 use super::request::Direction;
+use crate::sys::IoVec;
 
 /// Maximum width of a buffer in words; a [`Buf`](super::Buf) has five.
 const WORDS: usize = 8;
@@ -16,7 +17,7 @@ pub(crate) const PIECES: usize = 8;
 pub(crate) struct Loan {
     words: [MaybeUninit<u64>; WORDS],
     discard: unsafe fn(*mut u64),
-    pieces: [libc::iovec; PIECES],
+    pieces: [IoVec; PIECES],
     count: usize,
     bytes: usize,
 }
@@ -36,7 +37,7 @@ impl Loan {
             assert!(size_of::<B>() <= size_of::<[u64; WORDS]>(), "the buffer type is wider than eight words");
             assert!(align_of::<B>() <= align_of::<u64>(), "the buffer type is aligned to more than a word");
         }
-        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let empty = IoVec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut loan = Self {
             words: [MaybeUninit::uninit(); WORDS],
             discard: discard::<B>,
@@ -63,7 +64,7 @@ impl Loan {
             }
             // `wrapping_add` stays within the segment: `skip` is less than its length.
             let start = segment.start.wrapping_add(skip);
-            loan.pieces[loan.count] = libc::iovec { iov_base: start.cast(), iov_len: len - skip };
+            loan.pieces[loan.count] = IoVec { iov_base: start.cast(), iov_len: len - skip };
             loan.count += 1;
             loan.bytes += len - skip;
             skip = 0;
@@ -82,7 +83,7 @@ impl Loan {
     }
 
     /// The memory that the transfer moves.
-    pub(crate) fn pieces(&self) -> &[libc::iovec] {
+    pub(crate) fn pieces(&self) -> &[IoVec] {
         &self.pieces[..self.count]
     }
 

@@ -12,7 +12,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use crate::sys::memory;
 
 /// Alignment in bytes of the start of every buffer and of the data in it. Direct I/O requires 512 or 4096 on every
 /// known device (`STATX_DIOALIGN`).
@@ -48,16 +48,7 @@ impl Region {
         } else {
             len
         };
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                mapped,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )?
-        };
-        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let base = memory::map(mapped)?;
         let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
         // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
         let start = unsafe { base.add(shift) };
@@ -70,7 +61,7 @@ impl Region {
             let whole = len.next_multiple_of(HUGE);
             // SAFETY: the range is within the mapping, which is longer by `HUGE`, of which less was skipped for
             // alignment; the hint keeps the contents.
-            let _ = unsafe { madvise(start.as_ptr().cast(), whole, Advice::LinuxHugepage) };
+            unsafe { memory::prefer_huge_pages(start, whole) };
         }
         Ok(Self { base, mapped, start, len })
     }
@@ -84,7 +75,7 @@ fn too_much() -> io::Error {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: this region owns the mapping, and every `Buf` into it holds an `Arc` of this region, so none is left.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
+        unsafe { memory::unmap(self.base, self.mapped) };
     }
 }
 

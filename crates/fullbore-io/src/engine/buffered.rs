@@ -2,11 +2,10 @@
 
 use std::io;
 
-use rustix::io::ReadWriteFlags;
-
 use super::synchronous::{Calls, Synchronous};
 use super::{Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
+use crate::sys::TransferFlags;
 
 pub(super) static METHOD: Method = Method {
     name: "buffered",
@@ -26,10 +25,10 @@ pub(super) struct Buffered {
 
 impl Calls for Buffered {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        self.file.read_once(offset, data, ReadWriteFlags::empty())
+        self.file.read_once(offset, data, TransferFlags::empty())
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        self.file.write_once(offset, data, ReadWriteFlags::empty())
+        self.file.write_once(offset, data, TransferFlags::empty())
     }
 }

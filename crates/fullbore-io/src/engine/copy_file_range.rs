@@ -4,6 +4,7 @@ use std::io;
 
 use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
+use crate::sys;
 
 pub(super) static METHOD: Method = Method {
     name: "copy_file_range",
@@ -24,6 +25,6 @@ struct CopyFileRange {
 
 impl Engine for CopyFileRange {
     fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
-        Ok(rustix::fs::copy_file_range(&self.from, Some(&mut offset), &self.to, Some(&mut target), len)?)
+        Ok(sys::copy_range(&self.from, &mut offset, &self.to, &mut target, len)?)
     }
 }

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use rustix::io::ReadWriteFlags;
-
 use crate::buf::{Completion, Direction};
 use crate::file::{DONTCACHE, DropBehind, File, drops_by_flag};
+use crate::sys::{Code, TransferFlags};
 
 /// The mechanism of `cache=drop` for one open file.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ impl Dropping {
             return Ok(Self { drop_behind: None });
         }
         if crate::probe::in_memory(file) {
-            return Err(rustix::io::Errno::OPNOTSUPP.into());
+            return Err(Code::UNSUPPORTED.into());
         }
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })
     }
@@ -35,8 +34,8 @@ impl Dropping {
     }
 
     /// Returns the flags of each transfer.
-    pub(super) fn flags(&self) -> ReadWriteFlags {
-        if self.by_flag() { DONTCACHE } else { ReadWriteFlags::empty() }
+    pub(super) fn flags(&self) -> TransferFlags {
+        if self.by_flag() { DONTCACHE } else { TransferFlags::empty() }
     }
 
     /// Accounts for `count` bytes moved at `offset`.

@@ -2,12 +2,11 @@
 
 use std::io;
 
-use rustix::mm::Advice;
-
 use super::synchronous::{Calls, Synchronous};
 use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::file::File;
+use crate::sys;
 use crate::sys::map::Map;
 
 pub(super) static METHOD: Method = Method {
@@ -22,7 +21,7 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
         file: config.file.clone(),
         write: config.write,
         window: config.window,
-        advice: if config.random { Advice::Random } else { Advice::Sequential },
+        random: config.random,
         current: None,
     };
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
@@ -33,7 +32,7 @@ struct Mapping {
     file: File,
     write: bool,
     window: Option<usize>,
-    advice: Advice,
+    random: bool,
     current: Option<(u64, Map)>,
 }
 
@@ -52,8 +51,8 @@ impl Mapping {
                     return Err(missing());
                 }
             }
-            let page = rustix::param::page_size() as u64;
-            let size = rustix::fs::fstat(&self.file)?.st_size as u64;
+            let page = sys::page_size() as u64;
+            let size = sys::status(&self.file)?.size;
             if end > size {
                 return Err(missing());
             }
@@ -69,7 +68,7 @@ impl Mapping {
                 .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
             let map = Map::new(std::os::fd::AsFd::as_fd(&self.file), start, length, self.write)?;
             // Only a hint: the mapping works without it.
-            let _ = map.advise(self.advice);
+            let _ = map.advise(self.random);
             self.current = Some((start, map));
         }
         let (start, map) = self.current.as_mut().ok_or(io::ErrorKind::Other)?;
@@ -93,7 +92,7 @@ fn missing() -> io::Error {
 /// Requests with buffers copy from and to the mapped part.
 impl Calls for Mapping {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        let size = rustix::fs::fstat(&self.file)?.st_size as u64;
+        let size = sys::status(&self.file)?.size;
         let len = data.len().min(size.saturating_sub(offset) as usize);
         if len == 0 {
             return Ok(0);
@@ -109,9 +108,9 @@ impl Calls for Mapping {
             return Ok(0);
         }
         let end = offset + data.len() as u64;
-        if end > rustix::fs::fstat(&self.file)?.st_size as u64 {
+        if end > sys::status(&self.file)?.size {
             // A mapping cannot grow its file.
-            rustix::fs::ftruncate(&self.file, end)?;
+            sys::truncate(&self.file, end)?;
             self.current = None;
         }
         let (map, place) = self.window(offset, data.len())?;

@@ -3,10 +3,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
-
 use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
+use crate::sys::{self, Code};
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
@@ -20,9 +19,9 @@ const PIPE: usize = 1 << 20;
 
 fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
-    let (exit, entry) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (exit, entry) = sys::pipe()?;
     // A smaller pipe only moves less per call.
-    let _ = fcntl_setpipe_size(&entry, PIPE);
+    let _ = sys::set_pipe_capacity(&entry, PIPE);
     Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
 }
 
@@ -35,14 +34,14 @@ struct Splice {
 
 impl Engine for Splice {
     fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
-        let moved = splice(&self.from, Some(&mut offset), &self.entry, None, len, SpliceFlags::MOVE)?;
+        let moved = sys::splice(&self.from, Some(&mut offset), &self.entry, None, len, sys::Splice::Move)?;
         // The pipe must be empty before the next call, which would read leftover bytes first.
         let mut left = moved;
         while left > 0 {
-            match splice(&self.exit, None, &self.to, Some(&mut target), left, SpliceFlags::MOVE) {
+            match sys::splice(&self.exit, None, &self.to, Some(&mut target), left, sys::Splice::Move) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => left -= count,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => return Err(error.into()),
             }
         }

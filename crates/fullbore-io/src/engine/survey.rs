@@ -8,6 +8,7 @@ use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{File, FileKind};
 use crate::probe::{FileSystemId, Learned, NoDirect};
+use crate::sys::Code;
 
 /// The reason why an access method is unavailable on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,15 +112,14 @@ fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePoli
 
 /// Describes an error of the system in terms of access methods.
 fn explain_error(error: &io::Error) -> String {
-    use rustix::io::Errno;
-    let meaning = match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::OPNOTSUPP) => "the file system does not support it",
-        Some(Errno::INVAL) => "the file system or the kernel does not support it here",
-        Some(Errno::PERM | Errno::ACCESS) => "forbidden here (seccomp, sysctl or permissions)",
-        Some(Errno::NOSYS) => "missing from the kernel, or forbidden here",
-        Some(Errno::NODEV) => "files of this kind cannot be mapped",
-        Some(Errno::XDEV) => "not between two file systems",
-        Some(Errno::NOMEM) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
+    let meaning = match Code::of(&error) {
+        Some(Code::UNSUPPORTED) => "the file system does not support it",
+        Some(Code::INVALID) => "the file system or the kernel does not support it here",
+        Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED) => "forbidden here (seccomp, sysctl or permissions)",
+        Some(Code::NOT_IMPLEMENTED) => "missing from the kernel, or forbidden here",
+        Some(Code::NO_DEVICE) => "files of this kind cannot be mapped",
+        Some(Code::CROSSES_DEVICES) => "not between two file systems",
+        Some(Code::OUT_OF_MEMORY) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
         _ => return message(error),
     };
     format!("{meaning} ({})", message(error))

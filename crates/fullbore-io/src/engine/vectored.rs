@@ -2,12 +2,11 @@
 
 use std::io;
 
-use rustix::io::ReadWriteFlags;
-
 use super::dropping::Dropping;
 use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::File;
+use crate::sys::{self, TransferFlags};
 
 /// Maximum number of buffers per call (`IOV_MAX`, `man 2 readv`).
 const MOST: usize = 1024;
@@ -31,13 +30,13 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
         CachePolicy::DontCache => (config.file.clone(), Some(Dropping::find(config.file)?)),
         CachePolicy::Direct => (config.file.direct_handle(config.write)?, None),
     };
-    let flags = dropping.as_ref().map_or(ReadWriteFlags::empty(), Dropping::flags);
+    let flags = dropping.as_ref().map_or(TransferFlags::empty(), Dropping::flags);
     Ok(Box::new(Vectored { file, flags, dropping, depth: config.depth.min(MOST), queued: Vec::new() }))
 }
 
 struct Vectored {
     file: File,
-    flags: ReadWriteFlags,
+    flags: TransferFlags,
     dropping: Option<Dropping>,
     depth: usize,
     queued: Vec<Request>,
@@ -51,11 +50,11 @@ impl Vectored {
             Direction::Read => {
                 let mut parts: Vec<_> =
                     run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
-                rustix::io::preadv2(&self.file, &mut parts, offset, self.flags)?
+                sys::read_vectored_flagged(&self.file, &mut parts, offset, self.flags)?
             }
             Direction::Write => {
                 let parts: Vec<_> = run.iter().map(|request| io::IoSlice::new(request.data())).collect();
-                rustix::io::pwritev2(&self.file, &parts, offset, self.flags)?
+                sys::write_vectored_flagged(&self.file, &parts, offset, self.flags)?
             }
         })
     }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use rustix::io::Errno;
 
 use super::unsynced::{Unsynced, Worst};
 use super::{Call, Counts, Event, Fault, Operation, Verdict};
 use crate::file::File;
+use crate::sys::Code;
 
 /// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
 /// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
@@ -261,13 +261,13 @@ impl PlanState {
             _ => None,
         }) {
             self.spared = true;
-            return self.fail(Event::Interrupted, Errno::INTR);
+            return self.fail(Event::Interrupted, Code::INTERRUPTED);
         } else if self.hits(|fault| match fault {
             Fault::WouldBlock { one_in } => Some(one_in),
             _ => None,
         }) {
             self.spared = true;
-            return self.fail(Event::WouldBlock, Errno::AGAIN);
+            return self.fail(Event::WouldBlock, Code::WOULD_BLOCK);
         }
         let mut given = len;
         if len > unit
@@ -284,7 +284,7 @@ impl PlanState {
             if room < given as u64 {
                 given = room as usize / unit * unit;
                 if given == 0 && len > 0 {
-                    return self.fail(Event::NoSpace, Errno::NOSPC);
+                    return self.fail(Event::NoSpace, Code::NO_SPACE);
                 }
             }
             self.remember(|unsynced| unsynced.write(file, offset, given))?;
@@ -343,7 +343,7 @@ impl PlanState {
         match struck {
             Some(index) => {
                 self.faults.remove(index);
-                self.fail(Event::IoError, Errno::IO)
+                self.fail(Event::IoError, Code::IO)
             }
             None => Ok(()),
         }
@@ -372,7 +372,7 @@ impl PlanState {
     /// Fails if there is no space for the whole range.
     fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
         if self.room(offset) < len {
-            return self.fail(Event::NoSpace, Errno::NOSPC);
+            return self.fail(Event::NoSpace, Code::NO_SPACE);
         }
         Ok(())
     }
@@ -385,7 +385,7 @@ impl PlanState {
 
     fn synced(&mut self, failed: bool, event: Event) -> io::Result<usize> {
         if failed {
-            return self.fail(Event::SyncFailed, Errno::IO);
+            return self.fail(Event::SyncFailed, Code::IO);
         }
         self.note(event);
         Ok(0)
@@ -400,7 +400,7 @@ impl PlanState {
         self.events.push(event);
     }
 
-    fn fail<T>(&mut self, event: Event, error: Errno) -> io::Result<T> {
+    fn fail<T>(&mut self, event: Event, error: Code) -> io::Result<T> {
         self.note(event);
         Err(error.into())
     }

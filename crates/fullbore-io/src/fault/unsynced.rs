@@ -14,6 +14,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use super::directory_of;
 use crate::file::File;
+use crate::sys;
 
 /// A class of states that a power failure could leave; for [`Plan::crash`](super::Plan::crash).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,8 +198,8 @@ impl Unsynced {
         if file.kind() != crate::file::FileKind::Regular {
             return Ok(None);
         }
-        let stat = rustix::fs::fstat(file)?;
-        let identity = (stat.st_dev, stat.st_ino);
+        let stat = sys::status(file)?;
+        let identity = stat.identity();
         let index = match self.files.iter().position(|pending| pending.identity == identity) {
             Some(index) => index,
             None => {

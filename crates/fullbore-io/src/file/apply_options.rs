@@ -1,26 +1,23 @@
 //! Options that a file may not support: hints, reservation, appending, write-through. Each is tried or determined, and
 //! its support is that of the file that was opened.
 
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-
-use rustix::fs::{Advice, FallocateFlags};
-use rustix::io::Errno;
 
 use super::option_report::{OptionSupport, Support};
 use super::options::{Hint, Mode, OpenOptions};
 use super::{Durability, FileKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
+use crate::sys::{self, Advice, Allocate, Code};
 
 impl OpenOptions {
     /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
     pub(super) fn note(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<()> {
         if self.mode == Mode::Append || self.through != Durability::None {
-            let stat = rustix::fs::fstat(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
-            let kind = FileKind::of(stat.st_mode);
+            let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
+            let kind = stat.kind();
             if self.mode == Mode::Append {
                 report.push(appending(kind));
             }
@@ -49,17 +46,16 @@ impl OpenOptions {
     /// Reserves the requested space; content and length stay.
     pub(super) fn set_room_aside(&self, path: &Path, fd: &OwnedFd) -> Result<Support> {
         loop {
-            return match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, self.room) {
+            return match sys::allocate(fd, Allocate::KeepLength, 0, self.room) {
                 Ok(()) => Ok(Support::Native),
-                Err(Errno::INTR) => continue,
-                Err(error @ (Errno::NOSPC | Errno::FBIG | Errno::DQUOT)) => {
+                Err(Code::INTERRUPTED) => continue,
+                Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
                     let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
                     Err(Error::new(ErrorKind::NoSpace, "preallocate", path, what)
                         .advise("free some space or write somewhere else"))
                 }
-                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
-                    let kind =
-                        rustix::fs::fstat(fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
+                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
+                    let kind = sys::status(fd).map_or(FileKind::Other, |stat| stat.kind());
                     Ok(Support::Unsupported(match kind {
                         FileKind::Regular => "the file system cannot reserve space".to_owned(),
                         FileKind::BlockDevice => "a block device is always fully allocated".to_owned(),
@@ -126,12 +122,11 @@ pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Support {
         return Support::Unsupported("the file system is in memory: it has no read-ahead".to_owned());
     }
     // The system takes a length of 0 as "to the end".
-    let len =
-        if range.end == u64::MAX { None } else { NonZeroU64::new(range.end.saturating_sub(range.start)) };
-    if len.is_none() && range.end != u64::MAX {
+    let len = if range.end == u64::MAX { None } else { Some(range.end.saturating_sub(range.start)) };
+    if len == Some(0) {
         return Support::Unsupported("the range is empty".to_owned());
     }
-    match rustix::fs::fadvise(fd, range.start, len, advice) {
+    match sys::advise(fd, range.start, len, advice) {
         Ok(()) => Support::Native,
         Err(error) => Support::Unsupported(crate::error::message(&error.into())),
     }

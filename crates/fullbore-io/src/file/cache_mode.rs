@@ -4,13 +4,12 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use rustix::io::{Errno, ReadWriteFlags};
-
 use super::direct::Direct;
 use super::drop_behind::DropBehind;
 use super::option_report::Support;
 use super::{File, FileKind};
 use crate::error::Result;
+use crate::sys::{self, Code, IoVec, TransferFlags};
 
 /// The page-cache policy of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +50,7 @@ impl FromStr for CachePolicy {
 }
 
 /// `RWF_DONTCACHE` of `linux/fs.h`.
-pub(crate) const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+pub(crate) const DONTCACHE: TransferFlags = TransferFlags::from_bits_retain(0x80);
 
 /// The emulation of `cache=drop` on systems without it.
 pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
@@ -109,15 +108,15 @@ pub(crate) fn drops_by_flag(file: &File) -> bool {
     }
     const NOWHERE: u64 = 1 << 62;
     let ask = |file: &File| loop {
-        let read = rustix::io::preadv2(file, &mut [io::IoSliceMut::new(&mut [0])], NOWHERE, DONTCACHE);
-        if read != Err(Errno::INTR) {
+        let read = sys::read_vectored_flagged(file, &mut [io::IoSliceMut::new(&mut [0])], NOWHERE, DONTCACHE);
+        if read != Err(Code::INTERRUPTED) {
             return read;
         }
     };
     match ask(file) {
         Ok(_) => true,
         // The file is open for writing only, so the read uses another handle.
-        Err(Errno::BADF) => file
+        Err(Code::BAD_HANDLE) => file
             .reopen_fd(false)
             .is_ok_and(|fd| File::from_fd(fd, file.path()).is_ok_and(|readable| ask(&readable).is_ok())),
         Err(_) => false,
@@ -168,16 +167,16 @@ impl File {
     }
 
     /// The flags for callers that make the transfer call themselves; `None` if one call does not suffice.
-    pub(crate) fn one_call(&self) -> Option<ReadWriteFlags> {
+    pub(crate) fn one_call(&self) -> Option<TransferFlags> {
         match self.inner.cache_mode {
-            CacheMode::Plain => Some(ReadWriteFlags::empty()),
+            CacheMode::Plain => Some(TransferFlags::empty()),
             CacheMode::Flagged => Some(DONTCACHE),
             CacheMode::DropBehind(_) | CacheMode::Direct(_) => None,
         }
     }
 
     /// The direct handle for reading `pieces` at `offset`, if one call suffices: whole blocks and aligned memory.
-    pub(crate) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&Self> {
+    pub(crate) fn straight(&self, pieces: &[IoVec], offset: u64) -> Option<&Self> {
         match &self.inner.cache_mode {
             CacheMode::Direct(direct) => direct.straight(pieces, offset),
             _ => None,
@@ -188,10 +187,10 @@ impl File {
     #[cold]
     pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match &self.inner.cache_mode {
-            CacheMode::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Plain => self.read_flagged(data, offset, TransferFlags::empty()),
             CacheMode::Flagged => self.read_flagged(data, offset, DONTCACHE),
             CacheMode::DropBehind(drop_behind) => {
-                let read = self.read_flagged(data, offset, ReadWriteFlags::empty())?;
+                let read = self.read_flagged(data, offset, TransferFlags::empty())?;
                 drop_behind.read(offset, read);
                 Ok(read)
             }
@@ -203,10 +202,10 @@ impl File {
     #[cold]
     pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
         match &self.inner.cache_mode {
-            CacheMode::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Plain => self.write_flagged(data, offset, TransferFlags::empty()),
             CacheMode::Flagged => self.write_flagged(data, offset, DONTCACHE),
             CacheMode::DropBehind(drop_behind) => {
-                let written = self.write_flagged(data, offset, ReadWriteFlags::empty())?;
+                let written = self.write_flagged(data, offset, TransferFlags::empty())?;
                 drop_behind.wrote(offset, written);
                 Ok(written)
             }

@@ -7,10 +7,9 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::LazyLock;
 
-use rustix::io::{Errno, ReadWriteFlags};
-
 use super::File;
 use crate::buf::Direction;
+use crate::sys::{self, Code, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
@@ -21,25 +20,30 @@ pub(crate) const LONGEST: usize = 0x7fff_f000;
 impl File {
     /// One `preadv2` of one buffer.
     #[inline]
-    pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: ReadWriteFlags) -> io::Result<usize> {
+    pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: TransferFlags) -> io::Result<usize> {
         let len = self.before(Direction::Read, offset, cut(data.len(), self.inner.unit))?;
         let data = &mut data[..len];
         Ok(if flags.is_empty() {
-            rustix::io::pread(&self.inner.fd, data, offset)?
+            sys::read_at(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::preadv2(&self.inner.fd, &mut [IoSliceMut::new(data)], somewhere(offset)?, flags)?
+            sys::read_vectored_flagged(
+                &self.inner.fd,
+                &mut [IoSliceMut::new(data)],
+                somewhere(offset)?,
+                flags,
+            )?
         })
     }
 
     /// One `pwritev2` of one buffer.
     #[inline]
-    pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: ReadWriteFlags) -> io::Result<usize> {
+    pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: TransferFlags) -> io::Result<usize> {
         self.sound()?;
         let data = &data[..self.before(Direction::Write, offset, cut(data.len(), self.inner.unit))?];
         Ok(if flags.is_empty() {
-            rustix::io::pwrite(&self.inner.fd, data, offset)?
+            sys::write_at(&self.inner.fd, data, offset)?
         } else {
-            rustix::io::pwritev2(&self.inner.fd, &[IoSlice::new(data)], somewhere(offset)?, flags)?
+            sys::write_vectored_flagged(&self.inner.fd, &[IoSlice::new(data)], somewhere(offset)?, flags)?
         })
     }
 
@@ -57,7 +61,7 @@ impl File {
         &self,
         offset: u64,
         buffers: &mut [IoSliceMut<'_>],
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
     ) -> io::Result<usize> {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &mut buffers[..count] {
@@ -66,9 +70,9 @@ impl File {
                 let lens = some.iter().map(|one| one.len());
                 let (count, part) = self.before_vector(Direction::Read, offset, lens)?;
                 match &mut some[..count] {
-                    [] => Ok(rustix::io::pread(&self.inner.fd, &mut some[0][..part], offset)?),
-                    some if flags.is_empty() => Ok(rustix::io::preadv(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::preadv2(&self.inner.fd, some, somewhere(offset)?, flags)?),
+                    [] => Ok(sys::read_at(&self.inner.fd, &mut some[0][..part], offset)?),
+                    some if flags.is_empty() => Ok(sys::read_vectored_at(&self.inner.fd, some, offset)?),
+                    some => Ok(sys::read_vectored_flagged(&self.inner.fd, some, somewhere(offset)?, flags)?),
                 }
             }
         }
@@ -80,7 +84,7 @@ impl File {
         &self,
         offset: u64,
         buffers: &[IoSlice<'_>],
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
     ) -> io::Result<usize> {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &buffers[..count] {
@@ -90,9 +94,9 @@ impl File {
                 let lens = some.iter().map(|one| one.len());
                 let (count, part) = self.before_vector(Direction::Write, offset, lens)?;
                 match &some[..count] {
-                    [] => Ok(rustix::io::pwrite(&self.inner.fd, &some[0][..part], offset)?),
-                    some if flags.is_empty() => Ok(rustix::io::pwritev(&self.inner.fd, some, offset)?),
-                    some => Ok(rustix::io::pwritev2(&self.inner.fd, some, somewhere(offset)?, flags)?),
+                    [] => Ok(sys::write_at(&self.inner.fd, &some[0][..part], offset)?),
+                    some if flags.is_empty() => Ok(sys::write_vectored_at(&self.inner.fd, some, offset)?),
+                    some => Ok(sys::write_vectored_flagged(&self.inner.fd, some, somewhere(offset)?, flags)?),
                 }
             }
         }
@@ -103,7 +107,7 @@ impl File {
 /// rejected, as by the other calls.
 #[inline]
 fn somewhere(offset: u64) -> io::Result<u64> {
-    if offset > i64::MAX as u64 { Err(Errno::INVAL.into()) } else { Ok(offset) }
+    if offset > i64::MAX as u64 { Err(Code::INVALID.into()) } else { Ok(offset) }
 }
 
 /// True during measurements. Only used in builds with debug assertions.

@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::io::Errno;
-
 use super::held::HeldDir;
 use super::on_close::DeleteOnExit;
 use super::sweep::{remove, remove_tree, reserve};
 use crate::error::{Error, Result};
+use crate::sys::{self, Code};
 
 /// True once the cleanup has begun.
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
@@ -112,7 +111,7 @@ impl Temporary {
         directory: &HeldDir,
         stem: &OsStr,
         tree: bool,
-        mut make: impl FnMut(BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
+        mut make: impl FnMut(BorrowedFd<'_>, &OsStr) -> sys::Result<T>,
     ) -> std::io::Result<(Self, T)> {
         use std::os::fd::AsFd;
         let fd = directory.fd()?;
@@ -120,7 +119,7 @@ impl Temporary {
             let name = hidden_name(stem);
             let mut state = state();
             match make(fd.as_fd(), &name) {
-                Err(Errno::EXIST) => {}
+                Err(Code::EXISTS) => {}
                 made => {
                     let made = made?;
                     let path = directory.path().join(&name);
@@ -128,7 +127,7 @@ impl Temporary {
                 }
             }
         }
-        Err(Errno::EXIST.into())
+        Err(Code::EXISTS.into())
     }
 
     fn registered(
@@ -171,7 +170,7 @@ impl Temporary {
     /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
     /// temporary.persist_with(|held, name| {
     ///     let fd = held.fd()?;
-    ///     std::io::Result::Ok(rustix::fs::renameat(&fd, name, &fd, "place")?)
+    ///     std::io::Result::Ok(sys::rename(&fd, name, &fd, "place")?)
     /// })?;
     /// assert!(directory.path().join("place").is_dir());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

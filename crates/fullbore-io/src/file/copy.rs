@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rustix::io::Errno;
-
 use super::cache_mode::CacheMode;
 use super::copy_methods::{Copying, clone_once, positional};
 use super::{File, FileKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::Code;
 
 /// The bytes of a copy, by method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,11 +47,11 @@ impl File {
         };
         match clone_once(self, range.start, len, target, offset)? {
             Ok(()) => Ok(()),
-            Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) => {
+            Err(Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED) => {
                 refuse("the file system cannot share blocks".to_owned())
             }
-            Err(Errno::XDEV) => refuse("the files are on different file systems".to_owned()),
-            Err(Errno::INVAL) => refuse(format!(
+            Err(Code::CROSSES_DEVICES) => refuse("the files are on different file systems".to_owned()),
+            Err(Code::INVALID) => refuse(format!(
                 "the range {}..{} is not in the file, not of whole blocks, or overlaps its target",
                 range.start, range.end
             )),

@@ -8,14 +8,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
-
 use super::spans::clonable;
 use super::{CopyReport, File, FileKind, LONGEST, cut};
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
-use crate::sys::clone;
+use crate::sys::{self, Code};
+use crate::sys::{Splice, clone};
 
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
@@ -50,9 +48,9 @@ impl Copying<'_> {
         if self.target.kind() != FileKind::Regular || self.lacks(CopyMethod::Clone) {
             return Ok(());
         }
-        let Ok(room) = rustix::fs::fstatvfs(self.target) else { return Ok(()) };
+        let Ok(room) = sys::space(self.target) else { return Ok(()) };
         let range = self.from..self.from.saturating_add(self.left);
-        let Some((head, len)) = clonable(&range, self.to, room.f_bsize.max(1), source_end, target_end) else {
+        let Some((head, len)) = clonable(&range, self.to, room.block.max(1), source_end, target_end) else {
             return Ok(());
         };
         let after = self.left - head;
@@ -79,12 +77,10 @@ impl Copying<'_> {
         while self.left > 0 {
             let (mut from, mut to) = (self.from, self.to);
             let allowed = self.before_moving(LONGEST)?;
-            match allowed.and_then(|len| {
-                rustix::fs::copy_file_range(self.source, Some(&mut from), self.target, Some(&mut to), len)
-            }) {
+            match allowed.and_then(|len| sys::copy_range(self.source, &mut from, self.target, &mut to, len)) {
                 Ok(0) => return Ok(()),
                 Ok(count) => self.report.in_kernel += self.moved(count as u64),
-                Err(Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => return self.falls(CopyMethod::Kernel, error),
             }
         }
@@ -104,11 +100,11 @@ impl Copying<'_> {
                 let place = positional(self.target).then_some(&mut to);
                 match self
                     .before_moving(REQUEST)?
-                    .and_then(|len| splice(self.source, None, self.target, place, len, SpliceFlags::empty()))
+                    .and_then(|len| sys::splice(self.source, None, self.target, place, len, Splice::Plain))
                 {
                     Ok(0) => return Ok(()),
                     Ok(count) => self.report.spliced += self.moved(count as u64),
-                    Err(Errno::INTR) => {}
+                    Err(Code::INTERRUPTED) => {}
                     Err(error) => return self.fails(error),
                 }
             }
@@ -118,23 +114,22 @@ impl Copying<'_> {
         if !stored(self.target) || !stored(self.source) || self.left <= REQUEST as u64 {
             return Ok(());
         }
-        let Ok((exit, entry)) = pipe_with(PipeFlags::CLOEXEC) else { return Ok(()) };
+        let Ok((exit, entry)) = sys::pipe() else { return Ok(()) };
         // A smaller pipe moves less per call and gives the same result.
-        let _ = fcntl_setpipe_size(&entry, REQUEST);
+        let _ = sys::set_pipe_capacity(&entry, REQUEST);
         while self.left > 0 {
             let allowed = self.source.before(Direction::Read, self.from, self.request(REQUEST));
             let allowed = plainly(self.source, allowed)?;
             let mut from = self.from;
             let place = positional(self.source).then_some(&mut from);
-            match allowed.and_then(|len| splice(self.source, place, &entry, None, len, SpliceFlags::empty()))
-            {
+            match allowed.and_then(|len| sys::splice(self.source, place, &entry, None, len, Splice::Plain)) {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     if !self.empty(&exit, count)? {
                         return Ok(());
                     }
                 }
-                Err(Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => return self.fails(error),
             }
         }
@@ -149,13 +144,13 @@ impl Copying<'_> {
             let mut to = self.to;
             let place = positional(self.target).then_some(&mut to);
             let allowed = plainly(self.target, self.target.before(Direction::Write, self.to, inside))?;
-            match allowed.and_then(|len| splice(exit, None, self.target, place, len, SpliceFlags::empty())) {
+            match allowed.and_then(|len| sys::splice(exit, None, self.target, place, len, Splice::Plain)) {
                 Ok(0) => break,
                 Ok(out) => {
                     inside -= out;
                     self.report.spliced += self.moved(out as u64);
                 }
-                Err(Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => {
                     self.fails(error)?;
                     break;
@@ -165,10 +160,10 @@ impl Copying<'_> {
         let mut rest = vec![0; inside];
         let mut read = 0;
         while read < rest.len() {
-            match rustix::io::read(exit, &mut rest[read..]) {
+            match sys::read(exit, &mut rest[read..]) {
                 Ok(0) => break,
                 Ok(count) => read += count,
-                Err(Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => return Err(Error::io("copy to", self.target.path(), error.into()).at(self.to)),
             }
         }
@@ -218,7 +213,7 @@ impl Copying<'_> {
 
     /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that
     /// stops it.
-    fn before_moving(&self, most: usize) -> Result<rustix::io::Result<usize>> {
+    fn before_moving(&self, most: usize) -> Result<sys::Result<usize>> {
         let allowed = self
             .target
             .sound()
@@ -241,30 +236,33 @@ impl Copying<'_> {
     }
 
     /// As [`fails`](Self::fails); also records a method that these devices do not support for any file.
-    fn falls(&self, method: CopyMethod, error: Errno) -> Result<()> {
-        if matches!(error, Errno::XDEV | Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
+    fn falls(&self, method: CopyMethod, error: Code) -> Result<()> {
+        if matches!(
+            error,
+            Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
+        ) {
             lacking().insert((method, self.devices.0, self.devices.1));
         }
         self.fails(error)
     }
 
     /// Judges an error of a method: `Ok` if the next method continues, else the end of the copy.
-    fn fails(&self, error: Errno) -> Result<()> {
+    fn fails(&self, error: Code) -> Result<()> {
         match error {
             // Includes errors that may be due to the files (not open for this, a running program): then reading or
             // writing them fails too, and names the right file.
-            Errno::XDEV
-            | Errno::INVAL
-            | Errno::OPNOTSUPP
-            | Errno::NOTTY
-            | Errno::NOSYS
-            | Errno::PERM
-            | Errno::ACCESS
-            | Errno::BADF
-            | Errno::TXTBSY
-            | Errno::AGAIN
-            | Errno::SPIPE
-            | Errno::OVERFLOW => Ok(()),
+            Code::CROSSES_DEVICES
+            | Code::INVALID
+            | Code::UNSUPPORTED
+            | Code::INAPPROPRIATE
+            | Code::NOT_IMPLEMENTED
+            | Code::NOT_PERMITTED
+            | Code::ACCESS_DENIED
+            | Code::BAD_HANDLE
+            | Code::EXECUTING
+            | Code::WOULD_BLOCK
+            | Code::NOT_SEEKABLE
+            | Code::OVERFLOW => Ok(()),
             error => Err(Error::io("copy to", self.target.path(), error.into()).at(self.to)),
         }
     }
@@ -281,7 +279,10 @@ pub fn share_all(source: impl AsFd, target: impl AsFd, devices: (u64, u64)) -> b
     match clone::clone_range(source.as_fd(), 0, 0, target.as_fd(), 0) {
         Ok(()) => true,
         Err(error) => {
-            if matches!(error, Errno::XDEV | Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
+            if matches!(
+                error,
+                Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
+            ) {
                 lacking().insert((CopyMethod::Clone, devices.0, devices.1));
             }
             false
@@ -299,10 +300,10 @@ pub(super) fn positional(file: &File) -> bool {
 }
 
 /// The result of a check before a call on `file`, with system errors passed on for the methods to judge.
-fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<rustix::io::Result<T>> {
+fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<sys::Result<T>> {
     match allowed {
         Ok(allowed) => Ok(Ok(allowed)),
-        Err(error) => match Errno::from_io_error(&error) {
+        Err(error) => match Code::of(&error) {
             Some(error) => Ok(Err(error)),
             None => Err(Error::io("copy to", file.path(), error)),
         },
@@ -316,7 +317,7 @@ pub(super) fn clone_once(
     len: u64,
     target: &File,
     to: u64,
-) -> Result<rustix::io::Result<()>> {
+) -> Result<sys::Result<()>> {
     let all = usize::try_from(len).unwrap_or(usize::MAX);
     let allowed = target
         .sound()
@@ -327,7 +328,7 @@ pub(super) fn clone_once(
     }
     Ok(loop {
         match clone::clone_range(source.as_fd(), from, len, target.as_fd(), to) {
-            Err(Errno::INTR) => {}
+            Err(Code::INTERRUPTED) => {}
             result => break result,
         }
     })

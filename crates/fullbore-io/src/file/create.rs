@@ -5,14 +5,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode as Bits, OFlags};
-use rustix::io::Errno;
-
 use super::FileKind;
 use super::cleanup::{self, CleanupGuard};
 use super::on_close::{DeleteOnExit, Name};
 use super::open::ATTEMPTS;
 use super::options::{Mode, OpenOptions};
+use crate::sys::{self, Code, OpenFlags};
 
 /// An opened file.
 #[derive(Debug)]
@@ -38,31 +36,31 @@ impl Found {
 
 impl OpenOptions {
     /// Opens `path` according to the mode.
-    pub(super) fn find(&self, path: &Path) -> Result<Found, Errno> {
+    pub(super) fn find(&self, path: &Path) -> Result<Found, Code> {
         let more = self.mode_flags();
         match self.mode {
             Mode::CreateNew => self.new_file(path, path),
             Mode::CreateOrTruncate | Mode::OpenOrCreate | Mode::Append if self.knows() => {
-                self.new_or_there(path, more - OFlags::CREATE)
+                self.new_or_there(path, more - OpenFlags::CREATE)
             }
             _ => self.there(path, more),
         }
     }
 
     /// Opens `path` in one call.
-    pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Errno> {
+    pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Code> {
         self.call(path, self.mode_flags())
     }
 
     /// The flags of the mode.
-    fn mode_flags(&self) -> OFlags {
-        let truncate = if self.empties_late() { OFlags::empty() } else { OFlags::TRUNC };
+    fn mode_flags(&self) -> OpenFlags {
+        let truncate = if self.empties_late() { OpenFlags::empty() } else { OpenFlags::TRUNCATE };
         match self.mode {
-            Mode::Open => OFlags::empty(),
+            Mode::Open => OpenFlags::empty(),
             Mode::Truncate => truncate,
-            Mode::CreateNew => OFlags::CREATE | OFlags::EXCL,
-            Mode::CreateOrTruncate => OFlags::CREATE | truncate,
-            Mode::OpenOrCreate | Mode::Append => OFlags::CREATE,
+            Mode::CreateNew => OpenFlags::CREATE | OpenFlags::EXCLUSIVE,
+            Mode::CreateOrTruncate => OpenFlags::CREATE | truncate,
+            Mode::OpenOrCreate | Mode::Append => OpenFlags::CREATE,
         }
     }
 
@@ -72,11 +70,11 @@ impl OpenOptions {
     }
 
     /// Opens in one call, which does not distinguish existing files from new ones.
-    fn there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
+    fn there(&self, path: &Path, more: OpenFlags) -> Result<Found, Code> {
         let fd = Arc::new(self.call(path, more)?);
         let delete_on_exit = if self.delete {
             let delete_on_exit = || Ok(DeleteOnExit { name: Name::of(path)?, fd: fd.clone() });
-            Some(cleanup::register::<Errno>(delete_on_exit)?)
+            Some(cleanup::register::<Code>(delete_on_exit)?)
         } else {
             None
         };
@@ -84,30 +82,32 @@ impl OpenOptions {
     }
 
     /// Creates a file at `place`; `path` is the name to remove if the file is deleted on close.
-    fn new_file(&self, path: &Path, place: &Path) -> Result<Found, Errno> {
-        let open = || Ok(Arc::new(self.call(place, OFlags::CREATE | OFlags::EXCL)?));
+    fn new_file(&self, path: &Path, place: &Path) -> Result<Found, Code> {
+        let open = || -> Result<_, Code> {
+            Ok(Arc::new(self.call(place, OpenFlags::CREATE | OpenFlags::EXCLUSIVE)?))
+        };
         let created = Some(place.to_owned());
         if !self.delete {
             return Ok(Found { fd: open()?, created, delete_on_exit: None });
         }
         // Opening a new file never blocks, so the list may be locked meanwhile.
-        let guard = cleanup::register::<Errno>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
+        let guard = cleanup::register::<Code>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
         Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
     }
 
     /// Creates a file, or opens the existing one with `more`: alternates between two calls, each of which can succeed
     /// in one way only, until one does. Dangling links are followed here, because `O_EXCL` does not follow them.
-    fn new_or_there(&self, path: &Path, more: OFlags) -> Result<Found, Errno> {
+    fn new_or_there(&self, path: &Path, more: OpenFlags) -> Result<Found, Code> {
         let mut place = path.to_owned();
         for _ in 0..ATTEMPTS {
             match self.new_file(path, &place) {
-                Err(Errno::EXIST) => {}
+                Err(Code::EXISTS) => {}
                 found => return found,
             }
             match self.there(path, more) {
-                Err(Errno::NOENT) => {}
+                Err(Code::NOT_FOUND) => {}
                 // `O_CREAT` rejects a directory, even one that could be opened for reading.
-                Ok(found) if is_directory(&found.fd) => return Err(Errno::ISDIR),
+                Ok(found) if is_directory(&found.fd) => return Err(Code::IS_DIRECTORY),
                 found => return found,
             }
             // The file was removed between the two calls, or is a dangling link.
@@ -116,14 +116,14 @@ impl OpenOptions {
                 Err(_) => path.to_owned(),
             };
         }
-        Err(Errno::NOENT)
+        Err(Code::NOT_FOUND)
     }
 
-    fn call(&self, path: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
-        rustix::fs::open(path, self.flags() | more, Bits::from_raw_mode(self.permissions))
+    fn call(&self, path: &Path, more: OpenFlags) -> Result<OwnedFd, Code> {
+        sys::open(path, self.flags() | more, self.permissions)
     }
 }
 
 fn is_directory(fd: &OwnedFd) -> bool {
-    rustix::fs::fstat(fd).is_ok_and(|found| FileKind::of(found.st_mode) == FileKind::Directory)
+    sys::status(fd).is_ok_and(|found| found.kind() == FileKind::Directory)
 }

@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-
 use super::File;
 use crate::error::Result;
+use crate::sys::{self, OpenFlags};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
 /// that the system resolves the path of a directory once, not once per file. For small files eight directories deep
@@ -40,7 +39,7 @@ impl DirOpener {
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         match self.beside(path) {
-            Some(fd) => Ok(File::opened(fd, path, OFlags::RDONLY)),
+            Some(fd) => Ok(File::opened(fd, path, OpenFlags::READ)),
             // Also after a failure: the full path gives the proper error.
             None => File::open(path),
         }
@@ -59,11 +58,11 @@ impl DirOpener {
             return None;
         }
         if self.directory.is_none() {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            self.directory = rustix::fs::open(parent, flags, Mode::empty()).ok();
+            let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
+            self.directory = sys::open(parent, flags, 0).ok();
         }
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-        rustix::fs::openat(self.directory.as_ref()?, OsStr::from_bytes(name), flags, Mode::empty()).ok()
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY;
+        sys::open_at(self.directory.as_ref()?, OsStr::from_bytes(name), flags, 0).ok()
     }
 }
 

@@ -10,9 +10,6 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::OFlags;
-use rustix::io::{Errno, ReadWriteFlags};
-
 use super::File;
 use super::bounce::{BOUNCE, Bounce};
 use super::calls::BUFFERS;
@@ -20,6 +17,7 @@ use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
 use crate::probe::{self, NoDirect};
+use crate::sys::{self, Code, IoVec, OpenFlags, TransferFlags};
 
 /// The devices that rejected direct I/O, with the reason; they are not tried again.
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
@@ -49,23 +47,22 @@ pub(super) struct Direct {
 impl Direct {
     /// A direct handle of `file`, or the reason why there is none.
     pub(super) fn find(file: &File) -> std::result::Result<Box<Self>, String> {
-        let flags =
-            rustix::fs::fcntl_getfl(file).map_err(|error| format!("its flags cannot be read: {error}"))?;
-        if flags.contains(OFlags::APPEND) {
+        let flags = sys::status_flags(file).map_err(|error| format!("its flags cannot be read: {error}"))?;
+        if flags.contains(OpenFlags::APPEND) {
             return Err("appended writes cannot be aligned to blocks".to_owned());
         }
         let identity = file.stamp().map_err(|error| error.to_string())?.identity;
         if let Some(reason) = refused().get(&identity.0) {
             return Err(reason.clone());
         }
-        let access = flags & OFlags::RWMODE;
-        let writable = access != OFlags::RDONLY;
+        let access = flags & OpenFlags::ACCESS;
+        let writable = access != OpenFlags::READ;
         // Blocks that are written in part must be read, so a writable handle needs both.
-        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
-        let kept = flags & (OFlags::DSYNC | OFlags::SYNC | OFlags::NOATIME);
-        let fd = file.reopen_fd_with(access | kept | OFlags::DIRECT).map_err(|error| {
-            match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::INVAL | Errno::OPNOTSUPP) => {
+        let access = if writable { OpenFlags::READ_WRITE } else { OpenFlags::READ };
+        let kept = flags & (OpenFlags::DATA_SYNC | OpenFlags::SYNC | OpenFlags::NOATIME);
+        let fd = file.reopen_fd_with(access | kept | OpenFlags::DIRECT).map_err(|error| {
+            match Code::of(&error) {
+                Some(Code::INVALID | Code::UNSUPPORTED) => {
                     let reason = format!("the file system does not support it ({})", plainly(&error));
                     refused().insert(identity.0, reason.clone());
                     reason
@@ -84,7 +81,7 @@ impl Direct {
         let rule = |unit: u64| Rule { unit: unit as usize, memory: memory as usize, bounce: BOUNCE };
         // Written blocks are at least a page: the page that contains the end of the file, which goes through the cache,
         // is then never written directly too.
-        let (reads, writes) = (rule(read_unit), rule(unit.max(rustix::param::page_size() as u64)));
+        let (reads, writes) = (rule(read_unit), rule(unit.max(sys::page_size() as u64)));
         for Rule { unit, memory, .. } in [reads, writes] {
             if !unit.is_power_of_two() || !memory.is_power_of_two() || unit > BOUNCE || memory > ALIGNMENT {
                 return Err(format!("it requires offsets aligned to {unit} bytes and memory to {memory}"));
@@ -94,7 +91,7 @@ impl Direct {
             file: file.same(fd, reads.unit.max(unit as usize)),
             reads,
             writes,
-            readable: flags & OFlags::RWMODE != OFlags::WRONLY,
+            readable: flags & OpenFlags::ACCESS != OpenFlags::WRITE,
             writable,
             gave_up: AtomicBool::new(false),
             identity,
@@ -102,7 +99,7 @@ impl Direct {
     }
 
     /// The direct handle, if a read of these pieces satisfies its constraints.
-    pub(super) fn straight(&self, pieces: &[libc::iovec], offset: u64) -> Option<&File> {
+    pub(super) fn straight(&self, pieces: &[IoVec], offset: u64) -> Option<&File> {
         let Rule { unit, memory, .. } = self.reads;
         let mut bytes = 0;
         let aligned = pieces.iter().all(|piece| {
@@ -117,7 +114,7 @@ impl Direct {
     pub(super) fn read(&self, plain: &File, data: &mut [u8], offset: u64) -> Result<usize> {
         // Impossible requests are left to the system to reject.
         if !self.readable || self.gave_up() || past_every_end(offset, data.len()) {
-            return plain.read_flagged(data, offset, ReadWriteFlags::empty());
+            return plain.read_flagged(data, offset, TransferFlags::empty());
         }
         let mut done = 0;
         while done < data.len() {
@@ -136,7 +133,7 @@ impl Direct {
                 }
                 Err(_) if done > 0 => break,
                 Err(error) if self.gives_up(&error) => {
-                    return plain.read_flagged(data, offset, ReadWriteFlags::empty());
+                    return plain.read_flagged(data, offset, TransferFlags::empty());
                 }
                 Err(error) => return Err(Error::io("read", plain.path(), error).at(at)),
             }
@@ -168,7 +165,7 @@ impl Direct {
     /// Writes at any offset.
     pub(super) fn write(&self, plain: &File, data: &[u8], offset: u64) -> Result<usize> {
         if !self.writable || self.gave_up() || past_every_end(offset, data.len()) {
-            return plain.write_flagged(data, offset, ReadWriteFlags::empty());
+            return plain.write_flagged(data, offset, TransferFlags::empty());
         }
         let mut done = 0;
         while done < data.len() {
@@ -176,7 +173,7 @@ impl Direct {
             let rest = &data[done..];
             let result = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.writes) {
                 Piece::Straight(count) => {
-                    retried(|| self.file.write_once(at, &rest[..count], ReadWriteFlags::empty()))
+                    retried(|| self.file.write_once(at, &rest[..count], TransferFlags::empty()))
                         .map_err(|error| (at, error))
                 }
                 Piece::Bounced(count) => self.write_bounced(plain, at, &rest[..count]),
@@ -186,7 +183,7 @@ impl Direct {
                 Ok(count) => done += count,
                 Err(_) if done > 0 => break,
                 Err((_, error)) if self.gives_up(&error) => {
-                    return plain.write_flagged(data, offset, ReadWriteFlags::empty());
+                    return plain.write_flagged(data, offset, TransferFlags::empty());
                 }
                 Err((at, error)) => return Err(Error::io("write", plain.path(), error).at(at)),
             }
@@ -210,7 +207,7 @@ impl Direct {
         // Writes the caller's bytes of a block that extends past the file's end.
         let cached = |from: u64, to: u64| {
             let part = &data[(from - offset) as usize..(to - offset) as usize];
-            retried(|| plain.write_once(from, part, ReadWriteFlags::empty())).map_err(|error| (from, error))
+            retried(|| plain.write_once(from, part, TransferFlags::empty())).map_err(|error| (from, error))
         };
         let after_first = (offset - offset % unit + unit).min(end);
         if in_part(offset) && offset - offset % unit + unit > size {
@@ -243,7 +240,7 @@ impl Direct {
         let mut written = 0;
         while written < blocks.len() {
             let at = around.start + written as u64;
-            match retried(|| self.file.write_once(at, &blocks[written..], ReadWriteFlags::empty())) {
+            match retried(|| self.file.write_once(at, &blocks[written..], TransferFlags::empty())) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => written += count,
                 // The bytes written are reported before the failure.
@@ -261,7 +258,7 @@ impl Direct {
             return None;
         }
         // Reading buffer by buffer reports the error.
-        retried(|| self.file.readv_once(offset, buffers, ReadWriteFlags::empty())).ok()
+        retried(|| self.file.readv_once(offset, buffers, TransferFlags::empty())).ok()
     }
 
     /// Writes whole blocks from aligned buffers in one call; `None` if they are unaligned or the call fails.
@@ -270,7 +267,7 @@ impl Direct {
         if !self.writable || self.gave_up() || !all_straight(self.writes, offset, places) {
             return None;
         }
-        retried(|| self.file.writev_once(offset, buffers, ReadWriteFlags::empty())).ok()
+        retried(|| self.file.writev_once(offset, buffers, TransferFlags::empty())).ok()
     }
 
     /// Reads a whole block.
@@ -293,15 +290,13 @@ impl Direct {
     /// on XFS with `EIO`, where other file systems return a short read; it is repeated with no more bytes than the file
     /// has.
     fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        match self.file.read_once(offset, data, ReadWriteFlags::empty()) {
-            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
-                match self.up_to_the_end(offset) {
-                    Some(len) if len < data.len() => {
-                        self.file.read_once(offset, &mut data[..len], ReadWriteFlags::empty())
-                    }
-                    _ => Err(error),
+        match self.file.read_once(offset, data, TransferFlags::empty()) {
+            Err(error) if Code::of(&error) == Some(Code::IO) => match self.up_to_the_end(offset) {
+                Some(len) if len < data.len() => {
+                    self.file.read_once(offset, &mut data[..len], TransferFlags::empty())
                 }
-            }
+                _ => Err(error),
+            },
             result => result,
         }
     }
@@ -326,10 +321,7 @@ impl Direct {
 
     /// True if the error means that direct I/O does not work here after all, which is recorded.
     fn gives_up(&self, error: &io::Error) -> bool {
-        let no = matches!(
-            error.raw_os_error().map(Errno::from_raw_os_error),
-            Some(Errno::INVAL | Errno::OPNOTSUPP)
-        );
+        let no = matches!(Code::of(&error), Some(Code::INVALID | Code::UNSUPPORTED));
         if no {
             self.gave_up.store(true, Ordering::Relaxed);
             let reason = format!("an aligned transfer was rejected ({})", plainly(error));

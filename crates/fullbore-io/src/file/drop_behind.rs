@@ -4,7 +4,6 @@
 //! pages; so the writeback of an interval is started when the interval ends, awaited at the end of the next one, and
 //! its pages are dropped then.
 
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use super::File;
 use super::descriptor::Descriptor;
 use crate::sys::writeback;
+use crate::sys::{self, Advice};
 
 /// The number of bytes between two drops.
 const INTERVAL: u64 = 8 << 20;
@@ -110,7 +110,7 @@ impl DropBehind {
     fn finish_writeback(&self, range: Range<u64>) {
         if !self.shared {
             let _ = match self.overlaid {
-                true => rustix::fs::fdatasync(&self.fd).map_err(Into::into),
+                true => sys::sync_data(&self.fd).map_err(Into::into),
                 false => writeback::finish(self.fd.as_fd(), range.clone()),
             };
         }
@@ -119,10 +119,8 @@ impl DropBehind {
 
     fn drop_pages(&self, range: Range<u64>) {
         let start = range.start / LARGEST_FOLIO * LARGEST_FOLIO;
-        if let Some(len) = NonZeroU64::new(range.end - start) {
-            // Pages that remain cost memory, not correctness.
-            let _ = rustix::fs::fadvise(&self.fd, start, Some(len), rustix::fs::Advice::DontNeed);
-        }
+        // Pages that remain cost memory, not correctness.
+        let _ = sys::advise(&self.fd, start, Some(range.end - start), Advice::DontNeed);
     }
 }
 

@@ -3,15 +3,13 @@
 use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{Mode, OFlags};
-
+use super::FileKind;
 use super::cache_mode::CacheMode;
 use super::descriptor::Descriptor;
-use super::kind::FileKind;
 use super::on_close::OnClose;
 use super::option_report::{OptionSupport, Support};
 use super::options::Hint;
@@ -19,6 +17,7 @@ use super::preflight::Blocks;
 use super::sync::Health;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, Advice, Allocate, AtFlags, Code, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -51,7 +50,7 @@ pub(super) struct Inner {
     /// The state of syncs and the fault plan of a test, shared by all derived handles.
     pub(super) health: Health,
     /// The flags that a reopened file inherits: append and write-through.
-    pub(super) status: OFlags,
+    pub(super) status: OpenFlags,
     /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
     /// whose position never changes.
     pub(super) start: Option<u64>,
@@ -63,16 +62,16 @@ pub(super) struct Inner {
 
 impl Inner {
     /// A newly opened file with these flags, about which nothing has been determined yet.
-    pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OFlags) -> Self {
+    pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Own(fd), path, flags)
     }
 
     /// As [`plain`](Self::plain), on a descriptor that others may hold too.
-    pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OFlags) -> Self {
+    pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Shared(fd), path, flags)
     }
 
-    fn on(fd: Descriptor, path: PathBuf, flags: OFlags) -> Self {
+    fn on(fd: Descriptor, path: PathBuf, flags: OpenFlags) -> Self {
         Self {
             fd,
             path,
@@ -80,7 +79,7 @@ impl Inner {
             unit: 1,
             cache_mode: CacheMode::Plain,
             health: Health::default(),
-            status: flags & (OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC),
+            status: flags & (OpenFlags::APPEND | OpenFlags::SYNC | OpenFlags::DATA_SYNC),
             start: None,
             on_close: None,
             report: OnceLock::new(),
@@ -116,32 +115,26 @@ impl File {
     /// # Errors
     /// If the system call fails, and for sockets, which cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path.as_ref(), OFlags::RDONLY)
+        Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
     /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
     /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
     /// a pipe's reader has already seen this one.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<OwnedFd>> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
-        let found = rustix::fs::openat2(
-            rustix::fs::CWD,
-            path,
-            flags | OFlags::NONBLOCK,
-            Mode::empty(),
-            rustix::fs::ResolveFlags::CACHED,
-        );
+        let found = sys::open_cached(path, flags | OpenFlags::NONBLOCK);
         let fd = match found {
             Ok(fd) => fd,
-            Err(rustix::io::Errno::NOENT) => {
-                return Ok(Err(Error::io("open", path, rustix::io::Errno::NOENT.into())));
+            Err(Code::NOT_FOUND) => {
+                return Ok(Err(Error::io("open", path, Code::NOT_FOUND.into())));
             }
             Err(_) => return Err(None),
         };
-        let kind = rustix::fs::fstat(&fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode));
+        let kind = sys::status(&fd).map_or(FileKind::Other, |stat| stat.kind());
         // Other kinds are opened normally: for them the flag affects later calls too.
-        if kind != FileKind::Regular || rustix::fs::fcntl_setfl(&fd, OFlags::empty()).is_err() {
+        if kind != FileKind::Regular || sys::set_status_flags(&fd, OpenFlags::empty()).is_err() {
             return Err(Some(fd));
         }
         let inner = Inner { kind: OnceLock::from(kind), ..Inner::plain(fd, path.to_owned(), flags) };
@@ -153,26 +146,26 @@ impl File {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path.as_ref(), OFlags::RDWR)
+        Self::open_with(path.as_ref(), OpenFlags::READ_WRITE)
     }
 
-    pub(super) fn open_with(path: &Path, flags: OFlags) -> Result<Self> {
-        Self::open_at(rustix::fs::CWD, path.as_os_str(), path, flags)
+    pub(super) fn open_with(path: &Path, flags: OpenFlags) -> Result<Self> {
+        Self::open_at(sys::CURRENT_DIRECTORY, path.as_os_str(), path, flags)
     }
 
     /// Opens a name in a directory; messages use `path`.
-    pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OFlags) -> Result<Self> {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
-        match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+    pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OpenFlags) -> Result<Self> {
+        let flags = flags | OpenFlags::NOCTTY;
+        match sys::open_at(directory, name, flags, 0) {
             Ok(fd) => Ok(Self::opened(fd, path, flags)),
-            Err(rustix::io::Errno::ISDIR) => Err(self::directory(path)),
-            Err(rustix::io::Errno::NXIO) => Err(absent(path)),
+            Err(Code::IS_DIRECTORY) => Err(self::directory(path)),
+            Err(Code::NO_SUCH_ADDRESS) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
     }
 
     /// The file that was just opened at `path` with `flags`.
-    pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OFlags) -> Self {
+    pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OpenFlags) -> Self {
         Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }
     }
 
@@ -182,9 +175,8 @@ impl File {
     /// If the name exists or the system call fails.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
-            .map_err(|error| Error::io("create", path, error.into()))?;
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+        let fd = sys::open(path, flags, 0o666).map_err(|error| Error::io("create", path, error.into()))?;
         Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) })
     }
 
@@ -202,13 +194,13 @@ impl File {
     /// If the kind of file cannot be determined, or it is a directory.
     pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
-        let stat = rustix::fs::fstat(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
-        let kind = FileKind::of(stat.st_mode);
+        let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
+        let kind = stat.kind();
         if kind == FileKind::Directory {
             return Err(directory(&path));
         }
-        let status = rustix::fs::fcntl_getfl(&fd).unwrap_or(OFlags::empty());
-        let start = Some(rustix::fs::tell(&fd).unwrap_or(0));
+        let status = sys::status_flags(&fd).unwrap_or(OpenFlags::empty());
+        let start = Some(sys::position(&fd).unwrap_or(0));
         let inner = Inner {
             kind: OnceLock::from(kind),
             start,
@@ -216,7 +208,7 @@ impl File {
             ..Inner::plain(fd, path, status)
         };
         let mut file = Self { inner: Arc::new(inner) };
-        if status.contains(OFlags::DIRECT) {
+        if status.contains(OpenFlags::DIRECT) {
             let unit = file.direct_alignment();
             file.inner = Arc::new(Inner { unit, ..file.inner.kin() });
         }
@@ -228,7 +220,7 @@ impl File {
     /// # Errors
     /// If it is closed.
     pub fn stdin() -> Result<Self> {
-        Self::standard(rustix::stdio::stdin(), "standard input")
+        Self::standard(sys::stdin(), "standard input")
     }
 
     /// The process's standard output.
@@ -236,12 +228,11 @@ impl File {
     /// # Errors
     /// If it is closed.
     pub fn stdout() -> Result<Self> {
-        Self::standard(rustix::stdio::stdout(), "standard output")
+        Self::standard(sys::stdout(), "standard output")
     }
 
     fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
-        let fd =
-            rustix::io::fcntl_dupfd_cloexec(fd, 3).map_err(|error| Error::io("use", name, error.into()))?;
+        let fd = sys::duplicate(fd).map_err(|error| Error::io("use", name, error.into()))?;
         Self::from_fd(fd, name)
     }
 
@@ -252,16 +243,17 @@ impl File {
 
     /// The kind of file: one system call at first use, unless opening has already determined it.
     pub fn kind(&self) -> FileKind {
-        *self.inner.kind.get_or_init(|| {
-            rustix::fs::fstat(&self.inner.fd).map_or(FileKind::Other, |stat| FileKind::of(stat.st_mode))
-        })
+        *self
+            .inner
+            .kind
+            .get_or_init(|| sys::status(&self.inner.fd).map_or(FileKind::Other, |stat| stat.kind()))
     }
 
     /// The support of each option that was given at opening.
     pub fn option_report(&self) -> &[OptionSupport] {
         // A file opened in one call has no options to report, except perhaps append.
         self.inner.report.get_or_init(|| {
-            let appends = self.inner.status.contains(OFlags::APPEND);
+            let appends = self.inner.status.contains(OpenFlags::APPEND);
             appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
         })
     }
@@ -313,7 +305,7 @@ impl File {
 
     /// True if every write goes to the end of the file, at any offset.
     pub(crate) fn appends(&self) -> bool {
-        self.inner.status.contains(OFlags::APPEND)
+        self.inner.status.contains(OpenFlags::APPEND)
     }
 
     /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
@@ -321,22 +313,19 @@ impl File {
     /// # Errors
     /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
-        use rustix::fs::{FallocateFlags, fallocate};
         loop {
             self.before_blocks(Blocks::Extended, &(0..len))
                 .map_err(|error| Error::io("preallocate", &self.inner.path, error))?;
-            return match fallocate(&self.inner.fd, FallocateFlags::empty(), 0, len) {
+            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
                 Ok(()) => Ok(()),
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV | rustix::io::Errno::NOSYS) => {
-                    Err(Error::new(
-                        ErrorKind::Unsupported,
-                        "preallocate",
-                        &self.inner.path,
-                        "the file system cannot allocate",
-                    ))
-                }
-                Err(rustix::io::Errno::NOSPC) => Err(Error::new(
+                Err(Code::INTERRUPTED) => continue,
+                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "preallocate",
+                    &self.inner.path,
+                    "the file system cannot allocate",
+                )),
+                Err(Code::NO_SPACE) => Err(Error::new(
                     ErrorKind::NoSpace,
                     "write",
                     &self.inner.path,
@@ -352,12 +341,12 @@ impl File {
     /// file.
     pub fn expect_sequential(&self) {
         // Only a hint: the error of a pipe does not matter.
-        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Sequential);
+        let _ = sys::advise(&self.inner.fd, 0, None, Advice::Sequential);
     }
 
     /// Hints that the file will be read at random offsets.
     pub fn expect_random(&self) {
-        let _ = rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::Random);
+        let _ = sys::advise(&self.inner.fd, 0, None, Advice::Random);
     }
 
     /// Drops the file's clean pages from the page cache.
@@ -366,13 +355,13 @@ impl File {
     /// If the system call fails. Pages that stay cached (dirty, mapped, in use) are not an error; the residency shows
     /// them.
     pub fn drop_cache(&self) -> Result<()> {
-        rustix::fs::fadvise(&self.inner.fd, 0, None, rustix::fs::Advice::DontNeed)
+        sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
     }
 
     /// True if the file has a movable position. Determined by a system call, not derived from the kind.
     pub fn seekable(&self) -> bool {
-        rustix::fs::tell(&self.inner.fd).is_ok()
+        sys::position(&self.inner.fd).is_ok()
     }
 
     /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
@@ -381,7 +370,7 @@ impl File {
     /// # Errors
     /// If no descriptor is free.
     pub fn try_clone(&self) -> Result<Self> {
-        let fd = rustix::io::fcntl_dupfd_cloexec(&self.inner.fd, 3)
+        let fd = sys::duplicate(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
     }
@@ -415,21 +404,21 @@ impl File {
     /// If the name exists, is on another file system, or the file has lost its last name.
     pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
         let name = name.as_ref();
-        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
-        rustix::fs::linkat(rustix::fs::CWD, link, rustix::fs::CWD, name, rustix::fs::AtFlags::SYMLINK_FOLLOW)
+        let link = sys::handle_path(&self);
+        sys::hard_link(sys::CURRENT_DIRECTORY, link, sys::CURRENT_DIRECTORY, name, AtFlags::FOLLOW)
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
     /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
     /// to none.
     pub fn reopen_fd(&self, write: bool) -> io::Result<OwnedFd> {
-        self.reopen_fd_with(if write { OFlags::RDWR } else { OFlags::RDONLY })
+        self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
     /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
-        let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
-        Ok(self.same(self.reopen_fd_with(access | OFlags::DIRECT)?, self.direct_alignment()))
+        let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
+        Ok(self.same(self.reopen_fd_with(access | OpenFlags::DIRECT)?, self.direct_alignment()))
     }
 
     /// A handle on another open file of the same inode.
@@ -442,13 +431,9 @@ impl File {
         Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }) }
     }
 
-    pub(super) fn reopen_fd_with(&self, flags: OFlags) -> io::Result<OwnedFd> {
-        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
-        Ok(rustix::fs::open(
-            link,
-            flags | self.inner.status | OFlags::CLOEXEC | OFlags::NOCTTY,
-            Mode::empty(),
-        )?)
+    pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<OwnedFd> {
+        let link = sys::handle_path(&self);
+        Ok(sys::open(link, flags | self.inner.status | OpenFlags::NOCTTY, 0)?)
     }
 
     /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
@@ -458,7 +443,7 @@ impl File {
     pub fn direct_alignment(&self) -> usize {
         let offset = match crate::probe::direct_alignment(self) {
             Ok(alignment) => alignment.offset.max(alignment.memory),
-            Err(_) => rustix::fs::fstatvfs(&self.inner.fd).map_or(0, |room| room.f_bsize),
+            Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
         };
         match usize::try_from(offset) {
             Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,

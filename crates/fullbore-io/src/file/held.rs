@@ -1,5 +1,6 @@
 //! Directories held open, so that names in them are resolved once, independent of later changes to the paths.
 
+use crate::sys::{self, Code, OpenFlags};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,9 +8,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-
-use rustix::fs::{Mode, OFlags, ResolveFlags};
-use rustix::io::Errno;
 
 /// A directory that stays the same one even if its path refers to another later.
 ///
@@ -48,7 +46,7 @@ struct OpenDir {
 }
 
 /// The flags of its descriptor. Attributes are set through it, so `O_PATH` alone does not suffice.
-const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FLAGS: OpenFlags = OpenFlags::READ.union(OpenFlags::DIRECTORY);
 
 /// The number of open descriptors that can be released.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
@@ -59,7 +57,7 @@ static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 /// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in
 /// any case.
 static MOST: LazyLock<usize> = LazyLock::new(|| {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 12);
+    let limit = sys::limit(sys::Resource::OpenFiles).current.unwrap_or(1 << 12);
     (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
@@ -77,9 +75,9 @@ impl HeldDir {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let fd = match rustix::fs::open(place, FLAGS, Mode::empty()) {
+        let fd = match sys::open(place, FLAGS, 0) {
             // A directory that may not be listed can still have names created in it.
-            Err(Errno::ACCESS) => rustix::fs::open(place, FLAGS | OFlags::PATH, Mode::empty())?,
+            Err(Code::ACCESS_DENIED) => sys::open(place, FLAGS | OpenFlags::PATH, 0)?,
             other => other?,
         };
         Ok(Self::opened(fd, path))
@@ -87,7 +85,7 @@ impl HeldDir {
 
     /// Adopts a descriptor of the directory that `path` refers to.
     pub fn opened(fd: OwnedFd, path: &Path) -> Self {
-        let identity = rustix::fs::fstat(&fd).map_or((0, 0), |stat| (stat.st_dev, stat.st_ino));
+        let identity = sys::status(&fd).map_or((0, 0), |stat| stat.identity());
         let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: OsString::new() });
         Self(Arc::new(Held { path: path.to_owned(), parent: None, follow: true, identity, state }))
     }
@@ -105,7 +103,7 @@ impl HeldDir {
     /// If the system call fails; `EINVAL` if the path does not end in a name.
     pub fn of(path: impl AsRef<Path>) -> io::Result<(Self, OsString)> {
         let path = path.as_ref();
-        let name = path.file_name().ok_or(Errno::INVAL)?;
+        let name = path.file_name().ok_or(Code::INVALID)?;
         Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
     }
 
@@ -115,25 +113,23 @@ impl HeldDir {
     /// If the system call fails: `ELOOP` or `ENOTDIR` for a link that is not followed.
     pub fn child(&self, name: impl AsRef<OsStr>, follow: bool) -> io::Result<Self> {
         let name = name.as_ref();
-        let fd = rustix::fs::openat(self.fd()?, name, FLAGS | unless(follow), Mode::empty())?;
-        let stat = rustix::fs::fstat(&fd)?;
-        Ok(self.with(fd, (name, name), follow, (stat.st_dev, stat.st_ino)))
+        let fd = sys::open_at(self.fd()?, name, FLAGS | unless(follow), 0)?;
+        let stat = sys::status(&fd)?;
+        Ok(self.with(fd, (name, name), follow, stat.identity()))
     }
 
     /// Opens a directory by a path relative to this one, with links followed.
     pub(super) fn at(&self, path: &Path) -> io::Result<Self> {
-        let fd = rustix::fs::openat(self.fd()?, path, FLAGS, Mode::empty())?;
+        let fd = sys::open_at(self.fd()?, path, FLAGS, 0)?;
         Ok(Self::opened(fd, &self.path().join(path)))
     }
 
     /// Syncs the directory, which makes the names in it durable.
     pub fn sync(&self) -> io::Result<()> {
         let fd = self.fd()?;
-        match rustix::fs::fsync(&fd) {
+        match sys::sync_all(&fd) {
             // It was opened with `O_PATH` only.
-            Err(Errno::BADF) => {
-                rustix::fs::openat(&fd, ".", FLAGS, Mode::empty()).and_then(rustix::fs::fsync)?
-            }
+            Err(Code::BAD_HANDLE) => sys::open_at(&fd, ".", FLAGS, 0).and_then(sys::sync_all)?,
             other => other?,
         }
         Ok(())
@@ -165,12 +161,12 @@ impl HeldDir {
         Ok(self.reopen()?)
     }
 
-    fn reopen(&self) -> rustix::io::Result<Arc<OwnedFd>> {
+    fn reopen(&self) -> sys::Result<Arc<OwnedFd>> {
         let mut closed = vec![self];
         let mut above = self.0.parent.as_ref();
         let mut fd = loop {
             // A directory without a parent always has its descriptor.
-            let held = above.ok_or(Errno::STALE)?;
+            let held = above.ok_or(Code::STALE)?;
             if let Some(fd) = &held.0.state().fd {
                 break fd.clone();
             }
@@ -186,7 +182,7 @@ impl HeldDir {
                 for held in closed.iter().rev() {
                     let name = held.0.state().name.clone();
                     let flags = FLAGS | unless(held.0.follow);
-                    fd = Arc::new(rustix::fs::openat(&fd, name, flags, Mode::empty())?);
+                    fd = Arc::new(sys::open_at(&fd, name, flags, 0)?);
                     held.0.verify(&fd)?;
                 }
                 fd
@@ -218,11 +214,15 @@ impl HeldDir {
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
         let path = self.path().join(name.as_ref());
         let fail = |error| crate::Error::io("open", &path, error);
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
         // The name may have been replaced by a pipe without a writer, whose open would block.
-        let file =
-            super::File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OFlags::NONBLOCK)?;
-        rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(|error| fail(error.into()))?;
+        let file = super::File::open_at(
+            self.fd().map_err(fail)?,
+            name.as_ref(),
+            &path,
+            flags | OpenFlags::NONBLOCK,
+        )?;
+        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
         Ok(file)
     }
 
@@ -248,9 +248,9 @@ impl Held {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn verify(&self, fd: &OwnedFd) -> rustix::io::Result<()> {
-        let stat = rustix::fs::fstat(fd)?;
-        if (stat.st_dev, stat.st_ino) == self.identity { Ok(()) } else { Err(Errno::STALE) }
+    fn verify(&self, fd: &OwnedFd) -> sys::Result<()> {
+        let stat = sys::status(fd)?;
+        if stat.identity() == self.identity { Ok(()) } else { Err(Code::STALE) }
     }
 }
 
@@ -262,17 +262,22 @@ impl Drop for Held {
     }
 }
 
-fn unless(follow: bool) -> OFlags {
-    if follow { OFlags::empty() } else { OFlags::NOFOLLOW }
+fn unless(follow: bool) -> OpenFlags {
+    if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW }
 }
 
 /// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
 /// too long.
-fn beneath_at_once(fd: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
-    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
-    match rustix::fs::openat2(fd, path, FLAGS, Mode::empty(), resolve) {
+fn beneath_at_once(fd: &OwnedFd, path: &Path) -> sys::Result<Option<OwnedFd>> {
+    match sys::open_beneath(fd, path, FLAGS) {
         Ok(found) => Ok(Some(found)),
-        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::NAMETOOLONG | Errno::AGAIN) => Ok(None),
+        Err(
+            Code::NOT_IMPLEMENTED
+            | Code::NOT_PERMITTED
+            | Code::INVALID
+            | Code::NAME_TOO_LONG
+            | Code::WOULD_BLOCK,
+        ) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -336,9 +341,9 @@ mod tests {
         assert!(c.fd().is_ok() && !closed(&b) && closed(&c));
         // Neither another directory nor a link to the same one is accepted.
         fs::rename(room.path().join("a/b"), room.path().join("moved")).unwrap();
-        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Errno::NOENT.raw_os_error()));
+        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Code::NOT_FOUND.number()));
         fs::rename(room.path().join("other"), room.path().join("a/b")).unwrap();
-        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Errno::STALE.raw_os_error()));
+        assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Code::STALE.number()));
         fs::rename(room.path().join("a/b"), room.path().join("other")).unwrap();
         symlink("../moved", room.path().join("a/b")).unwrap();
         assert!(c.fd().is_err());
@@ -366,7 +371,7 @@ mod tests {
         let mut chain = vec![HeldDir::open(room.path()).unwrap()];
         for _ in 0..3 * (*MOST).min(300) {
             let last = &chain[chain.len() - 1];
-            rustix::fs::mkdirat(last.fd().unwrap(), "d", Mode::RWXU).unwrap();
+            sys::make_directory(last.fd().unwrap(), "d", 0o700).unwrap();
             chain.push(last.child("d", false).unwrap());
         }
         for held in &chain {

@@ -1,64 +1,15 @@
 //! The kind of a path's target, and stamps of files.
 
-use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
-
-use rustix::fs::{AtFlags, FileType, Stat};
 
 use super::File;
 use super::cache_mode::CacheMode;
 use super::handle::directory;
 use super::settled::SettledReader;
 use crate::error::{Error, Result};
-
-/// The kind of file that a path refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
-    /// A regular file.
-    Regular,
-    /// A directory.
-    Directory,
-    /// A pipe, named or not.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A character device.
-    CharacterDevice,
-    /// A block device.
-    BlockDevice,
-    /// Any other kind of the system.
-    Other,
-}
-
-impl FileKind {
-    pub(super) fn of(mode: rustix::fs::RawMode) -> Self {
-        match FileType::from_raw_mode(mode) {
-            FileType::RegularFile => Self::Regular,
-            FileType::Directory => Self::Directory,
-            FileType::Fifo => Self::Fifo,
-            FileType::Socket => Self::Socket,
-            FileType::CharacterDevice => Self::CharacterDevice,
-            FileType::BlockDevice => Self::BlockDevice,
-            _ => Self::Other,
-        }
-    }
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Regular => "regular file",
-            Self::Directory => "directory",
-            Self::Fifo => "pipe",
-            Self::Socket => "socket",
-            Self::CharacterDevice => "character device",
-            Self::BlockDevice => "block device",
-            Self::Other => "file of an unknown kind",
-        })
-    }
-}
+use crate::sys::{self, AtFlags, Code, FileKind, SeekFrom, Status};
 
 /// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
 /// identities mean the same file.
@@ -78,18 +29,13 @@ impl FileStamp {
     /// # Errors
     /// If the system call fails.
     pub fn of_open(file: impl AsFd) -> io::Result<(FileKind, Self)> {
-        let stat = rustix::fs::fstat(file)?;
-        Ok((FileKind::of(stat.st_mode), Self::of(&stat)))
+        let stat = sys::status(file)?;
+        Ok((stat.kind(), Self::of(&stat)))
     }
 
     #[doc(hidden)]
-    pub fn of(stat: &Stat) -> Self {
-        Self {
-            identity: (stat.st_dev, stat.st_ino),
-            len: stat.st_size as u64,
-            // The type of the nanoseconds differs between rustix's backends.
-            modified: (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
-        }
+    pub fn of(stat: &Status) -> Self {
+        Self { identity: stat.identity(), len: stat.size, modified: (stat.mtime, stat.mtime_nsec) }
     }
 }
 
@@ -110,17 +56,17 @@ impl File {
     /// # Errors
     /// If the file is a directory, or the system call fails.
     pub fn stamp(&self) -> Result<FileStamp> {
-        let stat = rustix::fs::fstat(&self.inner.fd)
+        let stat = sys::status(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
-        let len = match *self.inner.kind.get_or_init(|| FileKind::of(stat.st_mode)) {
+        let len = match *self.inner.kind.get_or_init(|| stat.kind()) {
             FileKind::Directory => return Err(directory(&self.inner.path)),
             FileKind::BlockDevice => {
                 // Transfers are positional, so the position may be reset to the start.
-                let len = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::End(0));
-                let _ = rustix::fs::seek(&self.inner.fd, rustix::fs::SeekFrom::Start(0));
+                let len = sys::seek(&self.inner.fd, SeekFrom::End(0));
+                let _ = sys::seek(&self.inner.fd, SeekFrom::Start(0));
                 len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
             }
-            _ => stat.st_size as u64,
+            _ => stat.size,
         };
         Ok(FileStamp { len, ..FileStamp::of(&stat) })
     }
@@ -165,7 +111,7 @@ impl File {
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read part of its standard input before passing it on.
-                let read = self.inner.start.map_or(0, |_| rustix::fs::tell(&self.inner.fd).unwrap_or(0));
+                let read = self.inner.start.map_or(0, |_| sys::position(&self.inner.fd).unwrap_or(0));
                 let len = stamp.len;
                 (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
             }
@@ -184,8 +130,8 @@ impl File {
         // Skips the system call for most files, whose length is not a multiple of a page.
         len <= 64 << 10
             && len.is_multiple_of(4096)
-            && rustix::fs::fstatfs(&self.inner.fd)
-                .is_ok_and(|found| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&(found.f_type as u64)))
+            && sys::file_system_kind(&self.inner.fd)
+                .is_ok_and(|kind| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&kind))
     }
 }
 
@@ -202,9 +148,9 @@ impl File {
 /// # Errors
 /// If the system call fails for another reason.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
-    match rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()) {
-        Ok(stat) => Ok(Some((FileKind::of(stat.st_mode), FileStamp::of(&stat)))),
-        Err(rustix::io::Errno::NOENT) => Ok(None),
+    match sys::stat_at(sys::CURRENT_DIRECTORY, path, AtFlags::empty()) {
+        Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),
+        Err(Code::NOT_FOUND) => Ok(None),
         Err(error) => Err(Error::io("inspect", path, error.into())),
     }
 }

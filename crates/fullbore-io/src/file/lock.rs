@@ -2,11 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
-
 use super::option_report::Support;
 use super::options::Share;
+use crate::sys::{self, Code, WholeLock};
 
 /// Magic numbers of `statfs(2)` of file systems on which a shared lock with write access reports success and writes are
 /// dropped (dotnet/runtime issues 44546, 53182).
@@ -20,25 +18,21 @@ pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> 
 }
 
 /// Takes the lock without waiting; `Err` if a conflicting one is held.
-pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, Errno> {
+pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, Code> {
     let exclusive = share == Share::NONE;
     if !exclusive && writes {
-        let magic = rustix::fs::fstatfs(fd).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
+        let magic = sys::file_system_kind(fd).unwrap_or(0);
         if let Some(why) = skipped(share, writes, magic) {
             return Ok(Support::Unsupported(why));
         }
     }
-    let operation = if exclusive {
-        FlockOperation::NonBlockingLockExclusive
-    } else {
-        FlockOperation::NonBlockingLockShared
-    };
+    let operation = if exclusive { WholeLock::Exclusive } else { WholeLock::Shared };
     loop {
-        return match rustix::fs::flock(fd, operation) {
+        return match sys::lock_whole(fd, operation) {
             Ok(()) if exclusive => Ok(Support::Native),
             Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
-            Err(Errno::INTR) => continue,
-            Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
+            Err(Code::INTERRUPTED) => continue,
+            Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
             Err(error) => {
                 let error = crate::error::message(&error.into());
                 Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))

@@ -11,6 +11,7 @@ use super::{File, FileKind};
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
+use crate::sys::{self, Code};
 
 /// A range of a file mapped into memory for reading.
 ///
@@ -57,21 +58,20 @@ impl Mmap {
             let what = format!("the file has {len} bytes and the range ends at {}", range.end);
             return Err(refuse(ErrorKind::Invalid, what));
         }
-        let start = range.start - range.start % rustix::param::page_size() as u64;
+        let start = range.start - range.start % sys::page_size() as u64;
         let place = (range.start - start) as usize;
         let map = if range.is_empty() {
             None
         } else {
             let length = usize::try_from(range.end - start)
                 .map_err(|_| refuse(ErrorKind::Unsupported, "larger than the address space".to_owned()))?;
-            let map = Map::new(file.as_fd(), start, length, writable).map_err(|error| {
-                match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-                    Some(rustix::io::Errno::NODEV) => {
+            let map =
+                Map::new(file.as_fd(), start, length, writable).map_err(|error| match Code::of(&error) {
+                    Some(Code::NO_DEVICE) => {
                         refuse(ErrorKind::Unsupported, "its file system does not support mappings".to_owned())
                     }
                     _ => Error::io("map", file.path(), error).at(range.start),
-                }
-            })?;
+                })?;
             Some(map)
         };
         Ok(Self { file: file.clone(), range, map, place })

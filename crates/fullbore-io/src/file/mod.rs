@@ -40,6 +40,7 @@ mod text;
 mod transfer;
 mod vectored;
 
+pub use crate::sys::FileKind;
 pub use cache_mode::CachePolicy;
 pub(crate) use cache_mode::{DONTCACHE, EMULATED, drops_by_flag};
 pub(crate) use calls::{LONGEST, cut};
@@ -58,7 +59,7 @@ pub use held::HeldDir;
 #[doc(hidden)]
 pub use held::spare;
 pub use interop::{read, read_into, write};
-pub use kind::{FileKind, FileStamp, stat};
+pub use kind::{FileStamp, stat};
 pub use mmap::{Mmap, MmapMut};
 #[doc(hidden)]
 pub use naming::{linkable, name_unnamed, umask, usual_mode};

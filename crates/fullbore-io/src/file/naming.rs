@@ -1,18 +1,16 @@
 //! Names for complete files: given in one step, in a held directory, and made durable by syncing it.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
-
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
-use rustix::io::Errno;
 
 use super::cleanup::Temporary;
 use super::held::HeldDir;
 use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
 
 /// A name in a held directory.
 #[derive(Debug, Clone)]
@@ -45,9 +43,8 @@ impl Place {
         self.directory.path().join(&self.name)
     }
 
-    pub(super) fn stat(&self, flags: AtFlags) -> Result<Option<Stat>> {
-        let found =
-            self.directory.fd().and_then(|directory| Ok(rustix::fs::statat(directory, &self.name, flags)?));
+    pub(super) fn stat(&self, flags: AtFlags) -> Result<Option<Status>> {
+        let found = self.directory.fd().and_then(|directory| Ok(sys::stat_at(directory, &self.name, flags)?));
         match found {
             Ok(stat) => Ok(Some(stat)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -56,19 +53,18 @@ impl Place {
     }
 
     /// The place with symbolic links resolved, and the file that is there.
-    pub(super) fn resolved(self) -> Result<(Self, Option<Stat>)> {
+    pub(super) fn resolved(self) -> Result<(Self, Option<Status>)> {
         let mut place = self;
         for _ in 0..LINKS {
-            let stat = place.stat(AtFlags::SYMLINK_NOFOLLOW)?;
-            if !stat.is_some_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink()) {
+            let stat = place.stat(AtFlags::NOFOLLOW)?;
+            if !stat.is_some_and(|stat| stat.kind() == FileKind::Symlink) {
                 return Ok((place, stat));
             }
             let failed = |error| Error::io("resolve", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
-            let link = rustix::fs::readlinkat(&directory, &place.name, Vec::new())
-                .map_err(|error| failed(error.into()))?;
+            let link = sys::read_link(&directory, &place.name).map_err(|error| failed(error.into()))?;
             let link = Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(link.to_bytes()));
-            let name = link.file_name().ok_or_else(|| failed(Errno::ISDIR.into()))?.to_owned();
+            let name = link.file_name().ok_or_else(|| failed(Code::IS_DIRECTORY.into()))?.to_owned();
             let directory = match link.parent() {
                 Some(parent) if parent.is_absolute() => HeldDir::open(parent),
                 Some(parent) if !parent.as_os_str().is_empty() => place.directory.at(parent),
@@ -76,7 +72,7 @@ impl Place {
             };
             place = Self { directory: directory.map_err(failed)?, name };
         }
-        Err(Error::io("resolve", place.path(), Errno::LOOP.into()))
+        Err(Error::io("resolve", place.path(), Code::LINK_LOOP.into()))
     }
 }
 
@@ -104,35 +100,37 @@ fn linking(fd: &OwnedFd) -> Option<Linking> {
     }
     *FOUND.get_or_init(|| {
         // The check for an existing name comes last, so `EEXIST` means that the rest works.
-        let works = |&linking: &Linking| call(linking, fd, CWD, OsStr::new(".")) == Err(Errno::EXIST);
+        let works = |&linking: &Linking| {
+            call(linking, fd, sys::CURRENT_DIRECTORY, OsStr::new(".")) == Err(Code::EXISTS)
+        };
         [Linking::Descriptor, Linking::Proc].into_iter().find(works)
     })
 }
 
-fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> sys::Result<()> {
     match linking {
-        Linking::Descriptor => rustix::fs::linkat(fd, c"", directory, name, AtFlags::EMPTY_PATH),
+        Linking::Descriptor => sys::hard_link(fd, c"", directory, name, AtFlags::EMPTY_PATH),
         Linking::Proc => {
-            let source = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
-            rustix::fs::linkat(CWD, source, directory, name, AtFlags::SYMLINK_FOLLOW)
+            let source = sys::handle_path(&fd);
+            sys::hard_link(sys::CURRENT_DIRECTORY, source, directory, name, AtFlags::FOLLOW)
         }
     }
 }
 
 /// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
 /// name at creation.
-pub fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<bool> {
+pub fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> sys::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
             // The process gave up its privileges meanwhile.
-            Err(Errno::NOENT | Errno::PERM) => call(Linking::Proc, fd, directory, name),
+            Err(Code::NOT_FOUND | Code::NOT_PERMITTED) => call(Linking::Proc, fd, directory, name),
             other => other,
         },
         Linking::Proc => call(Linking::Proc, fd, directory, name),
     };
     match named {
         Ok(()) => Ok(true),
-        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) => {
+        Err(Code::NOT_PERMITTED | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
             REFUSED.store(true, Ordering::Relaxed);
             Ok(false)
         }
@@ -161,42 +159,38 @@ pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
             Ok(Link::Done)
         }
         Ok(false) => Ok(Link::Refused),
-        Err(Errno::EXIST) => Ok(Link::Taken),
+        Err(Code::EXISTS) => Ok(Link::Taken),
         Err(error) => Err(failed(error.into())),
     }
 }
 
 /// A copy, under a temporary name, of a file that cannot be given one, with all its attributes.
 pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)> {
-    let failed = |error: Errno| Error::io("create", place.path(), error.into());
-    let (temporary, fd) = create_named(place, OFlags::RDWR)?;
+    let failed = |error: Code| Error::io("create", place.path(), error.into());
+    let (temporary, fd) = create_named(place, OpenFlags::READ_WRITE)?;
     let copy = File::from_fd(fd, place.path())?;
-    let stat = rustix::fs::fstat(file).map_err(failed)?;
-    let len = stat.st_size as u64;
+    let stat = sys::status(file).map_err(failed)?;
+    let len = stat.size;
     copy.set_len(len)?;
     let mut at = 0;
     while let Some(start) = file.seek_data(at)?.filter(|start| *start < len) {
         at = file.seek_hole(start)?.map_or(len, |hole| hole.clamp(start + 1, len));
         file.copy_range(start..at, &copy, start)?;
     }
-    let made = rustix::fs::fstat(&copy).map_err(failed)?;
-    if (made.st_uid, made.st_gid) != (stat.st_uid, stat.st_gid) {
-        let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        rustix::fs::fchown(&copy, Some(user), Some(group)).map_err(failed)?;
+    let made = sys::status(&copy).map_err(failed)?;
+    if (made.uid, made.gid) != (stat.uid, stat.gid) {
+        let (user, group) = (stat.uid, stat.gid);
+        sys::change_owner(&copy, Some(user), Some(group)).map_err(failed)?;
     }
     let mut names = vec![0; 64 << 10];
     let mut value = vec![0; 64 << 10];
-    let listed = rustix::fs::flistxattr(file, &mut names[..]).unwrap_or(0);
+    let listed = sys::attributes(file, &mut names[..]).unwrap_or(0);
     for name in names[..listed].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-        let len = rustix::fs::fgetxattr(file, name, &mut value[..]).map_err(failed)?;
-        rustix::fs::fsetxattr(&copy, name, &value[..len], XattrFlags::empty()).map_err(failed)?;
+        let len = sys::attribute(file, name, &mut value[..]).map_err(failed)?;
+        sys::set_attribute(&copy, name, &value[..len]).map_err(failed)?;
     }
-    rustix::fs::fchmod(&copy, Mode::from_raw_mode(stat.st_mode & 0o7777)).map_err(failed)?;
-    let times = Timestamps {
-        last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: stat.st_atime_nsec as _ },
-        last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ },
-    };
-    rustix::fs::futimens(&copy, &times).map_err(failed)?;
+    sys::change_mode(&copy, stat.permissions()).map_err(failed)?;
+    sys::set_times(&copy, &stat).map_err(failed)?;
     Ok((temporary, copy))
 }
 
@@ -218,7 +212,7 @@ pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut C
     file.before_name(Some(&target.with_file_name(part)), &target)
         .and_then(|()| {
             let directory = place.directory.fd()?;
-            Ok(rustix::fs::renameat(&directory, part, &directory, &place.name)?)
+            Ok(sys::rename(&directory, part, &directory, &place.name)?)
         })
         .map_err(|error| Error::io("replace", target, error))?;
     report.note(Step::Renamed);
@@ -257,12 +251,7 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
 pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = crate::probe::process_status("Umask");
-        mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(|| {
-            // Without `/proc` the mask can be read only by changing it, for a moment to the strictest.
-            let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-            rustix::process::umask(mask);
-            mask.as_raw_mode()
-        })
+        mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(sys::umask)
     });
     *MASK
 }
@@ -271,7 +260,7 @@ pub fn umask() -> u32 {
 /// the umask.
 pub fn usual_mode(directory: &OwnedFd, mode: u32) -> u32 {
     let mut list = [0; 4096];
-    let len = rustix::fs::fgetxattr(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
+    let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
     by_list(&list[..len], mode).unwrap_or(mode & !umask())
 }
 
@@ -291,10 +280,10 @@ fn by_list(list: &[u8], mode: u32) -> Option<u32> {
 }
 
 /// Creates a file under a temporary name in the directory that only this user can open.
-pub(super) fn create_named(place: &Place, flags: OFlags) -> Result<(Temporary, OwnedFd)> {
-    let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+pub(super) fn create_named(place: &Place, flags: OpenFlags) -> Result<(Temporary, OwnedFd)> {
+    let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
     Temporary::create(&place.directory, &place.name, false, |directory, name| {
-        rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+        sys::open_at(directory, name, flags, 0o600)
     })
     .map_err(|error| Error::io("create", place.path(), error))
 }

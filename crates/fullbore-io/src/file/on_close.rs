@@ -5,10 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::cleanup::CleanupGuard;
+use crate::sys::{self, AtFlags, Code, OpenFlags};
 
 /// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
 /// its meaning.
@@ -19,28 +17,28 @@ pub(super) struct Name {
 }
 
 impl Name {
-    pub(super) fn of(path: &Path) -> Result<Self, Errno> {
-        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+    pub(super) fn of(path: &Path) -> Result<Self, Code> {
+        let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(directory.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+        let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
+        let directory = sys::open(directory.unwrap_or(Path::new(".")), flags, 0)?;
         Ok(Self { directory, name })
     }
 
     /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
     /// The system has no call that compares and removes atomically: a process that renames between the two calls
     /// without requesting the lock can lose a name.
-    pub(super) fn remove(&self, fd: &OwnedFd) -> Result<(), Errno> {
-        let there = match rustix::fs::statat(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Errno::NOENT) => return Ok(()),
+    pub(super) fn remove(&self, fd: &OwnedFd) -> Result<(), Code> {
+        let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => return Ok(()),
             there => there?,
         };
-        let ours = rustix::fs::fstat(fd)?;
-        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino) {
+        let ours = sys::status(fd)?;
+        if there.identity() != ours.identity() {
             return Ok(());
         }
-        match rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Errno::NOENT) => Ok(()),
+        match sys::remove(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => Ok(()),
             removed => removed,
         }
     }
@@ -54,7 +52,7 @@ pub(super) struct DeleteOnExit {
 }
 
 impl DeleteOnExit {
-    pub(super) fn remove(&self) -> Result<(), Errno> {
+    pub(super) fn remove(&self) -> Result<(), Code> {
         self.name.remove(&self.fd)
     }
 }
@@ -69,16 +67,16 @@ pub(super) struct OnClose {
 
 impl OnClose {
     /// Runs the actions now; fails if the name could not be removed.
-    pub(super) fn finish(mut self) -> Result<(), Errno> {
+    pub(super) fn finish(mut self) -> Result<(), Code> {
         self.end()
     }
 
-    fn end(&mut self) -> Result<(), Errno> {
+    fn end(&mut self) -> Result<(), Code> {
         // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
         // never.
         let removed = self.delete_on_exit.take().map_or(Ok(()), |guard| guard.delete_on_exit().remove());
         if std::mem::take(&mut self.locked) {
-            let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
+            let _ = sys::lock_whole(&self.fd, sys::WholeLock::Unlocked);
         }
         removed
     }

@@ -5,9 +5,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use rustix::fs::{AtFlags, Mode as Bits, OFlags};
-use rustix::io::Errno;
-
 use super::cache_mode::CacheMode;
 use super::cache_mode::CachePolicy;
 use super::calls::in_environment;
@@ -21,6 +18,7 @@ use super::option_report::{OptionSupport, Support};
 use super::options::{Access, Mode, OpenOptions};
 use super::{Durability, File, FileKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AtFlags, Code, OpenFlags};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
 pub(super) const ATTEMPTS: usize = 16;
@@ -150,13 +148,13 @@ impl OpenOptions {
     /// A nameless file in the directory `path`; on a file system without `O_TMPFILE`, a file whose name is removed at
     /// once.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<OwnedFd> {
-        let bits = Bits::from_raw_mode(self.permissions);
-        let flags = OFlags::CLOEXEC | OFlags::RDWR | self.flags() & (OFlags::SYNC | OFlags::DSYNC);
-        let (fd, support) = match rustix::fs::open(path, flags | OFlags::TMPFILE, bits) {
+        let bits = self.permissions;
+        let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
+        let (fd, support) = match sys::open(path, flags | OpenFlags::UNNAMED, bits) {
             Ok(fd) => (fd, Support::Native),
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+            Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
                 let make = |directory: BorrowedFd<'_>, name: &OsStr| {
-                    rustix::fs::openat(directory, name, flags | OFlags::CREATE | OFlags::EXCL, bits)
+                    sys::open_at(directory, name, flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE, bits)
                 };
                 let (name, fd) = HeldDir::open(path)
                     .and_then(|held| Temporary::create(&held, "temporary".as_ref(), false, make))
@@ -172,16 +170,16 @@ impl OpenOptions {
     }
 
     /// The error for a failed open under these options.
-    fn refusal(&self, path: &Path, error: Errno) -> Error {
+    fn refusal(&self, path: &Path, error: Code) -> Error {
         match error {
-            Errno::ISDIR => super::handle::directory(path),
-            Errno::LOOP if !self.follow => Error::new(
+            Code::IS_DIRECTORY => super::handle::directory(path),
+            Code::LINK_LOOP if !self.follow => Error::new(
                 ErrorKind::Unsupported,
                 "open",
                 path,
                 "it is a symbolic link, and follow_symlinks is off",
             ),
-            Errno::NXIO => super::handle::absent(path),
+            Code::NO_SUCH_ADDRESS => super::handle::absent(path),
             error => Error::io("open", path, error.into()),
         }
     }
@@ -194,7 +192,7 @@ impl OpenOptions {
             Support::Unsupported("locks are switched off".to_owned())
         } else {
             lock::take(fd, share, self.settled() != Access::Read).map_err(|error| {
-                if error == Errno::WOULDBLOCK {
+                if error == Code::WOULD_BLOCK {
                     Error::new(
                         ErrorKind::Locked,
                         "lock",
@@ -217,9 +215,9 @@ impl OpenOptions {
         if !self.empties_late() || !matches!(self.mode, Mode::CreateOrTruncate | Mode::Truncate) {
             return Ok(());
         }
-        match rustix::fs::ftruncate(fd, 0) {
+        match sys::truncate(fd, 0) {
             // Pipes and devices have no length; `O_TRUNC` has no effect on them either.
-            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Ok(()) | Err(Code::INVALID) => Ok(()),
             Err(error) => Err(Error::io("truncate", path, error.into())),
         }
     }
@@ -234,24 +232,22 @@ fn switched_off() -> bool {
 /// True if a file has blocks for that many bytes.
 fn has_room(fd: &OwnedFd, room: u64) -> bool {
     const BLOCK: u64 = 512;
-    rustix::fs::fstat(fd).is_ok_and(|stat| {
-        FileKind::of(stat.st_mode) == FileKind::Regular
-            && (stat.st_blocks as u64).saturating_mul(BLOCK) >= room
-    })
+    sys::status(fd)
+        .is_ok_and(|stat| stat.kind() == FileKind::Regular && (stat.blocks).saturating_mul(BLOCK) >= room)
 }
 
 /// Frees the blocks past the end of a file, which a failed reservation may have allocated in part. The file's bytes
 /// stay, except those that a process without a lock appends at this very moment.
 fn give_back(fd: &OwnedFd) {
-    if let Ok(stat) = rustix::fs::fstat(fd) {
-        let _ = rustix::fs::ftruncate(fd, stat.st_size as u64);
+    if let Ok(stat) = sys::status(fd) {
+        let _ = sys::truncate(fd, stat.size);
     }
 }
 
 /// True if `path` still refers to the opened file.
 fn leads_to(path: &Path, fd: &OwnedFd) -> bool {
-    match (rustix::fs::statat(rustix::fs::CWD, path, AtFlags::empty()), rustix::fs::fstat(fd)) {
-        (Ok(there), Ok(ours)) => (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino),
+    match (sys::stat_at(sys::CURRENT_DIRECTORY, path, AtFlags::empty()), sys::status(fd)) {
+        (Ok(there), Ok(ours)) => there.identity() == ours.identity(),
         _ => false,
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
 use super::Durability;
 use super::cache_mode::CachePolicy;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::OpenFlags;
 
 /// The required state of the file before it is opened, and the treatment of its content.
 ///
@@ -279,23 +278,23 @@ impl OpenOptions {
     }
 
     /// The flags of `open(2)`, without those of the mode.
-    pub(super) fn flags(&self) -> OFlags {
-        let mut flags = OFlags::CLOEXEC | OFlags::NOCTTY;
+    pub(super) fn flags(&self) -> OpenFlags {
+        let mut flags = OpenFlags::NOCTTY;
         flags |= match self.settled() {
-            Access::Read => OFlags::RDONLY,
-            Access::Write => OFlags::WRONLY,
-            Access::ReadWrite => OFlags::RDWR,
+            Access::Read => OpenFlags::READ,
+            Access::Write => OpenFlags::WRITE,
+            Access::ReadWrite => OpenFlags::READ_WRITE,
         };
         flags |= match self.through {
-            Durability::None => OFlags::empty(),
-            Durability::Data => OFlags::DSYNC,
-            Durability::Full => OFlags::SYNC,
+            Durability::None => OpenFlags::empty(),
+            Durability::Data => OpenFlags::DATA_SYNC,
+            Durability::Full => OpenFlags::SYNC,
         };
         if self.mode == Mode::Append {
-            flags |= OFlags::APPEND;
+            flags |= OpenFlags::APPEND;
         }
         if !self.follow {
-            flags |= OFlags::NOFOLLOW;
+            flags |= OpenFlags::NOFOLLOW;
         }
         flags
     }

@@ -7,14 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
-
 use super::cleanup;
 use super::held::HeldDir;
 use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::{CommitReport, Durability, File, FileKind, stat};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AtFlags, Code, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,9 +84,9 @@ impl Output {
 
     fn create_in(place: Place, placement: Placement, input: Option<&File>) -> Result<Self> {
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
-        let kind = FileKind::of(there.st_mode);
+        let kind = there.kind();
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
-            && input.stamp()?.identity == (there.st_dev, there.st_ino)
+            && input.stamp()?.identity == there.identity()
         {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "write", place.path(), what)
@@ -103,7 +102,7 @@ impl Output {
                 Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("overwrite it if its content may be lost"))
             }
-            _ => Ok(Self { file: open(&place, OFlags::WRONLY)?, state: OutputState::Stream }),
+            _ => Ok(Self { file: open(&place, OpenFlags::WRITE)?, state: OutputState::Stream }),
         }
     }
 
@@ -181,7 +180,7 @@ impl Output {
     /// std::fs::write(&path, "old")?;
     /// std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     /// let output = Output::replace(&path)?.inherit_metadata(false);
-    /// rustix::fs::fchmod(output.file(), rustix::fs::Mode::from_raw_mode(0o640))?;
+    /// sys::change_mode(output.file(), 0o640)?;
     /// output.commit(Durability::None)?;
     /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -229,27 +228,27 @@ impl Output {
     /// If it is not a regular file or block device, or not writable.
     pub fn in_place(path: &Path) -> Result<Self> {
         let place = Place::of(path)?;
-        match place.stat(AtFlags::empty())?.map(|stat| FileKind::of(stat.st_mode)) {
+        match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
             Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
             Some(kind) => {
                 Err(Error::new(ErrorKind::Unsupported, "change in place", path, format!("it is a {kind}")))
             }
-            None => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
+            None => Err(Error::io("open", path, Code::NOT_FOUND.into())),
         }
     }
 
     fn existing(place: &Place) -> Result<Self> {
-        let file = open(place, OFlags::RDWR)?;
+        let file = open(place, OpenFlags::READ_WRITE)?;
         Ok(Self { file, state: OutputState::Existing(cleanup::unfinished(&place.path())) })
     }
 
-    fn replacing(place: Place, there: &Stat) -> Result<Self> {
+    fn replacing(place: Place, there: &Status) -> Result<Self> {
         let (place, finish) = replaced(place, there)?;
         Self::beside(place, finish)
     }
 
     fn fresh(place: Place) -> Result<Self> {
-        if place.stat(AtFlags::SYMLINK_NOFOLLOW)?.is_some() {
+        if place.stat(AtFlags::NOFOLLOW)?.is_some() {
             return Err(dangling(&place));
         }
         Self::beside(place, Finish::Usual)
@@ -320,7 +319,7 @@ impl Output {
 }
 
 /// The place of a path that may hold a regular file, and the file that is there.
-fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
+fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     match path.file_name() {
         Some(_) => {
             let place = Place::of(path)?;
@@ -333,9 +332,9 @@ fn regular(path: &Path) -> Result<(Place, Option<Stat>)> {
 }
 
 /// The regular file at a place, with links followed.
-fn only_regular(place: &Place) -> Result<Option<Stat>> {
+fn only_regular(place: &Place) -> Result<Option<Status>> {
     let there = place.stat(AtFlags::empty())?;
-    match there.map(|stat| FileKind::of(stat.st_mode)) {
+    match there.map(|stat| stat.kind()) {
         None | Some(FileKind::Regular) => Ok(there),
         Some(kind) => {
             Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
@@ -346,9 +345,9 @@ fn only_regular(place: &Place) -> Result<Option<Stat>> {
 
 /// The place of the file that is replaced if `place` refers to `there`, and the attributes that the new file inherits.
 /// Symbolic links are followed: their target is replaced, not the link.
-fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
+fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     let (place, stat) = place.resolved()?;
-    let Some(stat) = stat.filter(|stat| (stat.st_dev, stat.st_ino) == (there.st_dev, there.st_ino)) else {
+    let Some(stat) = stat.filter(|stat| stat.identity() == there.identity()) else {
         let what = "another process replaced it meanwhile";
         return Err(Error::new(ErrorKind::Changed, "replace", place.path(), what));
     };
@@ -357,16 +356,14 @@ fn replaced(place: Place, there: &Stat) -> Result<(Place, Finish)> {
     place
         .directory
         .fd()
-        .and_then(|directory| {
-            Ok(rustix::fs::accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS)?)
-        })
+        .and_then(|directory| Ok(sys::writable_at(directory, &place.name)?))
         .map_err(|error| Error::io("write", place.path(), error))?;
-    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-    Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.st_uid, stat.st_gid) })))
+    let mode = stat.permissions();
+    Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
 }
 
 /// Opens an existing file.
-fn open(place: &Place, flags: OFlags) -> Result<File> {
+fn open(place: &Place, flags: OpenFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
     File::open_at(&directory, &place.name, &path, flags)

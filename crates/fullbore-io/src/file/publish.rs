@@ -3,15 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
-use rustix::io::Errno;
-
 use super::cleanup::{Temporary, Unfinished};
 use super::naming::{
     Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
 use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AtFlags, Code, OpenFlags};
 
 /// The location of an output until it is complete.
 #[derive(Debug)]
@@ -42,7 +40,7 @@ pub(super) enum Finish {
 /// The attributes that a new file takes over from the replaced one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes {
-    pub(super) mode: Mode,
+    pub(super) mode: u32,
     pub(super) owner: (u32, u32),
 }
 
@@ -51,11 +49,11 @@ const NEW: u32 = 0o666;
 
 /// Starts a file that will get the name `place`.
 pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let flags = OpenFlags::UNNAMED | OpenFlags::READ_WRITE;
     let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
     // No other process can open it before it has a name.
     if linkable(&directory)
-        && let Ok(fd) = rustix::fs::openat(&directory, ".", flags, Mode::from_raw_mode(NEW))
+        && let Ok(fd) = sys::open_at(&directory, ".", flags, NEW)
     {
         let file = File::from_fd(fd, place.path())?;
         return Ok((file, OutputState::Unnamed { place, finish }));
@@ -66,7 +64,7 @@ pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)>
 
 /// As [`begin`], under a temporary name.
 pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, OutputState)> {
-    let (temporary, fd) = create_named(&place, OFlags::RDWR)?;
+    let (temporary, fd) = create_named(&place, OpenFlags::READ_WRITE)?;
     let file = File::from_fd(fd, place.path())?;
     Ok((file, OutputState::Named { place, finish, temporary }))
 }
@@ -124,11 +122,11 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
     let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
         match link(file, &Place { directory: place.directory.clone(), name: name.to_owned() }) {
             Ok(Link::Done) => Ok(()),
-            Ok(Link::Taken) => Err(Errno::EXIST),
-            Ok(Link::Refused) => Err(Errno::PERM),
+            Ok(Link::Taken) => Err(Code::EXISTS),
+            Ok(Link::Refused) => Err(Code::NOT_PERMITTED),
             Err(error) => {
                 failed = Some(error.naming(place.path()));
-                Err(Errno::IO)
+                Err(Code::IO)
             }
         }
     });
@@ -143,8 +141,8 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
 /// Fails if a name in the directory of `place` no longer refers to `file`.
 fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
     let there = Place { directory: place.directory.clone(), name: name.to_owned() };
-    match there.stat(AtFlags::SYMLINK_NOFOLLOW)? {
-        Some(stat) if (stat.st_dev, stat.st_ino) == file.stamp()?.identity => Ok(()),
+    match there.stat(AtFlags::NOFOLLOW)? {
+        Some(stat) if stat.identity() == file.stamp()?.identity => Ok(()),
         _ => Err(Error::new(
             ErrorKind::Changed,
             "publish",
@@ -166,31 +164,31 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
             let failed = |error| Error::io("set the mode of", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
             let mode = usual_mode(&directory, NEW);
-            rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))
+            sys::change_mode(file.as_fd(), mode).map_err(|error| failed(error.into()))
         }
     }
 }
 
 /// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits.
 fn inherit(file: &File, old: Attributes) {
-    let mode = lawful(old.mode.as_raw_mode(), give(file, old.owner));
-    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(mode));
+    let mode = lawful(old.mode, give(file, old.owner));
+    let _ = sys::change_mode(file, mode);
 }
 
 /// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files
 /// away; for other users the new file is theirs, as with any editor that renames.
 fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
-    let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    if rustix::fs::fchown(file, user, group).is_ok() {
+    let (user, group) = (Some(uid), Some(gid));
+    if sys::change_owner(file, user, group).is_ok() {
         return true;
     }
-    let _ = rustix::fs::fchown(file, None, group);
+    let _ = sys::change_owner(file, None, group);
     false
 }
 
 /// The mode of a file that replaces another: without the set-user-ID and set-group-ID bits unless owner and group are
 /// the same, because it would run as a user that nobody chose.
-pub fn lawful(mode: RawMode, same_owner: bool) -> RawMode {
+pub fn lawful(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }
 

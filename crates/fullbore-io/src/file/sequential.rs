@@ -1,25 +1,24 @@
 //! Sequential reads and writes of files without offsets: pipes, sockets and character devices.
 
 use std::io::{self, IoSlice};
-
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use std::os::fd::AsFd;
 
 use super::{File, cut};
 use crate::buf::Direction;
 use crate::error::{Error, Result};
+use crate::sys::{self, Code, Interest};
 
 impl File {
     /// Reads the next bytes of a file without offsets.
     pub fn read_next(&self, data: &mut [u8]) -> Result<usize> {
         loop {
             let allowed = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
-            match allowed.and_then(|len| Ok(rustix::io::read(self, &mut data[..len])?)) {
+            match allowed.and_then(|len| Ok(sys::read(self, &mut data[..len])?)) {
                 Ok(count) => {
                     self.flows(Direction::Read, count);
                     return Ok(count);
                 }
-                Err(error) => self.comes_again("read", PollFlags::IN, error)?,
+                Err(error) => self.comes_again("read", Interest::Read, error)?,
             }
         }
     }
@@ -28,7 +27,7 @@ impl File {
     pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
         self.write_once_next(data.len(), |file| {
             let len = file.before(Direction::Write, file.flowed(Direction::Write), cut(data.len(), 1))?;
-            Ok(rustix::io::write(file, &data[..len])?)
+            Ok(sys::write(file, &data[..len])?)
         })
     }
 
@@ -48,8 +47,8 @@ impl File {
         self.write_once_next(first.len(), |file| {
             let lens = most.iter().map(|one| one.len());
             Ok(match file.before_vector(Direction::Write, file.flowed(Direction::Write), lens)? {
-                (0, part) => rustix::io::write(file, &first[..part])?,
-                (count, _) => rustix::io::writev(file, &most[..count])?,
+                (0, part) => sys::write(file, &first[..part])?,
+                (count, _) => sys::write_vectored(file, &most[..count])?,
             })
         })
     }
@@ -66,17 +65,17 @@ impl File {
                     self.flows(Direction::Write, count);
                     return Ok(count);
                 }
-                Err(error) => self.comes_again("write", PollFlags::OUT, error)?,
+                Err(error) => self.comes_again("write", Interest::Write, error)?,
             }
         }
     }
 
     /// Returns `Ok` if the call is to be repeated: at once after an interruption, or when a non-blocking file is ready.
-    fn comes_again(&self, doing: &'static str, what: PollFlags, error: io::Error) -> Result<()> {
+    fn comes_again(&self, doing: &'static str, interest: Interest, error: io::Error) -> Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock => match poll(&mut [PollFd::new(self, what)], None) {
-                Ok(_) | Err(Errno::INTR) => Ok(()),
+            io::ErrorKind::WouldBlock => match sys::wait_ready([self.as_fd()], interest, None) {
+                Ok(_) | Err(Code::INTERRUPTED) => Ok(()),
                 Err(error) => Err(Error::io("wait for", self.path(), error.into())),
             },
             _ => Err(Error::io(doing, self.path(), error)),

@@ -3,11 +3,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::Stat;
-use rustix::io::ReadWriteFlags;
-use rustix::time::{ClockId, Timespec, clock_gettime};
-
 use super::FileKind;
+use crate::sys::{self, Status, Time, TransferFlags};
 
 /// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
 /// F2FS.
@@ -37,23 +34,22 @@ impl SettledReader {
         &mut self,
         file: impl AsFd,
         bytes: &mut [u8],
-        read: impl FnOnce(&mut [u8], ReadWriteFlags) -> io::Result<usize>,
+        read: impl FnOnce(&mut [u8], TransferFlags) -> io::Result<usize>,
     ) -> Option<usize> {
         let room = bytes.len();
-        let began = clock_gettime(ClockId::RealtimeCoarse);
-        let count = read(bytes, ReadWriteFlags::NOWAIT).ok().filter(|&count| count < room)?;
-        let stat = rustix::fs::fstat(&file).ok()?;
-        let whole = stat.st_size as u64 == count as u64 && FileKind::of(stat.st_mode) == FileKind::Regular;
-        (whole && changed_before(&stat, &began) && self.local(&file, &stat)).then_some(count)
+        let began = sys::coarse_time();
+        let count = read(bytes, TransferFlags::NO_WAIT).ok().filter(|&count| count < room)?;
+        let stat = sys::status(&file).ok()?;
+        let whole = stat.size == count as u64 && stat.kind() == FileKind::Regular;
+        (whole && changed_before(&stat, began) && self.local(&file, &stat)).then_some(count)
     }
 
-    fn local(&mut self, file: impl AsFd, stat: &Stat) -> bool {
+    fn local(&mut self, file: impl AsFd, stat: &Status) -> bool {
         match self.device {
-            Some((device, local)) if device == stat.st_dev => local,
+            Some((device, local)) if device == stat.dev => local,
             _ => {
-                let local = rustix::fs::fstatfs(file)
-                    .is_ok_and(|found| LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff)));
-                self.device = Some((stat.st_dev, local));
+                let local = sys::file_system_kind(file).is_ok_and(|kind| LOCAL.contains(&kind));
+                self.device = Some((stat.dev, local));
                 local
             }
         }
@@ -61,12 +57,11 @@ impl SettledReader {
 }
 
 /// True if the last change was made before that time, whatever the granularity of the stamp.
-fn changed_before(stat: &Stat, time: &Timespec) -> bool {
+fn changed_before(stat: &Status, time: Time) -> bool {
     let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    // The type of the nanoseconds differs between backends.
-    let changed = nanoseconds(stat.st_ctime, i64::from(stat.st_ctime_nsec as i32));
-    let margin = if stat.st_ctime_nsec == 0 { MARGIN_OF_WHOLE_SECONDS } else { MARGIN };
-    changed < nanoseconds(time.tv_sec, time.tv_nsec) - margin
+    let changed = nanoseconds(stat.ctime, stat.ctime_nsec);
+    let margin = if stat.ctime_nsec == 0 { MARGIN_OF_WHOLE_SECONDS } else { MARGIN };
+    changed < nanoseconds(time.0, time.1) - margin
 }
 
 #[cfg(test)]
@@ -79,7 +74,7 @@ mod tests {
         let file = std::fs::File::open(path).unwrap();
         let mut bytes = vec![0; 1 << 20];
         let count = SettledReader::default().read(&file, &mut bytes, |bytes, flags| {
-            Ok(rustix::io::preadv2(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
+            Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
         })?;
         Some(bytes[..count].to_vec())
     }
@@ -99,21 +94,18 @@ mod tests {
     #[test]
     fn whole_seconds_need_a_wider_margin() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut stat = rustix::fs::fstat(&file).unwrap();
-        let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
-        (stat.st_ctime, stat.st_ctime_nsec) = (100, 1);
-        assert!(
-            changed_before(&stat, &time(100, 20_000_002)) && !changed_before(&stat, &time(100, 20_000_001))
-        );
-        stat.st_ctime_nsec = 0;
-        assert!(changed_before(&stat, &time(102, 1)) && !changed_before(&stat, &time(102, 0)));
+        let mut stat = sys::status(&file).unwrap();
+        (stat.ctime, stat.ctime_nsec) = (100, 1);
+        assert!(changed_before(&stat, (100, 20_000_002)) && !changed_before(&stat, (100, 20_000_001)));
+        stat.ctime_nsec = 0;
+        assert!(changed_before(&stat, (102, 1)) && !changed_before(&stat, (102, 0)));
     }
 
     #[test]
     fn an_unchanged_file_is_read_on_local_file_systems() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let file = std::fs::File::open(manifest).unwrap();
-        let kind = rustix::fs::fstatfs(&file).unwrap().f_type as u64 & 0xffff_ffff;
+        let kind = sys::file_system_kind(&file).unwrap();
         if let Some(bytes) = read(manifest) {
             assert!(LOCAL.contains(&kind));
             assert_eq!(bytes, std::fs::read(manifest).unwrap());

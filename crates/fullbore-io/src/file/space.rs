@@ -4,13 +4,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FallocateFlags, SeekFrom};
-use rustix::io::Errno;
-
 use super::cache_mode::CacheMode;
 use super::preflight::Blocks;
 use super::{File, FileKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, Allocate, Code, SeekFrom};
 
 /// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
 /// lock.
@@ -34,7 +32,7 @@ impl File {
     #[inline]
     fn set_len_once(&self, len: u64) -> io::Result<()> {
         self.before_set_len(len)?;
-        Ok(rustix::fs::ftruncate(&self.inner.fd, len)?)
+        Ok(sys::truncate(&self.inner.fd, len)?)
     }
 
     /// Repeats the call while it is interrupted.
@@ -117,19 +115,19 @@ impl File {
             CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
-        let flags = match what {
-            Blocks::Punched => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            Blocks::Zeroed => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
-            Blocks::Allocated => FallocateFlags::KEEP_SIZE,
-            Blocks::Extended => FallocateFlags::empty(),
+        let allocate = match what {
+            Blocks::Punched => Allocate::Punch,
+            Blocks::Zeroed => Allocate::Zero,
+            Blocks::Allocated => Allocate::KeepLength,
+            Blocks::Extended => Allocate::Extend,
         };
         loop {
             self.before_blocks(what, &range)
                 .map_err(|error| Error::io(doing, path, error).at(range.start))?;
-            return match rustix::fs::fallocate(&self.inner.fd, flags, range.start, len) {
+            return match sys::allocate(&self.inner.fd, allocate, range.start, len) {
                 Ok(()) => Ok(()),
-                Err(Errno::INTR) => continue,
-                Err(Errno::OPNOTSUPP | Errno::NODEV | Errno::SPIPE | Errno::NOSYS) => {
+                Err(Code::INTERRUPTED) => continue,
+                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
                     let what = match self.kind() {
                         FileKind::Regular => "the file system does not support it".to_owned(),
                         kind => format!("a {kind} has no blocks"),
@@ -186,14 +184,14 @@ impl File {
         if offset > i64::MAX as u64 {
             return Ok(None);
         }
-        let name = |error: Errno| Error::io(doing, self.path(), error.into()).at(offset);
+        let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         let _alone = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = rustix::fs::tell(self).map_err(name)?;
-        let found = rustix::fs::seek(self, to);
-        rustix::fs::seek(self, SeekFrom::Start(position)).map_err(name)?;
+        let position = sys::position(self).map_err(name)?;
+        let found = sys::seek(self, to);
+        sys::seek(self, SeekFrom::Start(position)).map_err(name)?;
         match found {
             Ok(found) => Ok(Some(found)),
-            Err(Errno::NXIO) => Ok(None),
+            Err(Code::NO_SUCH_ADDRESS) => Ok(None),
             Err(error) => Err(name(error)),
         }
     }

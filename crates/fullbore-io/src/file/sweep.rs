@@ -4,11 +4,8 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::event::EventfdFlags;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::held::HeldDir;
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags};
 
 /// The number of attempts to empty a directory in which workers still create files: they run until the process ends.
 const SWEEPS: usize = 100;
@@ -16,8 +13,8 @@ const SWEEPS: usize = 100;
 /// Removes a file or an empty directory; succeeds if it is already gone.
 pub(super) fn remove(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
-    if rustix::fs::unlinkat(&fd, name, AtFlags::empty()).is_err() {
-        let _ = rustix::fs::unlinkat(&fd, name, AtFlags::REMOVEDIR);
+    if sys::remove(&fd, name, AtFlags::empty()).is_err() {
+        let _ = sys::remove(&fd, name, AtFlags::REMOVE_DIRECTORY);
     }
 }
 
@@ -33,7 +30,7 @@ pub(super) fn reserve(keep: bool) {
     }
     while keep
         && reserve.len() < NEEDED
-        && let Ok(fd) = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)
+        && let Ok(fd) = sys::spare_handle()
     {
         reserve.push(fd);
     }
@@ -42,30 +39,30 @@ pub(super) fn reserve(keep: bool) {
 /// Removes a directory and its content.
 pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
-    if rustix::fs::unlinkat(&fd, name, AtFlags::REMOVEDIR).is_ok() {
+    if sys::remove(&fd, name, AtFlags::REMOVE_DIRECTORY).is_ok() {
         return;
     }
     reserve(false);
     for _ in 0..SWEEPS {
         match emptied(&fd, name) {
-            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            Err(Code::NOT_EMPTY | Code::EXISTS) => {}
             _ => return,
         }
     }
 }
 
-fn identity(fd: impl AsFd) -> rustix::io::Result<(u64, u64)> {
-    let stat = rustix::fs::fstat(fd)?;
-    Ok((stat.st_dev, stat.st_ino))
+fn identity(fd: impl AsFd) -> sys::Result<(u64, u64)> {
+    let stat = sys::status(fd)?;
+    Ok(stat.identity())
 }
 
-fn open(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(directory.as_fd(), name, flags, Mode::empty()) {
+fn open(directory: impl AsFd, name: &OsStr) -> sys::Result<OwnedFd> {
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+    match sys::open_at(directory.as_fd(), name, flags, 0) {
         // The directory has the mode of the one that it is a copy of.
-        Err(Errno::ACCESS) => {
-            rustix::fs::chmodat(directory.as_fd(), name, Mode::RWXU, AtFlags::empty())?;
-            rustix::fs::openat(directory, name, flags, Mode::empty())
+        Err(Code::ACCESS_DENIED) => {
+            sys::change_mode_at(directory.as_fd(), name, 0o700)?;
+            sys::open_at(directory, name, flags, 0)
         }
         other => other,
     }
@@ -73,12 +70,12 @@ fn open(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
 
 /// Empties and removes a directory. At any depth, at most two descriptors are open: the way up is `..`, if that is the
 /// directory that the way down came through.
-fn emptied(top: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+fn emptied(top: &OwnedFd, name: &OsStr) -> sys::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
     let mut inner = open(top, name)?;
     way.push((name.to_owned(), identity(&inner)?));
     loop {
-        let names = Dir::new(inner)?;
+        let names = sys::Directory::new(inner)?;
         let deeper = sweep(names)?;
         match deeper {
             (at, Some(name)) => {
@@ -89,46 +86,46 @@ fn emptied(top: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
                 let Some((name, _)) = way.pop() else { return Ok(()) };
                 let Some((_, above)) = way.last() else {
                     drop(at);
-                    return rustix::fs::unlinkat(top, &name, AtFlags::REMOVEDIR);
+                    return sys::remove(top, &name, AtFlags::REMOVE_DIRECTORY);
                 };
                 inner = open(&at, OsStr::new(".."))?;
                 if identity(&inner)? != *above {
-                    return Err(Errno::STALE);
+                    return Err(Code::STALE);
                 }
-                rustix::fs::unlinkat(&inner, &name, AtFlags::REMOVEDIR)?;
+                sys::remove(&inner, &name, AtFlags::REMOVE_DIRECTORY)?;
             }
         }
     }
 }
 
 /// Removes the entries of a directory up to the first directory that is not empty, whose name it returns.
-fn sweep(mut names: Dir) -> rustix::io::Result<(OwnedFd, Option<OsString>)> {
+fn sweep(mut names: sys::Directory) -> sys::Result<(OwnedFd, Option<OsString>)> {
     use std::os::unix::ffi::OsStrExt;
-    let at = rustix::io::fcntl_dupfd_cloexec(names.fd()?, 3)?;
-    while let Some(entry) = names.read() {
+    let at = names.handle()?;
+    for entry in names.by_ref() {
         let entry = entry?;
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
         let name: CString = name.to_owned();
-        let unlink = |flags| rustix::fs::unlinkat(&at, &name, flags);
-        let removed = match entry.file_type() {
-            FileType::Directory => unlink(AtFlags::REMOVEDIR),
+        let unlink = |flags| sys::remove(&at, &name, flags);
+        let removed = match entry.kind() {
+            FileKind::Directory => unlink(AtFlags::REMOVE_DIRECTORY),
             _ => match unlink(AtFlags::empty()) {
-                Err(Errno::ISDIR | Errno::PERM) => unlink(AtFlags::REMOVEDIR),
+                Err(Code::IS_DIRECTORY | Code::NOT_PERMITTED) => unlink(AtFlags::REMOVE_DIRECTORY),
                 other => other,
             },
         };
         match removed {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+            Ok(()) | Err(Code::NOT_FOUND) => {}
+            Err(Code::NOT_EMPTY | Code::EXISTS) => {
                 return Ok((at, Some(OsStr::from_bytes(name.to_bytes()).to_owned())));
             }
             // The directory lacks a permission that removal needs.
-            Err(Errno::ACCESS) if rustix::fs::fchmod(&at, Mode::RWXU).is_ok() => unlink(AtFlags::empty())
-                .or_else(|_| unlink(AtFlags::REMOVEDIR))
-                .or_else(|error| if error == Errno::NOTEMPTY { Ok(()) } else { Err(error) })?,
+            Err(Code::ACCESS_DENIED) if sys::change_mode(&at, 0o700).is_ok() => unlink(AtFlags::empty())
+                .or_else(|_| unlink(AtFlags::REMOVE_DIRECTORY))
+                .or_else(|error| if error == Code::NOT_EMPTY { Ok(()) } else { Err(error) })?,
             Err(error) => return Err(error),
         }
     }

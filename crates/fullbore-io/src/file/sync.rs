@@ -12,8 +12,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rustix::io::Errno;
-
 #[cfg(feature = "fault")]
 use super::cache_mode::CachePolicy;
 use super::calls::BUFFERS;
@@ -23,6 +21,7 @@ use crate::error::{Error, ErrorKind, Result, message};
 #[cfg(feature = "fault")]
 use crate::fault::{Call, Operation, Plan};
 use crate::sys::writeback;
+use crate::sys::{self, Code};
 
 /// The state that all handles derived from one file share: the failed sync, and a test's fault plan.
 #[derive(Debug, Clone, Default)]
@@ -156,7 +155,7 @@ impl File {
             self.before_sync(Durability::Data)?;
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
-                return Ok(rustix::fs::fdatasync(&self.inner.fd)?);
+                return Ok(sys::sync_data(&self.inner.fd)?);
             }
             // A length of 0 means to the end of the file.
             writeback::finish(self.inner.fd.as_fd(), 0..0)
@@ -179,12 +178,12 @@ impl File {
             self.before_sync(durability)?;
             loop {
                 let synced = match durability {
-                    Durability::Full => rustix::fs::fsync(&self.inner.fd),
-                    _ => rustix::fs::fdatasync(&self.inner.fd),
+                    Durability::Full => sys::sync_all(&self.inner.fd),
+                    _ => sys::sync_data(&self.inner.fd),
                 };
                 match synced {
                     // Only the wait was interrupted; nothing failed.
-                    Err(Errno::INTR) => {}
+                    Err(Code::INTERRUPTED) => {}
                     synced => return Ok(synced?),
                 }
             }
@@ -368,8 +367,5 @@ impl File {
 
 /// True if the error means that the file cannot be synced at all.
 fn unsyncable(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error().map(Errno::from_raw_os_error),
-        Some(Errno::INVAL | Errno::OPNOTSUPP | Errno::ROFS | Errno::BADF)
-    )
+    matches!(Code::of(&error), Some(Code::INVALID | Code::UNSUPPORTED | Code::READ_ONLY | Code::BAD_HANDLE))
 }

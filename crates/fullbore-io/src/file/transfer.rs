@@ -2,14 +2,12 @@
 
 use std::io;
 
-use rustix::buffer::spare_capacity;
-use rustix::io::ReadWriteFlags;
-
 use super::File;
 use super::cache_mode::CacheMode;
 use super::calls::cut;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, TransferFlags};
 
 impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
@@ -21,7 +19,7 @@ impl File {
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
-            CacheMode::Plain => self.read_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Plain => self.read_flagged(data, offset, TransferFlags::empty()),
             _ => self.read_by_mode(data, offset),
         }
     }
@@ -38,7 +36,7 @@ impl File {
 
     /// Reads once through the cache, repeated if interrupted.
     #[inline]
-    pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+    pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.read_once(offset, data, flags) {
             Ok(count) => Ok(count),
             Err(error) => self.read_again(data, offset, flags, error),
@@ -51,7 +49,7 @@ impl File {
         &self,
         data: &mut [u8],
         offset: u64,
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
         mut error: io::Error,
     ) -> Result<usize> {
         loop {
@@ -75,11 +73,11 @@ impl File {
         loop {
             let read = self.before(Direction::Read, offset, cut(size, self.inner.unit)).and_then(|len| {
                 if len == memory.capacity() {
-                    return Ok(rustix::io::pread(&self.inner.fd, spare_capacity(memory), offset)?);
+                    return Ok(sys::read_into_spare(&self.inner.fd, memory, offset)?);
                 }
                 memory.resize(len, 0);
-                let count = rustix::io::pread(&self.inner.fd, &mut memory[..], offset)
-                    .inspect_err(|_| memory.clear())?;
+                let count =
+                    sys::read_at(&self.inner.fd, &mut memory[..], offset).inspect_err(|_| memory.clear())?;
                 memory.truncate(count);
                 Ok(count)
             });
@@ -128,14 +126,14 @@ impl File {
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
-            CacheMode::Plain => self.write_flagged(data, offset, ReadWriteFlags::empty()),
+            CacheMode::Plain => self.write_flagged(data, offset, TransferFlags::empty()),
             _ => self.write_by_mode(data, offset),
         }
     }
 
     /// Writes once through the cache, repeated if interrupted.
     #[inline]
-    pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: ReadWriteFlags) -> Result<usize> {
+    pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.write_once(offset, data, flags) {
             Ok(count) => Ok(count),
             Err(error) => self.write_again(data, offset, flags, error),
@@ -147,7 +145,7 @@ impl File {
         &self,
         data: &[u8],
         offset: u64,
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
         mut error: io::Error,
     ) -> Result<usize> {
         loop {

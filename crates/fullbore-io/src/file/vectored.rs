@@ -3,12 +3,11 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-use rustix::io::ReadWriteFlags;
-
 use super::File;
 use super::cache_mode::CacheMode;
 use super::spans::landed;
 use crate::error::Result;
+use crate::sys::TransferFlags;
 
 impl File {
     /// Reads the bytes at `offset` into `buffers`, in order; returns the number of bytes read, 0 at the end of the file
@@ -28,9 +27,9 @@ impl File {
             return Ok(0);
         }
         let (flags, drop_behind) = match &self.inner.cache_mode {
-            CacheMode::Plain => (ReadWriteFlags::empty(), None),
+            CacheMode::Plain => (TransferFlags::empty(), None),
             CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
-            CacheMode::DropBehind(drop_behind) => (ReadWriteFlags::empty(), Some(drop_behind)),
+            CacheMode::DropBehind(drop_behind) => (TransferFlags::empty(), Some(drop_behind)),
             CacheMode::Direct(direct) => {
                 return match direct.read_vectored(offset, buffers) {
                     Some(count) => Ok(count),
@@ -105,9 +104,9 @@ impl File {
             return Ok(0);
         }
         let (flags, drop_behind) = match &self.inner.cache_mode {
-            CacheMode::Plain => (ReadWriteFlags::empty(), None),
+            CacheMode::Plain => (TransferFlags::empty(), None),
             CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
-            CacheMode::DropBehind(drop_behind) => (ReadWriteFlags::empty(), Some(drop_behind)),
+            CacheMode::DropBehind(drop_behind) => (TransferFlags::empty(), Some(drop_behind)),
             CacheMode::Direct(direct) => {
                 return match direct.write_vectored(offset, buffers) {
                     Some(count) => Ok(count),

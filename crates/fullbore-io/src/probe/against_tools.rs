@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{Facts, extents, facts, residency};
+use crate::sys::{self, Advice};
 
 /// Returns the output of a program; `None` with a printed note if it is missing or fails.
 fn ask(program: &str, arguments: &[&str]) -> Option<String> {
@@ -105,8 +106,8 @@ fn fincore_counts_the_same_pages() {
     let file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
     file.write_all_at(&vec![1; 4 << 20], 0).unwrap();
     file.sync_all().unwrap();
-    let half = std::num::NonZeroU64::new(2 << 20);
-    rustix::fs::fadvise(&file, 0, half, rustix::fs::Advice::DontNeed).unwrap();
+    let half = Some(2 << 20);
+    sys::advise(&file, 0, half, Advice::DontNeed).unwrap();
     let Some(answer) = ask("fincore", &["-J", "-b", "-o", "RES", path.to_str().unwrap()]) else { return };
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let told = &answer["fincore"][0]["res"];

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustix::fs::{FileType, Stat};
-
 use super::file_system::{Memory, memory};
+use super::kernel_files::KernelFiles;
+use crate::sys::{self, FileKind, Status};
 
 /// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,18 +71,18 @@ pub struct FileSystemId {
 impl FileSystemId {
     pub(crate) fn of(file: impl AsFd) -> io::Result<Self> {
         let file = file.as_fd();
-        let device = rustix::fs::fstat(file)?.st_dev;
-        let kind = rustix::fs::fstatfs(file)?.f_type as u64;
-        Ok(Self { device, kind, fsid: rustix::fs::fstatvfs(file)?.f_fsid })
+        let device = sys::status(file)?.dev;
+        let kind = sys::file_system_kind(file)?;
+        Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
 }
 
 fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
     let FileSystemId { device, kind, fsid } = id;
-    let directory = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-    let setting = |name: &str| {
-        fs::read_to_string(format!("{directory}/{name}")).ok().map(|text| text.trim().to_owned())
-    };
+    let (major, minor) = sys::split_device(device);
+    let directory = KernelFiles::running().sys.join(format!("dev/block/{major}:{minor}"));
+    let setting =
+        |name: &str| fs::read_to_string(directory.join(name)).ok().map(|text| text.trim().to_owned());
     // Queue and model of a partition are those of its disk.
     let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
     let parts = [
@@ -118,13 +119,12 @@ pub fn off_device(file: impl AsFd) -> bool {
 /// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
 fn is_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
     let file = file.as_fd();
-    let block = |found: Stat| FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
-    rustix::fs::fstatfs(file).is_ok_and(|found| such(found.f_type as u64))
-        && !rustix::fs::fstat(file).is_ok_and(block)
+    let block = |found: Status| found.kind() == FileKind::BlockDevice;
+    sys::file_system_kind(file).is_ok_and(such) && !sys::status(file).is_ok_and(block)
 }
 
 /// True for a device implemented in software, which often reports wrongly that it is rotational.
-fn virtual_disk(device: &str) -> bool {
+fn virtual_disk(device: &Path) -> bool {
     let Ok(link) = fs::read_link(device) else { return false };
     let place = link.to_string_lossy();
     ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))

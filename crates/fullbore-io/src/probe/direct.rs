@@ -2,19 +2,16 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
 
-use rustix::fs::{Advice, FileType, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::residency::residency;
-use crate::sys::statx::{self, Status};
+use crate::sys::statx::{self, ExtendedStatus};
+use crate::sys::{self, Advice, Code, FileKind, OpenFlags};
 
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
@@ -113,7 +110,7 @@ pub fn direct_alignment(file: impl AsFd) -> Result<Alignment, NoDirect> {
         return reported;
     }
     refuse_other_kinds(&status)?;
-    refuse_memory(rustix::fs::fstatfs(fd).map_err(|error| unknown("statfs")(error.into()))?.f_type as u64)?;
+    refuse_memory(sys::file_system_kind(fd).map_err(|error| unknown("statfs")(error.into()))?)?;
     let direct = reopen_direct(fd)?;
     try_reads(direct.into(), status.size)
 }
@@ -122,25 +119,25 @@ pub fn direct_alignment(file: impl AsFd) -> Result<Alignment, NoDirect> {
 /// file.
 ///
 /// In a directory a nameless file is created and written (64 KiB) unless the file system reports the alignment.
-pub(crate) fn alignment_at(path: &Path, status: &Status) -> Result<Alignment, NoDirect> {
+pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Alignment, NoDirect> {
     if let Some(reported) = reported(status) {
         return reported;
     }
-    let kind = FileType::from_raw_mode(status.mode);
-    refuse_other_kinds(status).or_else(|no| if kind == FileType::Directory { Ok(()) } else { Err(no) })?;
-    let magic = rustix::fs::statfs(path).map_err(|error| unknown("statfs")(error.into()))?.f_type as u64;
+    let kind = FileKind::of_mode(status.mode);
+    refuse_other_kinds(status).or_else(|no| if kind == FileKind::Directory { Ok(()) } else { Err(no) })?;
+    let magic = sys::file_system_kind_of(path).map_err(|error| unknown("statfs")(error.into()))?;
     refuse_memory(magic)?;
-    if kind == FileType::Directory {
+    if kind == FileKind::Directory {
         return in_folder(path);
     }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = rustix::fs::open(path, flags, Mode::empty())
+    let flags = OpenFlags::READ | OpenFlags::NONBLOCK | OpenFlags::NOCTTY;
+    let file = sys::open(path, flags, 0)
         .map_err(|error| unknown("cannot open the file for reading")(error.into()))?;
     direct_alignment(file)
 }
 
 /// Alignment reported by the system, if any.
-fn reported(status: &Status) -> Option<Result<Alignment, NoDirect>> {
+fn reported(status: &ExtendedStatus) -> Option<Result<Alignment, NoDirect>> {
     let reported = status.direct?;
     if reported.memory == 0 || reported.offset == 0 {
         return Some(Err(NoDirect::Refused("reported by the file system (STATX_DIOALIGN is 0)".to_owned())));
@@ -154,13 +151,13 @@ fn reported(status: &Status) -> Option<Result<Alignment, NoDirect>> {
     }))
 }
 
-fn refuse_other_kinds(status: &Status) -> Result<(), NoDirect> {
-    match FileType::from_raw_mode(status.mode) {
-        FileType::RegularFile => Ok(()),
-        FileType::BlockDevice => Err(NoDirect::Unknown(
+fn refuse_other_kinds(status: &ExtendedStatus) -> Result<(), NoDirect> {
+    match FileKind::of_mode(status.mode) {
+        FileKind::Regular => Ok(()),
+        FileKind::BlockDevice => Err(NoDirect::Unknown(
             "this kernel does not report the alignment of block devices; devices are not tried".to_owned(),
         )),
-        FileType::Directory => Err(NoDirect::Refused("a directory has no bytes to read or write".to_owned())),
+        FileKind::Directory => Err(NoDirect::Refused("a directory has no bytes to read or write".to_owned())),
         _ => Err(NoDirect::Refused("neither a regular file nor a block device".to_owned())),
     }
 }
@@ -181,10 +178,10 @@ fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
 }
 
 fn reopen_direct(fd: BorrowedFd<'_>) -> Result<OwnedFd, NoDirect> {
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    rustix::fs::open(link, flags, Mode::empty()).map_err(|error| match error {
-        Errno::INVAL | Errno::OPNOTSUPP => {
+    let link = sys::handle_path(&fd);
+    let flags = OpenFlags::READ | OpenFlags::DIRECT | OpenFlags::NONBLOCK;
+    sys::open(link, flags, 0).map_err(|error| match error {
+        Code::INVALID | Code::UNSUPPORTED => {
             NoDirect::Refused(format!("the file system refuses O_DIRECT: {}", io::Error::from(error)))
         }
         other => unknown("cannot open the file again for direct reading")(other.into()),
@@ -272,7 +269,7 @@ fn read_at(
             Ok(_) => Ok(ReadOutcome::Cached),
             Err(_) => Ok(ReadOutcome::Unseen),
         },
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(ReadOutcome::Misaligned),
+        Err(error) if Code::of(&error) == Some(Code::INVALID) => Ok(ReadOutcome::Misaligned),
         Err(error) => Err(unknown("a direct read failed")(error)),
     }
 }
@@ -284,8 +281,8 @@ fn emptied(file: &File, range: Range<u64>) -> bool {
     gone()
         || [64 << 10, LARGEST_FOLIO].into_iter().any(|unit| {
             let start = range.start / unit * unit;
-            let length = NonZeroU64::new(range.end.div_ceil(unit) * unit - start);
-            rustix::fs::fadvise(file, start, length, Advice::DontNeed).is_ok() && gone()
+            let length = range.end.div_ceil(unit) * unit - start;
+            sys::advise(file, start, Some(length), Advice::DontNeed).is_ok() && gone()
         })
 }
 
@@ -299,7 +296,7 @@ fn odd_multiple(address: usize, align: usize) -> usize {
 
 /// One block of the file system.
 fn assumed(file: &File) -> Alignment {
-    let block = rustix::fs::fstatvfs(file).map_or(4096, |room| room.f_bsize);
+    let block = sys::space(file).map_or(4096, |room| room.block);
     let block = if block.is_power_of_two() { block.clamp(4096, 65536) } else { 4096 };
     Alignment {
         memory: block,
@@ -328,17 +325,17 @@ fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
 
 /// Creates a file without a name, or if the file system does not support that, one whose name is removed at once.
 fn nameless(folder: &Path) -> io::Result<OwnedFd> {
-    let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
+    let mode = 0o600;
+    match sys::open(folder, OpenFlags::UNNAMED | OpenFlags::READ_WRITE, mode) {
         Ok(file) => return Ok(file),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
+        Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID | Code::NOT_FOUND) => {}
         Err(error) => return Err(error.into()),
     }
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
     let path = folder.join(format!(".fullbore-probe-{}-{moment}", process::id()));
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&path, flags, mode)?;
-    rustix::fs::unlink(&path)?;
+    let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::READ_WRITE;
+    let file = sys::open(&path, flags, mode)?;
+    std::fs::remove_file(&path)?;
     Ok(file)
 }
 
@@ -362,22 +359,14 @@ fn write_sample(file: &mut File) -> io::Result<()> {
 /// btrfs drops the pages of such a write afterwards, so an empty cache proves nothing. But a page held by a pipe cannot
 /// be dropped, while a write that bypasses the cache must remove the old page, held or not.
 fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
-    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let direct =
-        rustix::fs::open(link, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let link = sys::handle_path(&file);
+    let direct = sys::open(link, OpenFlags::READ_WRITE | OpenFlags::DIRECT, 0).ok()?;
     let direct = File::from(direct);
     let length = alignment.offset.max(4096);
     let buffer = vec![0x5au8; 2 * 4096 + length as usize];
     let start = odd_multiple(buffer.as_ptr().addr(), 4096);
-    let (_reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
-    let held = rustix::pipe::splice(
-        file,
-        Some(&mut 0),
-        &writer,
-        None,
-        length as usize,
-        rustix::pipe::SpliceFlags::NONBLOCK,
-    );
+    let (_reader, writer) = sys::pipe().ok()?;
+    let held = sys::splice(file, Some(&mut 0), &writer, None, length as usize, sys::Splice::NoWait);
     if held.ok()? == 0 || residency(file, 0..length).ok()?.cached == 0 {
         return None;
     }
@@ -419,7 +408,7 @@ mod tests {
     #[test]
     fn writes_of_journaled_blocks_and_logs_go_to_the_device() {
         let mut file = File::from(nameless(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap());
-        let magic = rustix::fs::fstatfs(&file).unwrap().f_type as u64;
+        let magic = sys::file_system_kind(&file).unwrap();
         if ![0xef53, 0x5846_5342].contains(&magic) {
             println!("skipped: neither ext4 nor XFS");
             return;
@@ -441,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_pipe_and_a_directory_are_refused() {
-        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let (reader, _writer) = sys::pipe().unwrap();
         assert!(matches!(direct_alignment(reader), Err(NoDirect::Refused(_))));
         let folder = File::open("/").unwrap();
         assert!(matches!(direct_alignment(folder), Err(NoDirect::Refused(_))));

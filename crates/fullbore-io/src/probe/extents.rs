@@ -1,11 +1,9 @@
 //! Layout of a file on its device, and the bytes that were never written.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{Mode, OFlags, SeekFrom};
-use rustix::io::Errno;
-
+use crate::sys::{self, Code, OpenFlags, SeekFrom};
 use crate::sys::{fiemap, statx};
 
 /// A contiguous run of a file.
@@ -294,28 +292,35 @@ pub fn layout(fd: impl AsFd) -> io::Result<(Provenance, Layout)> {
 
 fn lacks_fiemap(error: &io::Error) -> bool {
     matches!(
-        error.raw_os_error(),
-        Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL | libc::EPERM | libc::EACCES)
+        Code::of(error),
+        Some(
+            Code::UNSUPPORTED
+                | Code::INAPPROPRIATE
+                | Code::NOT_IMPLEMENTED
+                | Code::INVALID
+                | Code::NOT_PERMITTED
+                | Code::ACCESS_DENIED
+        )
     )
 }
 
 /// Counts holes by seeking from one to the next, on a separate descriptor: the caller's position stays unchanged.
 fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Provenance> {
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let own = rustix::fs::open(link, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
+    let link = sys::handle_path(&fd);
+    let own = sys::open(link, OpenFlags::READ | OpenFlags::NONBLOCK, 0)?;
     let mut holes = 0;
     let mut hole_bytes = 0;
     let mut at = 0;
     while at < size {
-        let hole = match rustix::fs::seek(&own, SeekFrom::Hole(at)) {
+        let hole = match sys::seek(&own, SeekFrom::Hole(at)) {
             Ok(hole) if hole < size => hole,
             // Past the end: the file was truncated meanwhile.
-            Ok(_) | Err(Errno::NXIO) => break,
+            Ok(_) | Err(Code::NO_SUCH_ADDRESS) => break,
             Err(error) => return Err(error.into()),
         };
-        let data = match rustix::fs::seek(&own, SeekFrom::Data(hole)) {
+        let data = match sys::seek(&own, SeekFrom::Data(hole)) {
             Ok(data) => data.min(size),
-            Err(Errno::NXIO) => size,
+            Err(Code::NO_SUCH_ADDRESS) => size,
             Err(error) => return Err(error.into()),
         };
         if data > hole {
@@ -455,7 +460,7 @@ mod tests {
     #[test]
     fn reserved_bytes_are_not_written_bytes() {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        if let Err(error) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20) {
+        if let Err(error) = sys::allocate(&file, sys::Allocate::Extend, 0, 1 << 20) {
             println!("skipped: no fallocate here: {error}");
             return;
         }

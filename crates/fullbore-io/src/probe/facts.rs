@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags};
-
 use super::device::Device;
 use super::device_number::DeviceNumber;
 use super::direct::{Alignment, NoDirect, alignment_at};
@@ -16,7 +14,8 @@ use super::kernel_files::KernelFiles;
 use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
 use super::storage::Storage;
-use crate::sys::statx::{self, Status};
+use crate::sys::statx::{self, ExtendedStatus};
+use crate::sys::{self, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,14 +67,14 @@ pub enum PathKind {
 }
 
 impl PathKind {
-    fn of(status: &Status) -> Self {
-        match FileType::from_raw_mode(status.mode) {
-            FileType::RegularFile => Self::Regular,
-            FileType::Directory => Self::Directory,
-            FileType::BlockDevice => Self::BlockDevice,
-            FileType::CharacterDevice => Self::CharacterDevice,
-            FileType::Fifo => Self::Fifo,
-            FileType::Socket => Self::Socket,
+    fn of(status: &ExtendedStatus) -> Self {
+        match FileKind::of_mode(status.mode) {
+            FileKind::Regular => Self::Regular,
+            FileKind::Directory => Self::Directory,
+            FileKind::BlockDevice => Self::BlockDevice,
+            FileKind::CharacterDevice => Self::CharacterDevice,
+            FileKind::Fifo => Self::Fifo,
+            FileKind::Socket => Self::Socket,
             _ => Self::Other,
         }
     }
@@ -233,7 +232,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
 fn devices(
     storage: &Storage<'_>,
     kind: PathKind,
-    status: &Status,
+    status: &ExtendedStatus,
     mount: Option<&Mount>,
 ) -> Result<Vec<Device>, String> {
     match (kind, mount) {
@@ -246,7 +245,7 @@ fn devices(
     }
 }
 
-fn file_facts(path: &Path, status: &Status, unknown: &mut Vec<Unknown>) -> Option<FileFacts> {
+fn file_facts(path: &Path, status: &ExtendedStatus, unknown: &mut Vec<Unknown>) -> Option<FileFacts> {
     let mut facts = FileFacts {
         size: status.size,
         allocated: status.blocks.saturating_mul(512),
@@ -254,8 +253,8 @@ fn file_facts(path: &Path, status: &Status, unknown: &mut Vec<Unknown>) -> Optio
         layout: None,
         residency: None,
     };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    let flags = OpenFlags::READ | OpenFlags::NONBLOCK | OpenFlags::NOCTTY;
+    let opened = sys::open(path, flags, 0).map(File::from).map_err(io::Error::from);
     let Some(file) = keep(opened, "layout, residency", unknown) else { return Some(facts) };
     facts.residency = keep(residency(&file, 0..u64::MAX), "residency", unknown);
     match keep(layout(&file), "layout", unknown) {
@@ -291,7 +290,7 @@ mod tests {
         let folder = folder();
         let at = folder.path();
         fs::write(at.join("file"), "x").unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, at.join("fifo"), Mode::from_raw_mode(0o600)).unwrap();
+        sys::make_special(sys::CURRENT_DIRECTORY, at.join("fifo"), FileKind::Fifo, 0o600, 0).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at.join("socket")).unwrap();
         let kind = |path: PathBuf| facts(&path).unwrap().kind;
         assert_eq!(kind(at.join("file")), PathKind::Regular);
@@ -350,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_pipe_has_no_mount_and_an_entry_in_unknown() {
-        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let (reader, _writer) = sys::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
         let facts = facts(Path::new(&path)).unwrap();
         assert_eq!((facts.kind, facts.file_system), (PathKind::Fifo, None));

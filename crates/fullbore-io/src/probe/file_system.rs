@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::mounts::Mount;
+use crate::sys;
 
 /// A file system, its mount point and its space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +41,7 @@ pub struct FileSystemFacts {
 impl FileSystemFacts {
     /// Combines the mount table's entry with the data of the file system.
     pub(crate) fn of(mount: &Mount, path: &Path) -> io::Result<Self> {
-        let room = rustix::fs::statvfs(path)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(room.f_frsize);
+        let room = sys::space_of(path)?;
         Ok(Self {
             kind: mount.kind.clone(),
             mount_point: mount.point.to_string_lossy().into_owned(),
@@ -49,12 +49,12 @@ impl FileSystemFacts {
             source: mount.source.clone(),
             mount_options: mount.options.clone(),
             super_options: mount.super_options.clone(),
-            total: bytes(room.f_blocks),
-            free: bytes(room.f_bfree),
-            available: bytes(room.f_bavail),
-            block_size: room.f_frsize,
+            total: room.total,
+            free: room.free,
+            available: room.available,
+            block_size: room.unit,
             // The kernel's two words, the first one first, as other programs print it.
-            id: (room.f_fsid != 0).then(|| format!("{:x}", room.f_fsid.rotate_left(32))),
+            id: (room.id != 0).then(|| format!("{:x}", room.id.rotate_left(32))),
             network: is_network(&mount.kind),
             in_memory: is_in_memory(&mount.kind),
         })
@@ -174,11 +174,11 @@ mod tests {
             if kind == "autofs" || is_network(kind) != Some(false) {
                 continue;
             }
-            if let Ok(found) = rustix::fs::statfs(place) {
+            if let Ok(found) = sys::file_system_kind_of(place) {
                 // `statfs` sees the topmost mount; it is the last line of a place.
                 let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
                 if last == Some(line) {
-                    assert_eq!(memory(found.f_type as u64).is_some(), is_in_memory(kind), "{line}");
+                    assert_eq!(memory(found).is_some(), is_in_memory(kind), "{line}");
                     seen += 1;
                 }
             }

@@ -86,8 +86,8 @@ fn of(kernel: &KernelFiles, allowed: Option<u64>) -> Machine {
         memory_available: memory_line(&meminfo, "MemAvailable"),
         memory_limit: limits.memory.as_ref().map(|limit| limit.value),
         memory_limit_source: limits.memory.map(|limit| limit.file.display().to_string()),
-        lockable: rustix::process::getrlimit(rustix::process::Resource::Memlock).current,
-        page_size: rustix::param::page_size() as u64,
+        lockable: sys::limit(sys::Resource::LockedMemory).current,
+        page_size: sys::page_size() as u64,
         virtualisation: virtualisation(kernel, &cpuinfo),
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use crate::sys::{cachestat, statx};
+use crate::sys::{self, Code, cachestat, statx};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Residency {
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
 pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
     let fd = fd.as_fd();
-    let page = rustix::param::page_size() as u64;
+    let page = sys::page_size() as u64;
     let size = statx::of_file(fd)?.size;
     let start = range.start.min(size) / page * page;
     let end = range.end.min(size).div_ceil(page).saturating_mul(page);
@@ -109,7 +109,10 @@ pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
 
 /// True if the call itself is unusable: missing, blocked by a filter, or unsupported by this file system.
 fn replaceable(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES | libc::EOPNOTSUPP))
+    matches!(
+        Code::of(error),
+        Some(Code::NOT_IMPLEMENTED | Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::UNSUPPORTED)
+    )
 }
 
 #[cfg(test)]
@@ -129,13 +132,13 @@ mod tests {
     #[test]
     fn both_calls_agree_before_and_after_dropping() {
         let file = file(300_001);
-        let page = rustix::param::page_size() as u64;
+        let page = sys::page_size() as u64;
         let total = 300_001u64.div_ceil(page) * page;
         let warm = residency(&file, 0..u64::MAX).unwrap();
         assert_eq!((warm.total, warm.cached), (total, total));
         assert_eq!(warm.share(), Some(1.0));
         assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, warm.cached);
-        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        sys::advise(&file, 0, None, sys::Advice::DontNeed).unwrap();
         let cold = residency(&file, 0..u64::MAX).unwrap();
         assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, cold.cached);
         let in_memory = crate::probe::in_memory(&file);
@@ -144,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_range_is_rounded_out_to_pages_and_ends_with_the_file() {
-        let page = rustix::param::page_size() as u64;
+        let page = sys::page_size() as u64;
         let file = file(3 * page as usize + 1);
         let total = |range| residency(&file, range).unwrap().total;
         assert_eq!(total(0..1), page);
@@ -161,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_pipe_has_no_pages() {
-        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let (reader, _writer) = sys::pipe().unwrap();
         // A pipe has size 0 and therefore an empty range.
         assert_eq!(residency(reader, 0..10).unwrap().total, 0);
     }

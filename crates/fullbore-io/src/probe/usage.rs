@@ -47,7 +47,7 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn now() -> io::Result<Self> {
-        sys::usage::of_process().map(Self::from_rusage)
+        sys::usage::of_process().map(Self::from_system)
     }
 
     /// Returns the use so far of children that ended and were waited for.
@@ -55,7 +55,7 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn of_children() -> io::Result<Self> {
-        sys::usage::of_children().map(Self::from_rusage)
+        sys::usage::of_children().map(Self::from_system)
     }
 
     /// Returns the use so far of the calling thread only.
@@ -63,22 +63,20 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn of_thread() -> io::Result<Self> {
-        sys::usage::of_thread().map(Self::from_rusage)
+        sys::usage::of_thread().map(Self::from_system)
     }
 
-    fn from_rusage(usage: libc::rusage) -> Self {
-        let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    fn from_system(usage: sys::usage::Usage) -> Self {
         Self {
-            user: sys::usage::seconds(usage.ru_utime),
-            system: sys::usage::seconds(usage.ru_stime),
-            minor_faults: count(usage.ru_minflt),
-            major_faults: count(usage.ru_majflt),
-            // Units of 512 bytes for every device.
-            read_bytes: count(usage.ru_inblock) * 512,
-            written_bytes: count(usage.ru_oublock) * 512,
-            voluntary_switches: count(usage.ru_nvcsw),
-            involuntary_switches: count(usage.ru_nivcsw),
-            max_resident: count(usage.ru_maxrss) * 1024,
+            user: usage.user,
+            system: usage.system,
+            minor_faults: usage.minor_faults,
+            major_faults: usage.major_faults,
+            read_bytes: usage.read_bytes,
+            written_bytes: usage.written_bytes,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            max_resident: usage.max_resident,
         }
     }
 
@@ -150,7 +148,7 @@ impl SystemUsage {
 
     fn from(kernel: &KernelFiles) -> io::Result<Self> {
         let file = kernel.proc.join("stat");
-        Self::parse(&whole(&file)?, rustix::param::clock_ticks_per_second())
+        Self::parse(&whole(&file)?, sys::clock_ticks_per_second())
             .ok_or_else(|| unreadable(&file, "the line \"cpu\" is missing or short"))
     }
 

@@ -2,10 +2,9 @@
 
 use std::io::{self, IoSlice};
 
-use rustix::io::Errno;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, landed};
+use crate::sys::Code;
 
 /// A file and its seekability, which the first transfer detects at no cost.
 #[derive(Debug)]
@@ -163,7 +162,7 @@ impl Ends {
                 self.nature = Nature::Placed;
                 Ok(Some(count))
             }
-            Err(error) if error.raw_os_error() == Some(Errno::SPIPE.raw_os_error()) => {
+            Err(error) if error.code() == Some(Code::NOT_SEEKABLE) => {
                 self.nature = Nature::Flows;
                 Ok(None)
             }

@@ -6,10 +6,9 @@ use std::io::{self, Stdin};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::MemfdFlags;
-
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::sys;
 
 /// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
 ///
@@ -67,8 +66,8 @@ impl Input<'_> {
 
 fn in_memory(bytes: &[u8]) -> Result<File> {
     const NAME: &str = "bytes in memory";
-    let fd = rustix::fs::memfd_create("fullbore", MemfdFlags::CLOEXEC)
-        .map_err(|error| Error::io("create", NAME, io::Error::from(error)))?;
+    let fd =
+        sys::memory_file("fullbore").map_err(|error| Error::io("create", NAME, io::Error::from(error)))?;
     let file = File::from_fd(fd, NAME)?;
     file.write_all_at(bytes, 0)?;
     Ok(file)

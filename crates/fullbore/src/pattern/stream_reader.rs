@@ -2,11 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
-
 use crate::buf::Buf;
 use crate::error::Result;
 use crate::file::{File, FileKind};
+use crate::sys;
 
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
@@ -30,8 +29,8 @@ impl StreamReader {
     /// available, so that slow input is passed on at once.
     pub(super) fn new(file: File, patient: bool) -> Self {
         // A larger pipe is filled and emptied in fewer switches; without one everything still works.
-        if file.kind() == FileKind::Fifo && fcntl_getpipe_size(&file).is_ok_and(|size| size < PIPE) {
-            let _ = fcntl_setpipe_size(&file, PIPE);
+        if file.kind() == FileKind::Fifo && sys::pipe_capacity(&file).is_ok_and(|size| size < PIPE) {
+            let _ = sys::set_pipe_capacity(&file, PIPE);
         }
         Self { file, patient, state: Mutex::new(StreamPosition { offset: 0, ended: false }) }
     }

@@ -4,12 +4,11 @@
 use std::io;
 use std::time::Instant;
 
-use rustix::io::ReadWriteFlags;
-
 use super::{Done, IoQueue, PendingRequest};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp, LONGEST, cut};
+use crate::sys::{Code, TransferFlags};
 
 impl IoQueue {
     pub(super) fn send(
@@ -135,13 +134,13 @@ impl IoQueue {
         let block = offset / align as u64 * align as u64;
         let place = (offset - block) as usize;
         bounce.place(0, align);
-        let held = retry(|| handle.read_once(block, bounce.data_mut(), ReadWriteFlags::empty()))
+        let held = retry(|| handle.read_once(block, bounce.data_mut(), TransferFlags::empty()))
             .map_err(|error| fail("read", error))?;
         bounce.data_mut()[held..].fill(0);
         bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
         let mut whole = false;
         while !whole {
-            let count = retry(|| handle.write_once(block, bounce.data(), ReadWriteFlags::empty()))
+            let count = retry(|| handle.write_once(block, bounce.data(), TransferFlags::empty()))
                 .map_err(|error| fail("write", error))?;
             if count == 0 {
                 return Err(fail("write", io::ErrorKind::WriteZero.into()));
@@ -189,7 +188,7 @@ impl Judged<'_> {
         if error.kind() != io::ErrorKind::UnexpectedEof {
             return system(error);
         }
-        let Some(limit) = self.limit else { return system(rustix::io::Errno::NOSPC.into()) };
+        let Some(limit) = self.limit else { return system(Code::NO_SPACE.into()) };
         let now = self.file.stamp().ok();
         let len = now.map_or(0, |now| now.len);
         if len < limit {
@@ -200,6 +199,6 @@ impl Judged<'_> {
             let what = "modified while being read";
             return Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(offset);
         }
-        system(rustix::io::Errno::IO.into())
+        system(Code::IO.into())
     }
 }

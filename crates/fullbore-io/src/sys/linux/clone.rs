@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use rustix::io::Result;
+use super::super::Result;
 use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 
 /// `struct file_clone_range` of `linux/fs.h`.
@@ -26,5 +26,5 @@ pub(crate) fn clone_range(
 ) -> Result<()> {
     let range = Range { source: i64::from(source.as_raw_fd()), offset, len, target };
     // SAFETY: this is the structure that the ioctl of this number reads, and it names an open descriptor.
-    unsafe { ioctl(fd, Setter::<FICLONERANGE, Range>::new(range)) }
+    Ok(unsafe { ioctl(fd, Setter::<FICLONERANGE, Range>::new(range)) }?)
 }

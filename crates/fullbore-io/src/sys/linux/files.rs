@@ -2,13 +2,13 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, Mode, RenameFlags, ResolveFlags};
 use rustix::io::ReadWriteFlags;
 use rustix::time::ClockId;
 
-use super::super::{CURRENT_DIRECTORY, Code, OpenFlags, PathArg, Result, Status};
+use super::super::{CURRENT_DIRECTORY, OpenFlags, PathArg, Result};
 
 bitflags::bitflags! {
     /// Flags of one transfer: `preadv2(2)`.
@@ -22,12 +22,20 @@ bitflags::bitflags! {
 }
 
 /// The path of an open file, through which it can be opened again or linked.
-pub fn handle_path(file: impl AsFd) -> PathBuf {
+pub fn handle_path(file: &impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
 }
 
+/// The path of a name in an open directory, for calls that take no directory.
+pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
+    if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
+        return name.as_ref().to_owned();
+    }
+    handle_path(&directory).join(name)
+}
+
 /// Opens a file again, with other flags and a position of its own.
-pub fn reopen(file: impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
+pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
     super::super::open(handle_path(file), flags, 0)
 }
 
@@ -182,6 +190,8 @@ pub struct Space {
     pub id: u64,
     /// Preferred unit of transfers, in bytes.
     pub block: u64,
+    /// Unit in which space is counted, in bytes.
+    pub unit: u64,
     /// All bytes.
     pub total: u64,
     /// Bytes that nobody uses.
@@ -196,6 +206,7 @@ impl From<rustix::fs::StatVfs> for Space {
         Self {
             id: found.f_fsid,
             block: found.f_bsize,
+            unit: found.f_frsize,
             total: bytes(found.f_blocks),
             free: bytes(found.f_bfree),
             available: bytes(found.f_bavail),
@@ -224,7 +235,7 @@ pub enum WholeLock {
     Unlocked,
 }
 
-/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
+/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`](super::super::Code::WOULD_BLOCK) if another has a lock that conflicts.
 pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
     let operation = match lock {
         WholeLock::Shared => FlockOperation::NonBlockingLockShared,
@@ -257,12 +268,12 @@ pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     })
 }
 
-/// The time of birth of an open file, in nanoseconds since 1970, if the file system has it.
-pub fn birth_time(file: impl AsFd) -> Option<i128> {
+/// The time of birth of an open file, if the file system has it.
+pub fn birth_time(file: impl AsFd) -> Option<Time> {
     use rustix::fs::{AtFlags, StatxFlags};
     let found = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
     let known = found.stx_mask & StatxFlags::BTIME.bits() != 0;
-    known.then(|| i128::from(found.stx_btime.tv_sec) * 1_000_000_000 + i128::from(found.stx_btime.tv_nsec))
+    known.then(|| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()))
 }
 
 /// The major and minor numbers of a device.
@@ -301,9 +312,4 @@ pub fn mount_trace_files() -> Result<OwnedFd> {
 /// A descriptor that is good for nothing but to be held.
 pub fn spare_handle() -> Result<OwnedFd> {
     Ok(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?)
-}
-
-/// True if two files are the same.
-pub fn same_file(one: &Status, other: &Status) -> bool {
-    one.identity() == other.identity()
 }

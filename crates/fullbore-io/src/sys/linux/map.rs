@@ -205,7 +205,8 @@ impl Map {
     }
 
     /// Passes a hint on the use of the mapping to the kernel.
-    pub(crate) fn advise(&self, advice: rustix::mm::Advice) -> io::Result<()> {
+    pub(crate) fn advise(&self, random: bool) -> io::Result<()> {
+        let advice = if random { rustix::mm::Advice::Random } else { rustix::mm::Advice::Sequential };
         // SAFETY: the range belongs to this map, and only advice that keeps the contents is passed.
         unsafe { Ok(rustix::mm::madvise(self.start.as_ptr().cast(), self.len, advice)?) }
     }

@@ -8,8 +8,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use super::TransferFlags;
+use crate::sys::IoVec;
 use io_uring::{IoUring, opcode, squeue, types};
-use rustix::io::ReadWriteFlags;
 
 /// User data of the completions of cancellations and wake-ups: no key has all bits set.
 const NOBODY: u64 = u64::MAX;
@@ -64,10 +65,10 @@ impl SharedRing {
         &self,
         key: u64,
         fd: BorrowedFd<'_>,
-        pieces: &[libc::iovec],
+        pieces: &[IoVec],
         offset: Option<u64>,
         write: bool,
-        flags: ReadWriteFlags,
+        flags: TransferFlags,
     ) {
         let flags = flags.bits() as i32;
         let (fd, offset) = (types::Fd(fd.as_raw_fd()), offset.unwrap_or(u64::MAX));

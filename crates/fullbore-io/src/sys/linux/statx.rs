@@ -21,7 +21,7 @@ pub(crate) struct DirectAlignment {
 
 /// Status of a file, available without opening it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Status {
+pub(crate) struct ExtendedStatus {
     /// Type and permission bits.
     pub(crate) mode: u32,
     /// Major and minor number of the file system's device.
@@ -39,21 +39,21 @@ pub(crate) struct Status {
 }
 
 /// Returns the status of a path; follows symbolic links.
-pub(crate) fn of_path(path: &Path) -> io::Result<Status> {
+pub(crate) fn of_path(path: &Path) -> io::Result<ExtendedStatus> {
     ask(CWD, path, AtFlags::empty())
 }
 
 /// Returns the status of an open file.
-pub(crate) fn of_file(fd: BorrowedFd<'_>) -> io::Result<Status> {
+pub(crate) fn of_file(fd: BorrowedFd<'_>) -> io::Result<ExtendedStatus> {
     ask(fd, Path::new(""), AtFlags::EMPTY_PATH)
 }
 
-fn ask(at: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> io::Result<Status> {
+fn ask(at: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> io::Result<ExtendedStatus> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN | DIO_READ_ALIGN;
     match rustix::fs::statx(at.as_fd(), path, flags, wanted) {
         Ok(found) => {
             let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
-            Ok(Status {
+            Ok(ExtendedStatus {
                 mode: u32::from(found.stx_mode),
                 device: (found.stx_dev_major, found.stx_dev_minor),
                 special: (found.stx_rdev_major, found.stx_rdev_minor),
@@ -76,7 +76,7 @@ fn ask(at: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> io::Result<Status> {
                 rustix::fs::stat(path)
             }?;
             let split = |number| (rustix::fs::major(number), rustix::fs::minor(number));
-            Ok(Status {
+            Ok(ExtendedStatus {
                 mode: found.st_mode,
                 device: split(found.st_dev),
                 special: split(found.st_rdev),

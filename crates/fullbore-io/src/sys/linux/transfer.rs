@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use rustix::io::ReadWriteFlags;
+use super::TransferFlags;
+use crate::sys::IoVec;
 
 use crate::buf::Direction;
 
@@ -14,9 +15,9 @@ use crate::buf::Direction;
 pub(crate) unsafe fn once(
     direction: Direction,
     fd: BorrowedFd<'_>,
-    pieces: &[libc::iovec],
+    pieces: &[IoVec],
     offset: Option<u64>,
-    flags: ReadWriteFlags,
+    flags: TransferFlags,
 ) -> io::Result<usize> {
     let (fd, first, count) = (fd.as_raw_fd(), pieces.as_ptr(), pieces.len() as libc::c_int);
     let flags = flags.bits() as libc::c_int;

@@ -65,6 +65,11 @@ impl Code {
         error.raw_os_error().map(Self)
     }
 
+    /// The code of a number of the system.
+    pub fn from_number(number: i32) -> Self {
+        Self(number)
+    }
+
     /// The number of the system.
     pub fn number(self) -> i32 {
         self.0

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod code;
+pub(crate) mod memory;
 mod names;
 mod open;
 mod poll;
@@ -28,6 +29,7 @@ pub use process::{
     terminal_columns, terminate, umask,
 };
 pub use status::{FileKind, Status, stat, stat_at, status, writable_at};
+pub(crate) use transfer::IoVec;
 pub use transfer::{
     SeekFrom, position, read, read_at, read_vectored_at, seek, write, write_at, write_vectored,
     write_vectored_at,

@@ -51,3 +51,6 @@ pub fn seek(file: impl AsFd, to: SeekFrom) -> Result<u64> {
 pub fn position(file: impl AsFd) -> Result<u64> {
     Ok(rustix::fs::tell(file)?)
 }
+
+/// A part of memory, for the calls that take several: `struct iovec`.
+pub(crate) type IoVec = libc::iovec;

@@ -4,16 +4,15 @@
 //! second thread the right. Available bytes are compared at once; no reader waits for a full block.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Instant;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::{Duration, Instant};
 
 use crate::buf::{Buf, Pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind};
 use crate::pattern::{Progress, Stats};
+use crate::sys::{self, Code, Interest};
 
 /// One side.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl<'a> Flow<'a> {
         buf.place(0, len);
         let mut held = 0;
         // Bytes that have arrived are compared before waiting for more.
-        while held < len && !self.ended && (held == 0 || self.ready(Some(Timespec::default()), None)) {
+        while held < len && !self.ended && (held == 0 || self.ready(Some(Duration::ZERO), None)) {
             match self.once(&mut buf.data_mut()[held..], stop)? {
                 0 => self.ended = true,
                 count => held += count,
@@ -77,29 +76,21 @@ impl<'a> Flow<'a> {
     }
 
     /// True if a read would not block; false if `stop` closes first.
-    fn ready(&self, patience: Option<Timespec>, stop: Option<&OwnedFd>) -> bool {
+    fn ready(&self, patience: Option<Duration>, stop: Option<&OwnedFd>) -> bool {
         if self.at.is_some() {
             return true;
         }
         loop {
-            let file = PollFd::new(self.file, PollFlags::IN);
-            let (mut both, mut one);
-            let polled: &mut [PollFd<'_>] = match stop {
-                Some(stop) => {
-                    both = [file, PollFd::new(stop, PollFlags::IN)];
-                    &mut both
-                }
-                None => {
-                    one = [file];
-                    &mut one
-                }
+            let file = self.file.as_fd();
+            let ready = match stop {
+                Some(stop) => sys::wait_ready([file, stop.as_fd()], Interest::Read, patience),
+                None => sys::wait_ready([file], Interest::Read, patience).map(|[ready]| [ready, false]),
             };
-            match poll(polled, patience.as_ref()) {
-                Err(rustix::io::Errno::INTR) => {}
+            match ready {
+                Err(Code::INTERRUPTED) => {}
                 // The read reports the error.
                 Err(_) => return true,
-                Ok(_) if polled.get(1).is_some_and(|stop| !stop.revents().is_empty()) => return false,
-                Ok(_) => return !polled[0].revents().is_empty(),
+                Ok([ready, stopped]) => return ready && !stopped,
             }
         }
     }
@@ -189,8 +180,8 @@ pub(super) fn flow(
             });
             Right { block, used: 0, ended: false, reader: Reader::Here(right) }
         } else {
-            let (stop, other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-                .map_err(|error| Error::io("make a pipe for", right.file.path(), error.into()))?;
+            let (stop, other) =
+                sys::pipe().map_err(|error| Error::io("make a pipe for", right.file.path(), error.into()))?;
             _needed = other;
             let (free, taken) = sync_channel(BLOCKS);
             let (give, given) = sync_channel(BLOCKS);

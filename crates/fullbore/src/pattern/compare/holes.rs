@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::file::{File, FileKind};
+use crate::sys;
 
 /// The hole and the data found last in one file. Offsets count from `base`.
 #[derive(Debug)]
@@ -55,9 +56,7 @@ impl<'a> Holes<'a> {
 
 /// True if a file has fewer blocks than bytes.
 fn may_have_holes(file: &File) -> bool {
-    file.kind() == FileKind::Regular
-        && rustix::fs::fstat(file)
-            .is_ok_and(|stat| (stat.st_blocks as u64).saturating_mul(512) < stat.st_size as u64)
+    file.kind() == FileKind::Regular && sys::status(file).is_ok_and(|stat| stat.allocated() < stat.size)
 }
 
 /// Distributes stripes from front to back.

@@ -11,6 +11,7 @@ use super::*;
 use crate::engine::{METHODS, method, probe};
 use crate::error::ErrorKind;
 use crate::strategy::{Model, Strategy};
+use crate::sys;
 
 /// The bytes compared of two byte strings.
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
@@ -63,7 +64,7 @@ impl Source {
     fn of(by: By, data: &[u8]) -> Self {
         match by {
             By::File => {
-                let file = rustix::fs::memfd_create("compared", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+                let file = sys::memory_file("compared").unwrap();
                 let file = File::from_fd(file, "compared").unwrap();
                 file.write_all_at(data, 0).unwrap();
                 Self(file, None)

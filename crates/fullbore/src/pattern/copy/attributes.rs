@@ -2,48 +2,46 @@
 //! undoes another.
 
 use std::ffi::{CStr, OsStr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags};
-use rustix::io::Errno;
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
 use crate::file::{lawful, usual_mode};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
 /// The mode of a copy that does not keep the source's, before the process's mask or the directory's default list.
-pub(super) fn usual(preserve: &Preserve, stat: &Stat) -> u32 {
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory | FileType::Socket if preserve.default_mode => 0o777,
+pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
+    match stat.kind() {
+        FileKind::Directory | FileKind::Socket if preserve.default_mode => 0o777,
         _ if preserve.default_mode => 0o666,
-        FileType::Directory => stat.st_mode & 0o1777,
-        _ => stat.st_mode & 0o777,
+        FileKind::Directory => stat.mode & 0o1777,
+        _ => stat.mode & 0o777,
     }
 }
 
 /// The mode that a copy is created with: no other user can open it before it has its owner.
-pub(super) fn creation_mode(preserve: &Preserve, stat: &Stat) -> u32 {
-    if preserve.mode || preserve.owner { stat.st_mode & 0o700 } else { usual(preserve, stat) }
+pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
+    if preserve.mode || preserve.owner { stat.mode & 0o700 } else { usual(preserve, stat) }
 }
 
 /// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
 pub(super) fn widen(
     preserve: &Preserve,
-    stat: &Stat,
+    stat: &Status,
     within: &OwnedFd,
     target: Place<'_>,
-) -> rustix::io::Result<()> {
+) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
         return Ok(());
     }
-    let bits = Mode::from_raw_mode(usual_mode(within, usual(preserve, stat)));
+    let bits = usual_mode(within, usual(preserve, stat));
     match target {
-        Place::Open(fd) => rustix::fs::fchmod(fd, bits),
-        Place::Name(directory, name) => rustix::fs::chmodat(directory, name, bits, AtFlags::empty()),
+        Place::Open(fd) => sys::change_mode(fd, bits),
+        Place::Name(directory, name) => sys::change_mode_at(directory, name, bits),
     }
 }
 
@@ -63,10 +61,7 @@ impl Place<'_> {
             Self::Open(_) => None,
             Self::Name(directory, name) => {
                 let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes());
-                Some(match directory.as_raw_fd() {
-                    fd if fd == rustix::fs::CWD.as_raw_fd() => PathBuf::from(name),
-                    fd => Path::new("/proc/self/fd").join(fd.to_string()).join(name),
-                })
+                Some(sys::path_in(directory, name))
             }
         }
     }
@@ -77,13 +72,13 @@ impl Place<'_> {
 pub(super) fn keep(
     preserve: &Preserve,
     source: Place<'_>,
-    stat: &Stat,
+    stat: &Status,
     target: Place<'_>,
     path: &dyn Fn() -> PathBuf,
     link: bool,
 ) -> Result<()> {
-    let failed = |doing: &'static str| move |error: Errno| Error::io(doing, path(), error.into());
-    let mut mode = stat.st_mode & 0o7777;
+    let failed = |doing: &'static str| move |error: Code| Error::io(doing, path(), error.into());
+    let mut mode = stat.permissions();
     if preserve.owner {
         mode = lawful(mode, give(stat, target).map_err(failed("preserve the owner of"))?);
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
@@ -92,7 +87,7 @@ pub(super) fn keep(
     if preserve.attributes || preserve.mode {
         extended(preserve, source, target)
             .or_else(|error| {
-                if error == Errno::ACCESS {
+                if error == Code::ACCESS_DENIED {
                     writable(target, || extended(preserve, source, target))
                 } else {
                     Err(error)
@@ -102,9 +97,9 @@ pub(super) fn keep(
             .map_err(failed("preserve the extended attributes of"))?;
     }
     if preserve.mode && !link {
-        let bits = Mode::from_raw_mode(mode);
+        let bits = mode;
         match target {
-            Place::Open(fd) => rustix::fs::fchmod(fd, bits),
+            Place::Open(fd) => sys::change_mode(fd, bits),
             Place::Name(directory, name) => chmod(directory, name, stat, bits),
         }
         .map_err(failed("preserve the mode of"))?;
@@ -116,32 +111,29 @@ pub(super) fn keep(
 }
 
 /// Sets the mode of a file just created under a name, unless another file has taken the name since.
-fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat, mode: Mode) -> rustix::io::Result<()> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(directory, name, flags, Mode::empty())?;
-    let there = rustix::fs::fstat(&fd)?;
-    let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
-    if kind(&there) != kind(stat) || there.st_nlink != 1 {
-        return Err(Errno::STALE);
+fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Status, mode: u32) -> sys::Result<()> {
+    let flags = OpenFlags::PATH | OpenFlags::NOFOLLOW;
+    let fd = sys::open_at(directory, name, flags, 0)?;
+    let there = sys::status(&fd)?;
+    if there.kind() != stat.kind() || there.nlink != 1 {
+        return Err(Code::STALE);
     }
     // No call sets the mode of an `O_PATH` descriptor directly.
-    rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)
+    sys::change_mode_of(sys::handle_path(&fd), mode)
 }
 
 /// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.
-fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
-    let change = |user: Option<Uid>| {
-        let group = Some(Gid::from_raw(stat.st_gid));
+fn give(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
+    let change = |user: Option<u32>| {
+        let group = Some(stat.gid);
         match target {
-            Place::Open(fd) => rustix::fs::fchown(fd, user, group),
-            Place::Name(directory, name) => {
-                rustix::fs::chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)
-            }
+            Place::Open(fd) => sys::change_owner(fd, user, group),
+            Place::Name(directory, name) => sys::change_owner_at(directory, name, user, group),
         }
     };
-    match change(Some(Uid::from_raw(stat.st_uid))) {
+    match change(Some(stat.uid)) {
         Ok(()) => Ok(true),
-        Err(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) => {
+        Err(Code::NOT_PERMITTED | Code::INVALID | Code::UNSUPPORTED) => {
             let _ = change(None);
             Ok(false)
         }
@@ -150,57 +142,51 @@ fn give(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
 }
 
 /// True for a directory: its set-group-ID bit gives nobody rights.
-fn directory(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+fn directory(stat: &Status) -> bool {
+    stat.kind() == FileKind::Directory
 }
 
 /// True if owner and group equal those of the source.
-fn belongs(stat: &Stat, target: Place<'_>) -> rustix::io::Result<bool> {
+fn belongs(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
     let made = match target {
-        Place::Open(fd) => rustix::fs::fstat(fd),
-        Place::Name(directory, name) => rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW),
+        Place::Open(fd) => sys::status(fd),
+        Place::Name(directory, name) => sys::stat_at(directory, name, AtFlags::NOFOLLOW),
     }?;
-    Ok((made.st_uid, made.st_gid) == (stat.st_uid, stat.st_gid))
+    Ok((made.uid, made.gid) == (stat.uid, stat.gid))
 }
 
 /// Runs `set` while the mode lets the owner write to the file, for calls that check the mode even of an open file.
-fn writable(target: Place<'_>, set: impl Fn() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+fn writable(target: Place<'_>, set: impl Fn() -> sys::Result<()>) -> sys::Result<()> {
     let Place::Open(fd) = target else { return set() };
-    let mode = Mode::from_raw_mode(rustix::fs::fstat(fd)?.st_mode & 0o7777);
-    rustix::fs::fchmod(fd, mode | Mode::WUSR)?;
+    let mode = sys::status(fd)?.permissions();
+    sys::change_mode(fd, mode | 0o200)?;
     let result = set();
-    rustix::fs::fchmod(fd, mode)?;
+    sys::change_mode(fd, mode)?;
     result
 }
 
-fn times(stat: &Stat, target: Place<'_>) -> rustix::io::Result<()> {
-    let times = Timestamps {
-        last_access: Timespec { tv_sec: stat.st_atime as _, tv_nsec: stat.st_atime_nsec as _ },
-        last_modification: Timespec { tv_sec: stat.st_mtime as _, tv_nsec: stat.st_mtime_nsec as _ },
-    };
+fn times(stat: &Status, target: Place<'_>) -> sys::Result<()> {
     match target {
-        Place::Open(fd) => rustix::fs::futimens(fd, &times),
-        Place::Name(directory, name) => {
-            rustix::fs::utimensat(directory, name, &times, AtFlags::SYMLINK_NOFOLLOW)
-        }
+        Place::Open(fd) => sys::set_times(fd, stat),
+        Place::Name(directory, name) => sys::set_times_at(directory, name, stat),
     }
 }
 
 /// Copies all extended attributes it can; returns the first error.
-fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix::io::Result<()> {
+fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut names = vec![0; 1 << 10];
     let len = loop {
         let listed = match (&source, &from) {
-            (Place::Open(fd), _) => rustix::fs::flistxattr(fd, names.as_mut_slice()),
-            (_, Some(path)) => rustix::fs::llistxattr(path.as_path(), names.as_mut_slice()),
+            (Place::Open(fd), _) => sys::attributes(fd, names.as_mut_slice()),
+            (_, Some(path)) => sys::attributes_of_name(path.as_path(), names.as_mut_slice()),
             _ => Ok(0),
         };
         match listed {
             Ok(len) => break len,
-            Err(Errno::RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
+            Err(Code::OUT_OF_RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
             // The file system has no extended attributes.
-            Err(Errno::OPNOTSUPP) => return Ok(()),
+            Err(Code::UNSUPPORTED) => return Ok(()),
             Err(error) => return Err(error),
         }
     };
@@ -211,8 +197,8 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix
             continue;
         }
         let one = value(source, from.as_deref(), name).and_then(|value| match (&target, &to) {
-            (Place::Open(fd), _) => rustix::fs::fsetxattr(fd, name, &value, XattrFlags::empty()),
-            (_, Some(path)) => rustix::fs::lsetxattr(path.as_path(), name, &value, XattrFlags::empty()),
+            (Place::Open(fd), _) => sys::set_attribute(fd, name, &value),
+            (_, Some(path)) => sys::set_attribute_of_name(path.as_path(), name, &value),
             _ => Ok(()),
         });
         if first.is_ok() {
@@ -222,12 +208,12 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> rustix
     first
 }
 
-fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
+fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> sys::Result<Vec<u8>> {
     let mut value = vec![0; 256];
     loop {
         let read = match (&source, path) {
-            (Place::Open(fd), _) => rustix::fs::fgetxattr(fd, name, value.as_mut_slice()),
-            (_, Some(path)) => rustix::fs::lgetxattr(path, name, value.as_mut_slice()),
+            (Place::Open(fd), _) => sys::attribute(fd, name, value.as_mut_slice()),
+            (_, Some(path)) => sys::attribute_of_name(path, name, value.as_mut_slice()),
             _ => Ok(0),
         };
         match read {
@@ -235,7 +221,7 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Res
                 value.truncate(len);
                 return Ok(value);
             }
-            Err(Errno::RANGE) if value.len() < 1 << 20 => value.resize(value.len() * 16, 0),
+            Err(Code::OUT_OF_RANGE) if value.len() < 1 << 20 => value.resize(value.len() * 16, 0),
             Err(error) => return Err(error),
         }
     }
@@ -243,15 +229,15 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> rustix::io::Res
 
 /// Gives a file that replaces another the access control list of the other as its mode.
 pub(super) fn inherit_list(directory: &OwnedFd, name: &OsStr, target: impl AsFd) {
-    let old = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    let old = sys::path_in(directory, name);
     if let Ok(list) = {
         let mut value = vec![0; 4096];
-        rustix::fs::getxattr(&old, LISTS[0], value.as_mut_slice()).map(|len| {
+        sys::attribute_of(&old, LISTS[0], value.as_mut_slice()).map(|len| {
             value.truncate(len);
             value
         })
     } {
         // If the list cannot be kept, the mode still applies, which allows no more.
-        let _ = rustix::fs::fsetxattr(target, LISTS[0], &list, XattrFlags::empty());
+        let _ = sys::set_attribute(target, LISTS[0], &list);
     }
 }

@@ -5,15 +5,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
-
 use super::entry::Entry;
 use super::failure::{Copied, CopyError};
 use super::options::{Backup, BackupControl};
 use super::tree::Job;
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
 
 /// A backup.
 pub(super) struct Saved {
@@ -32,29 +30,29 @@ impl Saved {
         let Ok(within) = entry.within() else { return };
         // One of the two names keeps the bytes in any case.
         if self.moved {
-            let _ = rustix::fs::renameat(&within, &self.name, &within, entry.target);
+            let _ = sys::rename(&within, &self.name, &within, entry.target);
         } else if self.fresh {
-            let _ = rustix::fs::unlinkat(&within, &self.name, AtFlags::empty());
+            let _ = sys::remove(&within, &self.name, AtFlags::empty());
         }
     }
 }
 
 impl Job<'_> {
     /// Gives the target a second name; it keeps its first one until the copy replaces it.
-    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Stat, backup: &Backup) -> Copied<Saved> {
+    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<Saved> {
         let (source, target) = entry.names();
         let within = entry.within()?;
         let simple = [target, backup.suffix.as_bytes()].concat();
         if backup.control != BackupControl::Numbered && source == simple {
-            let older = rustix::fs::statat(&within, OsStr::from_bytes(&simple), AtFlags::empty());
-            if older.is_ok_and(|older| (older.st_dev, older.st_ino) == (stat.st_dev, stat.st_ino)) {
+            let older = sys::stat_at(&within, OsStr::from_bytes(&simple), AtFlags::empty());
+            if older.is_ok_and(|older| older.identity() == stat.identity()) {
                 let (source, target) = (entry.source_path(), entry.target_path());
                 return Err(CopyError::BackupOverSource { source, target });
             }
         }
-        let failed = |error: Errno| Error::io("back up", entry.target_path(), error.into());
+        let failed = |error: Code| Error::io("back up", entry.target_path(), error.into());
         let link = |name: &OsStr| {
-            rustix::fs::linkat(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
+            sys::hard_link(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
         };
         let saved = |name: Vec<u8>, moved, fresh| {
             let name = OsString::from_vec(name);
@@ -71,25 +69,22 @@ impl Job<'_> {
             match link(OsStr::from_bytes(&name)) {
                 Ok(()) => return saved(name, false, true),
                 // Another process took the number.
-                Err(Errno::EXIST) if number.is_some() => {}
-                Err(Errno::EXIST) => {
+                Err(Code::EXISTS) if number.is_some() => {}
+                Err(Code::EXISTS) => {
                     let stem = OsStr::from_bytes(&name);
                     let (temporary, ()) =
                         Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
                             .map_err(|error| Error::io("back up", entry.target_path(), error))?;
                     // Renaming one name of a file to another of its names does nothing: then the backup exists already.
-                    rustix::fs::renameat(&within, temporary.name(), &within, stem).map_err(failed)?;
+                    sys::rename(&within, temporary.name(), &within, stem).map_err(failed)?;
                     return saved(name, false, false);
                 }
                 // The file system has no hard links.
-                Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
-                    rustix::fs::renameat(
-                        &within,
-                        OsStr::from_bytes(target),
-                        &within,
-                        OsStr::from_bytes(&name),
-                    )
-                    .map_err(failed)?;
+                Err(
+                    Code::NOT_PERMITTED | Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::TOO_MANY_NAMES,
+                ) => {
+                    sys::rename(&within, OsStr::from_bytes(target), &within, OsStr::from_bytes(&name))
+                        .map_err(failed)?;
                     return saved(name, true, true);
                 }
                 Err(error) => return Err(failed(error).into()),
@@ -111,8 +106,7 @@ impl Job<'_> {
 /// # Errors
 /// If the directory cannot be read.
 pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
-    let regular = rustix::fs::stat(path)
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+    let regular = sys::stat(path).is_ok_and(|stat| stat.kind() == FileKind::Regular);
     let Some(name) = path.file_name().filter(|_| regular) else { return Ok(None) };
     let failed = |error| Error::io("back up", path, error);
     let (directory, _) = HeldDir::of(path).map_err(failed)?;
@@ -127,13 +121,13 @@ pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
 }
 
 /// The highest number among the target's numbered backups, if the next one is numbered.
-fn last_number(within: &OwnedFd, target: &[u8], control: BackupControl) -> rustix::io::Result<Option<u64>> {
+fn last_number(within: &OwnedFd, target: &[u8], control: BackupControl) -> sys::Result<Option<u64>> {
     if control == BackupControl::Simple {
         return Ok(None);
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
     let mut last = 0;
-    for found in Dir::new(rustix::fs::openat(within, ".", flags, Mode::empty())?)? {
+    for found in sys::Directory::new(sys::open_at(within, ".", flags, 0)?)? {
         last = last.max(number_of(found?.file_name().to_bytes(), target).unwrap_or(0));
     }
     Ok((last > 0 || control == BackupControl::Numbered).then_some(last))

@@ -5,11 +5,10 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxFlags};
-
 use super::note::{Note, identity};
 use crate::error::Result;
 use crate::file::HeldDir;
+use crate::sys::{self, FileKind, OpenFlags};
 
 const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
 /// Magic, source, target, creation time of the target, hash of all before.
@@ -27,12 +26,10 @@ struct Made {
 }
 
 impl Made {
-    fn of(directory: impl AsFd) -> rustix::io::Result<Self> {
-        let identity = identity(&rustix::fs::fstat(&directory)?);
-        let born = rustix::fs::statx(&directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME)
-            .ok()
-            .filter(|found| found.stx_mask & StatxFlags::BTIME.bits() != 0)
-            .map_or((0, 0), |found| (found.stx_btime.tv_sec as u64, u64::from(found.stx_btime.tv_nsec)));
+    fn of(directory: impl AsFd) -> sys::Result<Self> {
+        let identity = identity(&sys::status(&directory)?);
+        let born =
+            sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
         Ok(Self { identity, born })
     }
 }
@@ -98,9 +95,8 @@ impl Begun {
 
 /// True for an empty directory of this user: one that was just created.
 fn untouched(directory: &OwnedFd) -> bool {
-    let own =
-        rustix::fs::fstat(directory).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
-    let names = Dir::read_from(directory).into_iter().flatten().flatten();
+    let own = sys::status(directory).is_ok_and(|stat| stat.uid == sys::effective_user());
+    let names = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     own && names
         .map(|entry| entry.file_name().to_owned())
         .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
@@ -109,15 +105,15 @@ fn untouched(directory: &OwnedFd) -> bool {
 /// True if an earlier run began the existing directory `target` as the copy of the directory `source` and did not
 /// finish it: then the copy continues in `target` itself.
 pub(super) fn was_begun(source: &Path, target: &Path) -> Result<bool> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let (Ok(stat), Ok((parent, name))) = (rustix::fs::stat(source), HeldDir::of(target)) else {
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+    let (Ok(stat), Ok((parent, name))) = (sys::stat(source), HeldDir::of(target)) else {
         return Ok(false);
     };
-    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+    if stat.kind() != FileKind::Directory {
         return Ok(false);
     }
     let Ok(fd) = parent.fd() else { return Ok(false) };
-    let Ok(there) = rustix::fs::openat(fd, &name, flags | OFlags::NOFOLLOW, Mode::empty()) else {
+    let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
         return Ok(false);
     };
     Ok(Begun::find(&parent, &name, identity(&stat), &there)?.is_some())
@@ -133,7 +129,7 @@ mod tests {
         let (source, target) = (room.path().join("source"), room.path().join("target"));
         std::fs::create_dir(&source).unwrap();
         let parent = HeldDir::open(room.path()).unwrap();
-        let id = identity(&rustix::fs::stat(&source).unwrap());
+        let id = identity(&sys::stat(&source).unwrap());
         let name = OsStr::new("target");
         let begin = || {
             let begun = Begun::plan(&parent, name, id).unwrap().unwrap();

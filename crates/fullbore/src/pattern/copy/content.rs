@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use rustix::fs::Stat;
-
 use super::attributes::{self, Place};
 use super::hashed::{Hashed, STRIPE};
 use super::journal::Journal;
@@ -16,6 +14,7 @@ use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Progress, Scope, order, run, transfer_loop};
 use crate::strategy::{Allocation, BUDGET, Planner, Purpose, Strategy};
+use crate::sys::{self, Status};
 use crate::{operation, pattern, probe};
 
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
@@ -38,8 +37,7 @@ impl Content<'_> {
     /// Copies the file to `output`, which has its name on return.
     pub(super) fn copy(&self, output: Output, journal: Option<Journal>) -> Result<CopyStats> {
         let input = self.input;
-        let stat =
-            rustix::fs::fstat(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
+        let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
         let before = input.stamp()?;
         if output.seekable() && output.file().stamp()?.identity == before.identity {
             let what = "input and output are the same file";
@@ -90,7 +88,7 @@ impl Content<'_> {
         &self,
         output: &Output,
         journal: Option<&Journal>,
-        stat: &Stat,
+        stat: &Status,
         before: &FileStamp,
         len: u64,
         stats: &mut CopyStats,
@@ -106,8 +104,7 @@ impl Content<'_> {
             return Ok(());
         }
         // True if `stat` shows fewer blocks than bytes.
-        let sparse =
-            options.sparse != Sparse::Never && regular && (stat.st_blocks as u64).saturating_mul(512) < len;
+        let sparse = options.sparse != Sparse::Never && regular && stat.allocated() < len;
         if options.verify || journal.is_some() {
             let plan = self.plan(output, len, true)?;
             if sparse || !regular {
@@ -308,14 +305,14 @@ impl Content<'_> {
         Ok(run::run(&source, &work, &sink, scope, strategy, self.progress)?.bytes)
     }
 
-    fn attributes(&self, output: &Output, stat: &Stat) -> Result<()> {
+    fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
         use std::os::fd::AsFd;
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
-            let mode = rustix::fs::Mode::from_raw_mode(attributes::usual(&options.preserve, stat) & !umask());
-            let now = rustix::fs::fstat(file).map_or(0, |now| now.st_mode & 0o7777);
-            if now != mode.as_raw_mode() {
-                rustix::fs::fchmod(file, mode)
+            let mode = attributes::usual(&options.preserve, stat) & !umask();
+            let now = sys::status(file).map_or(0, |now| now.permissions());
+            if now != mode {
+                sys::change_mode(file, mode)
                     .map_err(|error| Error::io("set the mode of", file.path(), error.into()))?;
             }
         }
@@ -334,9 +331,9 @@ fn zeros(block: &[u8]) -> bool {
 
 /// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
 /// a page (sysfs) or more.
-pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Stat) -> bool {
+pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
-    const MADE: [u32; 8] = [
+    const MADE: [u64; 8] = [
         0x6265_6572,
         0x6462_6720,
         0x7472_6163,
@@ -346,16 +343,14 @@ pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Stat) -> bool {
         0x6367_7270,
         0xde5e_81e4,
     ];
-    stat.st_size > 0
-        && stat.st_blocks == 0
-        && rustix::fs::fstatfs(file).is_ok_and(|system| MADE.contains(&(system.f_type as u32)))
+    stat.size > 0 && stat.blocks == 0 && sys::file_system_kind(file).is_ok_and(|kind| MADE.contains(&kind))
 }
 
 /// True if the file is on a server that copies files locally on request (`copy_file_range`).
 fn served(file: &File) -> bool {
     /// NFS, SMB 2 and later, CIFS, Ceph (`man 2 statfs`).
-    const SERVED: [u32; 4] = [0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
-    rustix::fs::fstatfs(file).is_ok_and(|system| SERVED.contains(&(system.f_type as u32)))
+    const SERVED: [u64; 4] = [0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
+    sys::file_system_kind(file).is_ok_and(|kind| SERVED.contains(&kind))
 }
 
 /// Files copied concurrently.

@@ -7,9 +7,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::io::Errno;
-
 use super::attributes::{self, Place};
 use super::begun::Begun;
 use super::directory::{Directory, path};
@@ -18,19 +15,19 @@ use super::failure::{Copied, CopyError};
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::{Durability, HeldDir, Temporary, usual_mode};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
 
 impl Job<'_> {
     /// Creates a directory and copies its content.
     pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let once = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let of_source = |error: Errno| Error::io("access", entry.source_path(), error.into());
-        let of_target = |error: Errno| Error::io("create directory", entry.target_path(), error.into());
-        let source = rustix::fs::openat(parent.source()?, source_name, flags | once, Mode::empty())
-            .map_err(of_source)?;
-        let stat = rustix::fs::fstat(&source).map_err(of_source)?;
-        let identity = (stat.st_dev, stat.st_ino);
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        let once = if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
+        let of_source = |error: Code| Error::io("access", entry.source_path(), error.into());
+        let of_target = |error: Code| Error::io("create directory", entry.target_path(), error.into());
+        let source = sys::open_at(parent.source()?, source_name, flags | once, 0).map_err(of_source)?;
+        let stat = sys::status(&source).map_err(of_source)?;
+        let identity = stat.identity();
         let within = parent.target()?;
         let into_itself =
             || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
@@ -40,14 +37,13 @@ impl Job<'_> {
         if follow && parent.is_in(identity) {
             return Err(CopyError::Cycle { source: entry.source_path() });
         }
-        let mode =
-            Mode::from_raw_mode(attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700);
+        let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
         let mut hidden = None;
         let mut new = true;
         let shown = path(target_name).as_os_str();
         // Symbolic links that others put there meanwhile are not followed.
-        let open = |name: &OsStr| rustix::fs::openat(&within, name, flags | OFlags::NOFOLLOW, Mode::empty());
-        let make = || rustix::fs::mkdirat(&within, target_name, mode).and_then(|()| open(shown));
+        let open = |name: &OsStr| sys::open_at(&within, name, flags | OpenFlags::NOFOLLOW, 0);
+        let make = || sys::make_directory(&within, target_name, mode).and_then(|()| open(shown));
         let mut linked = false;
         // Without a note the next run would copy into a directory that this one begins.
         let noted = (self.options.resume && parent.is_outermost()).then(|| trimmed(shown));
@@ -58,13 +54,12 @@ impl Job<'_> {
             match self.directory_there(entry, &within) {
                 Ok(Some((there, by_link))) => {
                     let (source, target) = (entry.source_path(), entry.target_path());
-                    let leads_to = |stat: Stat| (stat.st_dev, stat.st_ino) == identity;
-                    let leads =
-                        rustix::fs::statat(&within, target_name, AtFlags::empty()).is_ok_and(leads_to);
+                    let leads_to = |stat: Status| stat.identity() == identity;
+                    let leads = sys::stat_at(&within, target_name, AtFlags::empty()).is_ok_and(leads_to);
                     if leads_to(there) || !follow && leads {
                         return Err(CopyError::SameFile { source, target });
                     }
-                    if FileType::from_raw_mode(there.st_mode) != FileType::Directory {
+                    if there.kind() != FileKind::Directory {
                         return Err(CopyError::DirectoryOverFile { source, target });
                     }
                     if parent.is_outermost() && is_in(&within, identity) {
@@ -73,7 +68,7 @@ impl Job<'_> {
                     new = false;
                     linked = by_link;
                     match by_link {
-                        true => rustix::fs::openat(&within, shown, flags, Mode::empty()),
+                        true => sys::open_at(&within, shown, flags, 0),
                         false => open(shown),
                     }
                 }
@@ -86,7 +81,7 @@ impl Job<'_> {
                 }
                 Ok(None) => {
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
-                        rustix::fs::mkdirat(directory, name, Mode::RWXU)
+                        sys::make_directory(directory, name, 0o700)
                     });
                     let (temporary, ()) =
                         made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
@@ -106,15 +101,15 @@ impl Job<'_> {
             _ => {}
         }
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(begun);
-        let made = rustix::fs::fstat(&target).map_err(of_target)?;
-        let names = Dir::read_from(&source).map_err(of_source)?;
+        let made = sys::status(&target).map_err(of_target)?;
+        let names = sys::Directory::read_from(&source).map_err(of_source)?;
         worker.stats.directories += u64::from(new);
         let name = hidden.as_ref().map_or(shown, Temporary::name);
-        let target = parent.target.with(target, (name, shown), linked, (made.st_dev, made.st_ino));
+        let target = parent.target.with(target, (name, shown), linked, made.identity());
         let source = parent.source_child(source, source_name, follow, identity)?;
         let crosses = self.options.one_file_system
             && !parent.is_outermost()
-            && parent.stat.as_ref().is_some_and(|above| above.st_dev != stat.st_dev);
+            && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
         let directory = Arc::new(Directory::new(
             parent.clone(),
             (source, target),
@@ -134,22 +129,15 @@ impl Job<'_> {
     }
 
     /// The existing entry at a directory's target, and true if it was reached through a symbolic link.
-    fn directory_there(
-        &self,
-        entry: &Entry<'_>,
-        within: &OwnedFd,
-    ) -> rustix::io::Result<Option<(Stat, bool)>> {
-        let look = |flags| match rustix::fs::statat(within, entry.target, flags) {
+    fn directory_there(&self, entry: &Entry<'_>, within: &OwnedFd) -> sys::Result<Option<(Status, bool)>> {
+        let look = |flags| match sys::stat_at(within, entry.target, flags) {
             Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT) => Ok(None),
+            Err(Code::NOT_FOUND) => Ok(None),
             Err(error) => Err(error),
         };
-        let there = look(AtFlags::SYMLINK_NOFOLLOW)?;
+        let there = look(AtFlags::NOFOLLOW)?;
         match there {
-            Some(link)
-                if self.options.follow_directory_links
-                    && FileType::from_raw_mode(link.st_mode) == FileType::Symlink =>
-            {
+            Some(link) if self.options.follow_directory_links && link.kind() == FileKind::Symlink => {
                 Ok(Some(look(AtFlags::empty())?.map_or((link, false), |there| (there, true))))
             }
             other => Ok(other.map(|there| (there, false))),
@@ -182,12 +170,12 @@ impl Job<'_> {
         let (source, target) = (directory.source()?, directory.target()?);
         let paths = || directory.target.path();
         if !preserve.mode && directory.new {
-            let now = rustix::fs::fstat(&target).map_or(0, |now| now.st_mode & 0o7777);
+            let now = sys::status(&target).map_or(0, |now| now.permissions());
             let within =
                 directory.parent.as_ref().map_or_else(|| directory.target(), |parent| parent.target())?;
             let mode = usual_mode(&within, attributes::usual(preserve, stat)) | now & 0o6000;
             if mode != now {
-                rustix::fs::fchmod(&target, Mode::from_raw_mode(mode))
+                sys::change_mode(&target, mode)
                     .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
             }
         }
@@ -208,15 +196,15 @@ impl Job<'_> {
         let within = hidden.directory().clone();
         if self.options.durability != Durability::None {
             // One call for the whole tree; syncing each file would wait for the device once per file.
-            target.fd().and_then(|fd| Ok(rustix::fs::syncfs(fd)?)).map_err(failed("sync"))?;
+            target.fd().and_then(|fd| Ok(sys::sync_file_system(fd)?)).map_err(failed("sync"))?;
         }
         let name = trimmed(place.file_name().unwrap_or_default());
         let held = within.fd().map_err(failed("create"))?;
         hidden
             .persist_with(|_, hidden| {
-                match rustix::fs::renameat_with(&held, hidden, &held, name, RenameFlags::NOREPLACE) {
+                match sys::rename_new(&held, hidden, &held, name) {
                     // The file system does not support the flag: a plain rename replaces at most an empty directory.
-                    Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(&held, hidden, &held, name),
+                    Err(Code::INVALID | Code::NOT_IMPLEMENTED) => sys::rename(&held, hidden, &held, name),
                     other => other,
                 }
             })
@@ -231,13 +219,13 @@ impl Job<'_> {
 
 /// True if a directory is another, or is below it.
 fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
     let mut last = None;
-    let mut above = rustix::fs::openat(directory, ".", flags, Mode::empty());
+    let mut above = sys::open_at(directory, ".", flags, 0);
     while let Ok(fd) = above
-        && let Ok(stat) = rustix::fs::fstat(&fd)
+        && let Ok(stat) = sys::status(&fd)
     {
-        let found = (stat.st_dev, stat.st_ino);
+        let found = stat.identity();
         if found == identity {
             return true;
         }
@@ -245,7 +233,7 @@ fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
             return false;
         }
         last = Some(found);
-        above = rustix::fs::openat(&fd, "..", flags, Mode::empty());
+        above = sys::open_at(&fd, "..", flags, 0);
     }
     false
 }

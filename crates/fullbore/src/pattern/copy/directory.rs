@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{CWD, Stat};
-
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
+use crate::sys::{self, Status};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
@@ -26,7 +25,7 @@ pub(super) struct Directory {
     /// True if this copy created it.
     pub(super) new: bool,
     /// The source's attributes when it was opened.
-    pub(super) stat: Option<Stat>,
+    pub(super) stat: Option<Status>,
     /// The target's device and inode, to recognise it among the sources.
     pub(super) made: Option<(u64, u64)>,
     /// True if its entries are the named sources.
@@ -44,7 +43,7 @@ pub(super) enum Base {
 impl AsFd for Base {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Working => CWD,
+            Self::Working => sys::CURRENT_DIRECTORY,
             Self::Open(fd) => fd.as_fd(),
         }
     }
@@ -75,7 +74,7 @@ impl Directory {
         parent: Arc<Self>,
         (source, target): (HeldDir, HeldDir),
         hidden: Option<Temporary>,
-        stat: Stat,
+        stat: Status,
         new: bool,
         alone: bool,
     ) -> Self {
@@ -145,7 +144,7 @@ impl Directory {
 
     /// True if a source directory is this one or one above it.
     pub(super) fn is_in(&self, identity: (u64, u64)) -> bool {
-        let own = self.stat.as_ref().map(|stat| (stat.st_dev, stat.st_ino));
+        let own = self.stat.as_ref().map(|stat| stat.identity());
         own == Some(identity) || self.parent.as_ref().is_some_and(|parent| parent.is_in(identity))
     }
 

@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Stat};
-
 use super::directory::Directory;
 use crate::error::{Error, Result};
+use crate::sys::{self, AtFlags, Status};
 
 /// A name in a directory, and the name of its copy.
 #[derive(Clone, Copy)]
@@ -37,14 +36,14 @@ impl Entry<'_> {
     }
 
     /// Attributes of the source; follows a link if the entry does.
-    pub(super) fn stat(&self) -> Result<Stat> {
-        let flags = if self.follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        rustix::fs::statat(self.directory.source()?, self.source, flags)
+    pub(super) fn stat(&self) -> Result<Status> {
+        let flags = if self.follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
+        sys::stat_at(self.directory.source()?, self.source, flags)
             .map_err(|error| Error::io("stat", self.source_path(), error.into()))
     }
 
     /// Attributes of the source itself; a link is not followed.
-    pub(super) fn stat_itself(&self) -> Result<Stat> {
+    pub(super) fn stat_itself(&self) -> Result<Status> {
         Self { follow: false, ..*self }.stat()
     }
 
@@ -73,10 +72,10 @@ impl Entry<'_> {
                 Some(above) if !above.as_os_str().is_empty() => above,
                 _ => ".".as_ref(),
             };
-            rustix::fs::statat(self.directory.source().ok()?, above, AtFlags::empty())
+            sys::stat_at(self.directory.source().ok()?, above, AtFlags::empty())
         } else {
-            rustix::fs::fstat(self.directory.source().ok()?)
+            sys::status(self.directory.source().ok()?)
         };
-        stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+        stat.ok().map(|stat| stat.identity())
     }
 }

@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Access, AtFlags, FileType, Stat};
-use rustix::io::Errno;
-
 use super::backup::Saved;
 use super::directory::path;
 use super::entry::Entry;
@@ -16,6 +13,7 @@ use super::journal::Journal;
 use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree::{Job, Worker};
 use crate::error::Error;
+use crate::sys::{self, AtFlags, Code, FileKind, Status};
 
 /// The state of a target.
 pub(super) enum Found {
@@ -43,10 +41,10 @@ type SourceName = (Option<(u64, u64)>, Vec<u8>);
 
 impl Seen {
     /// Notes a source; true if it was noted before.
-    fn source(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
+    fn source(&self, entry: &Entry<'_>, stat: &Status) -> bool {
         let name = (entry.source_directory(), entry.names().0.to_vec());
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let names = sources.entry((stat.st_dev, stat.st_ino)).or_default();
+        let names = sources.entry(stat.identity()).or_default();
         let known = names.contains(&name);
         if !known {
             names.push(name);
@@ -61,8 +59,8 @@ impl Seen {
 
 impl Job<'_> {
     /// Reports a source that was named before; true if so.
-    pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
-        let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Status) -> bool {
+        let directory = stat.kind() == FileKind::Directory;
         let counts = self.several && entry.directory.is_outermost();
         if !counts || !directory && self.options.backup.is_some() || !self.seen.source(entry, stat) {
             return false;
@@ -88,24 +86,24 @@ impl Job<'_> {
         let links = matches!(options.kind, CopyKind::HardLink | CopyKind::SymbolicLink);
         let itself = !plain || links || options.backup.is_some() || options.remove_destination;
         let within = entry.within()?;
-        let of_target = |error: Errno| Error::io("stat", entry.target_path(), error.into());
-        let named = match rustix::fs::statat(&within, entry.target, AtFlags::SYMLINK_NOFOLLOW) {
+        let of_target = |error: Code| Error::io("stat", entry.target_path(), error.into());
+        let named = match sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW) {
             Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(Found::New),
+            Err(Code::NOT_FOUND) => return Ok(Found::New),
             Err(error) => return Err(of_target(error).into()),
         };
-        let is_link = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
         let created =
             if self.several && entry.directory.is_outermost() { self.seen.target(entry) } else { None };
         let through =
             CopyError::ThroughCreatedLink { source: entry.source_path(), target: entry.target_path() };
         let there = if is_link(&named) && !itself {
-            match rustix::fs::statat(&within, entry.target, AtFlags::empty()) {
+            match sys::stat_at(&within, entry.target, AtFlags::empty()) {
                 Ok(stat) => stat,
-                Err(Errno::NOENT) if created.is_some() => return Err(through),
-                Err(Errno::NOENT) if options.through_dangling => return Ok(Found::New),
-                Err(Errno::NOENT) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
-                Err(Errno::LOOP) if options.force => return Ok(Found::Replaced(None)),
+                Err(Code::NOT_FOUND) if created.is_some() => return Err(through),
+                Err(Code::NOT_FOUND) if options.through_dangling => return Ok(Found::New),
+                Err(Code::NOT_FOUND) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
+                Err(Code::LINK_LOOP) if options.force => return Ok(Found::Replaced(None)),
                 Err(error) => return Err(of_target(error).into()),
             }
         } else {
@@ -118,9 +116,9 @@ impl Job<'_> {
             Existing::Replace | Existing::Update => {}
         }
         let nothing_to_do = self.collides(entry, &stat, &there)?;
-        let (new, old) = ((stat.st_mtime, stat.st_mtime_nsec), (there.st_mtime, there.st_mtime_nsec));
-        let whole = options.resume && new == old && stat.st_size == there.st_size;
-        if whole && stat.st_size as u64 >= STRIPE {
+        let (new, old) = ((stat.mtime, stat.mtime_nsec), (there.mtime, there.mtime_nsec));
+        let whole = options.resume && new == old && stat.size == there.size;
+        if whole && stat.size >= STRIPE {
             Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
         if whole || options.existing == Existing::Update && new <= old {
@@ -131,9 +129,8 @@ impl Job<'_> {
             return Ok(self.stays(worker, entry));
         }
         if let Some(confirm) = &options.confirm {
-            let writable = is_link(&there)
-                || rustix::fs::accessat(&within, entry.target, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
-            let overwrite = Overwrite { path: &entry.target_path(), mode: there.st_mode & 0o7777, writable };
+            let writable = is_link(&there) || sys::writable_at(&within, entry.target).is_ok();
+            let overwrite = Overwrite { path: &entry.target_path(), mode: there.permissions(), writable };
             if !confirm.confirms(&overwrite) {
                 return Ok(self.stays(worker, entry));
             }
@@ -151,7 +148,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        if FileType::from_raw_mode(there.st_mode) == FileType::Directory {
+        if there.kind() == FileKind::Directory {
             return Err(CopyError::FileOverDirectory { target: entry.target_path() });
         }
         if let Some(backup) = &options.backup
@@ -159,10 +156,10 @@ impl Job<'_> {
         {
             return Ok(Found::Replaced(Some(self.back_up(entry, &stat, backup)?)));
         }
-        let source_plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let source_plain = stat.kind() == FileKind::Regular;
         let gives_way = options.remove_destination
             || options.kind != CopyKind::Attributes
-                && (options.preserve.links && there.st_nlink > 1 || !entry.follow && !source_plain);
+                && (options.preserve.links && there.nlink > 1 || !entry.follow && !source_plain);
         if !gives_way {
             return Ok(Found::There);
         }
@@ -181,14 +178,14 @@ impl Job<'_> {
     }
 
     /// Fails if the copy would destroy its source. True if both are one file already, as intended.
-    fn collides(&self, entry: &Entry<'_>, stat: &Stat, there: &Stat) -> Copied<bool> {
+    fn collides(&self, entry: &Entry<'_>, stat: &Status, there: &Status) -> Copied<bool> {
         let options = self.options;
         let same_file = || CopyError::SameFile { source: entry.source_path(), target: entry.target_path() };
-        let identity = |stat: &Stat| (stat.st_dev, stat.st_ino);
-        let is_link = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        let identity = |stat: &Status| stat.identity();
+        let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
         let same = identity(stat) == identity(there);
         let hard = options.kind == CopyKind::HardLink;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice {
+        if stat.kind() == FileKind::CharacterDevice {
             return Ok(false);
         }
         if same && hard {
@@ -200,7 +197,7 @@ impl Job<'_> {
                 return Ok(false);
             }
             let within = entry.within()?;
-            let named = rustix::fs::statat(&within, entry.target, AtFlags::SYMLINK_NOFOLLOW);
+            let named = sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW);
             let (Ok(source), Ok(target)) = (entry.stat_itself(), named) else { return Ok(false) };
             if is_link(&source) && is_link(&target) && options.remove_destination {
                 return Ok(false);
@@ -225,7 +222,7 @@ impl Job<'_> {
             return if lost { Err(same_file()) } else { Ok(false) };
         }
         if options.remove_destination
-            && (is_link(&target) || one_file && target.st_nlink > 1 && !entry.is_one_name())
+            && (is_link(&target) || one_file && target.nlink > 1 && !entry.is_one_name())
         {
             return Ok(false);
         }
@@ -239,8 +236,7 @@ impl Job<'_> {
             // The final targets of links.
             let leads = |entry: &Entry<'_>| Entry { follow: true, ..*entry }.stat();
             let within = entry.within()?;
-            let (Ok(source), Ok(aim)) =
-                (leads(entry), rustix::fs::statat(&within, entry.target, AtFlags::empty()))
+            let (Ok(source), Ok(aim)) = (leads(entry), sys::stat_at(&within, entry.target, AtFlags::empty()))
             else {
                 return Ok(false);
             };

@@ -11,12 +11,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, FileType, Stat};
-use rustix::io::Errno;
-
 use super::note::{Note, create, identity, name_of, open_private, random};
 use crate::error::{Error, Result};
 use crate::file::HeldDir;
+use crate::sys::{self, AtFlags, Code, FileKind, Status};
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
@@ -51,19 +49,17 @@ struct Header {
     identity: (u64, u64),
 }
 
-fn source_of(stat: &Stat, stripe: u64) -> [u8; SOURCE] {
+fn source_of(stat: &Status, stripe: u64) -> [u8; SOURCE] {
     // At most a billion; the type differs between system-call interfaces.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     let numbers = [
-        stat.st_dev,
-        stat.st_ino,
-        stat.st_size as u64,
-        stat.st_mtime as u64,
-        nanoseconds(stat.st_mtime_nsec as i32),
+        stat.dev,
+        stat.ino,
+        stat.size,
+        stat.mtime as u64,
+        nanoseconds(stat.mtime_nsec as i32),
         // Detects a file whose modification time was set back: users cannot set this time.
-        (stat.st_ctime as u64)
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(nanoseconds(stat.st_ctime_nsec as i32)),
+        (stat.ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds(stat.ctime_nsec as i32)),
         stripe,
     ];
     let mut bytes = [0; SOURCE];
@@ -132,13 +128,13 @@ impl Journal {
     pub(super) fn open(
         directory: &HeldDir,
         target: &OsStr,
-        source: &Stat,
+        source: &Status,
         stripe: u64,
     ) -> Result<(Self, Part)> {
         let failed = |error: std::io::Error| Error::io("create", directory.path().join(target), error);
         let fd = directory.fd().map_err(failed)?;
         let Some(note) = Note::open(directory, target, true)? else {
-            return Err(failed(Errno::NOENT.into()));
+            return Err(failed(Code::NOT_FOUND.into()));
         };
         let source = source_of(source, stripe);
         let found = read_header(&note)?;
@@ -159,7 +155,7 @@ impl Journal {
         if known {
             journal.read_records()?;
         } else {
-            let stat = rustix::fs::fstat(&part).map_err(|error| failed(error.into()))?;
+            let stat = sys::status(&part).map_err(|error| failed(error.into()))?;
             let header = Header { source, part: name.clone(), identity: identity(&stat) };
             journal.note.write(&header.bytes())?;
         }
@@ -190,7 +186,7 @@ impl Journal {
         if let Ok(Some(note)) = Note::open(directory, target, false)
             && let Ok(Some(header)) = read_header(&note)
             && let Ok(fd) = directory.fd()
-            && matches!(rustix::fs::statat(fd, &header.part, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+            && matches!(sys::stat_at(fd, &header.part, AtFlags::NOFOLLOW), Err(Code::NOT_FOUND))
         {
             // It is of no further use; failure to remove it is harmless.
             let _ = note.remove();
@@ -228,20 +224,18 @@ fn read_header(note: &Note) -> Result<Option<Header>> {
 
 /// Opens the part that a journal names, if it is the file that this user created and no other user could open since.
 /// Removes one that another user could open; leaves other files alone.
-fn adopt(directory: &OwnedFd, header: &Header) -> rustix::io::Result<Option<OwnedFd>> {
+fn adopt(directory: &OwnedFd, header: &Header) -> sys::Result<Option<OwnedFd>> {
     match open_private(directory, &header.part) {
         Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
-        Err(Errno::NOENT) => return Ok(None),
+        Err(Code::NOT_FOUND) => return Ok(None),
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    let there = rustix::fs::statat(directory, &header.part, AtFlags::SYMLINK_NOFOLLOW)?;
-    let begun = header.identity == (0, 0)
-        && there.st_size == 0
-        && there.st_uid == rustix::process::geteuid().as_raw();
-    let regular = FileType::from_raw_mode(there.st_mode) == FileType::RegularFile;
+    let there = sys::stat_at(directory, &header.part, AtFlags::NOFOLLOW)?;
+    let begun = header.identity == (0, 0) && there.size == 0 && there.uid == sys::effective_user();
+    let regular = there.kind() == FileKind::Regular;
     if regular && (identity(&there) == header.identity || begun) {
-        rustix::fs::unlinkat(directory, &header.part, AtFlags::empty())?;
+        sys::remove(directory, &header.part, AtFlags::empty())?;
     }
     Ok(None)
 }
@@ -266,7 +260,7 @@ mod tests {
         }
 
         fn open(&self) -> Result<(Journal, Part)> {
-            let source = rustix::fs::stat(self.room.path().join("source")).unwrap();
+            let source = sys::stat(self.room.path().join("source")).unwrap();
             Journal::open(&self.held, OsStr::new("target"), &source, 4)
         }
 

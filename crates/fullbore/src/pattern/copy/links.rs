@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, Stat};
-use rustix::io::Errno;
-
 use super::directory::path;
 use super::entry::Entry;
 use super::existing::Found;
@@ -15,6 +12,7 @@ use super::options::{CopyKind, Follow};
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::HeldDir;
+use crate::sys::{self, AtFlags, Code, Status};
 
 /// The copies of files with several names, by device and inode.
 #[derive(Default)]
@@ -79,9 +77,9 @@ impl Links {
 
 impl Job<'_> {
     /// Handles a name of a file with several names; true if the file is to be copied.
-    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Stat) -> Copied<bool> {
-        let names = (!self.follows_to_any(entry)).then_some(stat.st_nlink);
-        let place = match self.links.claim((stat.st_dev, stat.st_ino), names) {
+    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<bool> {
+        let names = (!self.follows_to_any(entry)).then_some(stat.nlink);
+        let place = match self.links.claim(stat.identity(), names) {
             LinkAction::First => return Ok(true),
             LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
@@ -90,7 +88,7 @@ impl Job<'_> {
             }
             LinkAction::Linked(place) => place,
         };
-        let failed = |error: Errno| CopyError::Link {
+        let failed = |error: Code| CopyError::Link {
             source: place.0.path().join(path(&place.1)),
             target: entry.target_path(),
             symbolic: false,
@@ -98,9 +96,9 @@ impl Job<'_> {
         };
         let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
         let target = entry.within()?;
-        let link = |name: &CStr| rustix::fs::linkat(&first, &place.1, &target, name, AtFlags::empty());
+        let link = |name: &CStr| sys::hard_link(&first, &place.1, &target, name, AtFlags::empty());
         match link(entry.target) {
-            Err(Errno::EXIST) => self.over(entry, link)?,
+            Err(Code::EXISTS) => self.over(entry, link)?,
             other => other.map_err(failed)?,
         }
         worker.stats.hard_links += 1;
@@ -109,8 +107,8 @@ impl Job<'_> {
     }
 
     /// Notes the result for the first name of a file with several.
-    pub(super) fn first<T, E>(&self, entry: &Entry<'_>, stat: &Stat, result: Result<T, E>) -> Result<T, E> {
-        let identity = (stat.st_dev, stat.st_ino);
+    pub(super) fn first<T, E>(&self, entry: &Entry<'_>, stat: &Status, result: Result<T, E>) -> Result<T, E> {
+        let identity = stat.identity();
         match &result {
             Ok(_) => self.links.done(identity, (entry.directory.target.clone(), entry.target.to_owned())),
             Err(_) => self.links.failed(identity),
@@ -119,8 +117,8 @@ impl Job<'_> {
     }
 
     /// True if other names of the file may follow, to be linked to the copy.
-    pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Stat) -> bool {
-        self.options.preserve.links && (stat.st_nlink > 1 || self.follows_to_any(entry))
+    pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Status) -> bool {
+        self.options.preserve.links && (stat.nlink > 1 || self.follows_to_any(entry))
     }
 
     /// True if followed symbolic links to the entry's file may follow.
@@ -136,9 +134,9 @@ impl Job<'_> {
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let source = entry.directory.source()?;
         let target = entry.within()?;
-        let flags = if entry.follow { AtFlags::SYMLINK_FOLLOW } else { AtFlags::empty() };
+        let flags = if entry.follow { AtFlags::FOLLOW } else { AtFlags::empty() };
         self.link(worker, entry, CopyKind::HardLink, |name| {
-            rustix::fs::linkat(&source, entry.source, &target, name, flags)
+            sys::hard_link(&source, entry.source, &target, name, flags)
         })
     }
 
@@ -146,11 +144,11 @@ impl Job<'_> {
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;
-        let here = rustix::fs::stat(".").map(|stat| (stat.st_dev, stat.st_ino));
+        let here = sys::stat(".").map(|stat| stat.identity());
         if path.is_relative() && here.is_ok_and(|here| here != entry.directory.target.identity()) {
             return Err(CopyError::RelativeLink { target: entry.target_path() });
         }
-        self.link(worker, entry, CopyKind::SymbolicLink, |name| rustix::fs::symlinkat(&path, &target, name))
+        self.link(worker, entry, CopyKind::SymbolicLink, |name| sys::symbolic_link(&path, &target, name))
     }
 
     fn link(
@@ -158,10 +156,10 @@ impl Job<'_> {
         worker: &mut Worker,
         entry: &Entry<'_>,
         kind: CopyKind,
-        make: impl Fn(&CStr) -> rustix::io::Result<()>,
+        make: impl Fn(&CStr) -> sys::Result<()>,
     ) -> Copied<()> {
         let symbolic = kind == CopyKind::SymbolicLink;
-        let failed = |error: Errno| {
+        let failed = |error: Code| {
             let (source, target) = (entry.source_path(), entry.target_path());
             CopyError::Link { source, target, symbolic, error: error.into() }
         };
@@ -170,7 +168,7 @@ impl Job<'_> {
             match found {
                 Found::Stays => return Ok(()),
                 Found::New => make(entry.target).map_err(failed)?,
-                Found::There if !replaces => return Err(failed(Errno::EXIST)),
+                Found::There if !replaces => return Err(failed(Code::EXISTS)),
                 Found::There | Found::Replaced(_) => self.over(entry, make)?,
             }
             if symbolic {

@@ -8,11 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
-use rustix::io::Errno;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, HeldDir, hidden_name};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
@@ -21,8 +19,8 @@ const ATTEMPTS: usize = 64;
 const ENDING: &str = ".fullbore-journal";
 
 /// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
-const FLAGS: OFlags =
-    OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const FLAGS: OpenFlags =
+    OpenFlags::READ_WRITE.union(OpenFlags::NOFOLLOW).union(OpenFlags::NONBLOCK).union(OpenFlags::NOCTTY);
 
 /// An open note, locked against other runs. It outlives the process, for the next run.
 pub(super) struct Note {
@@ -45,7 +43,7 @@ impl Note {
     /// `ErrorKind::Locked` if another run holds it, and the system's.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
-        let failed = |error: Errno| Error::io("open", directory.path().join(&name), error.into());
+        let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
         let fd = directory.fd().map_err(|error| Error::io("open", directory.path(), error))?;
         for _ in 0..ATTEMPTS {
             let (found, at) = match own(&fd, &name).map_err(failed)? {
@@ -56,21 +54,20 @@ impl Note {
                 Found::Own(made) => made,
                 _ if !make => return Ok(None),
                 _ => match create(&fd, &at) {
-                    Err(Errno::EXIST) => continue,
+                    Err(Code::EXISTS) => continue,
                     made => made.map_err(failed)?,
                 },
             };
             lock(&made, directory, &at)?;
             // Another run may have ended and removed it before the lock was acquired.
-            let same = rustix::fs::statat(&fd, &at, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|there| {
-                rustix::fs::fstat(&made).is_ok_and(|stat| identity(&there) == identity(&stat))
-            });
+            let same = sys::stat_at(&fd, &at, AtFlags::NOFOLLOW)
+                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| identity(&there) == identity(&stat)));
             if same {
                 let file = File::from_fd(made, directory.path().join(&at))?;
                 return Ok(Some(Self { file, directory: directory.clone(), name: at }));
             }
         }
-        Err(failed(Errno::EXIST))
+        Err(failed(Code::EXISTS))
     }
 
     /// Reads from `offset` until `memory` is full or the note ends; returns the number of bytes.
@@ -93,15 +90,14 @@ impl Note {
 
     /// Removes the note.
     pub(super) fn remove(self) -> Result<()> {
-        let removed =
-            self.directory.fd().and_then(|fd| Ok(rustix::fs::unlinkat(fd, &self.name, AtFlags::empty())?));
+        let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
         removed.map_err(|error| Error::io("remove", self.file.path(), error))
     }
 }
 
 /// Device and inode.
-pub(super) fn identity(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev, stat.st_ino)
+pub(super) fn identity(stat: &Status) -> (u64, u64) {
+    stat.identity()
 }
 
 /// A hidden name made of another name and an ending.
@@ -120,55 +116,61 @@ pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
 }
 
 /// Opens a name in a directory for reading and writing, if it is a [private](private) file.
-pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<(OwnedFd, Stat)>> {
-    match rustix::fs::openat(directory, name, FLAGS, Mode::empty()) {
+pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> sys::Result<Option<(OwnedFd, Status)>> {
+    match sys::open_at(directory, name, FLAGS, 0) {
         Ok(fd) => {
-            let stat = rustix::fs::fstat(&fd)?;
+            let stat = sys::status(&fd)?;
             Ok(private(directory, &stat).then_some((fd, stat)))
         }
-        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO | Errno::STALE)) => Err(error),
-        Err(Errno::NOENT) => Err(Errno::NOENT),
+        Err(
+            error @ (Code::TOO_MANY_OPEN
+            | Code::TOO_MANY_OPEN_IN_ALL
+            | Code::OUT_OF_MEMORY
+            | Code::IO
+            | Code::STALE),
+        ) => Err(error),
+        Err(Code::NOT_FOUND) => Err(Code::NOT_FOUND),
         Err(_) => Ok(None),
     }
 }
 
 /// Creates a file that only this user can open.
-pub(super) fn create(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
-    let flags = FLAGS | OFlags::CREATE | OFlags::EXCL;
-    rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+pub(super) fn create(directory: &OwnedFd, name: &OsStr) -> sys::Result<OwnedFd> {
+    let flags = FLAGS | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+    sys::open_at(directory, name, flags, 0o600)
 }
 
 /// True for a regular file with one link that only this user can have created and can open.
-fn private(directory: &OwnedFd, stat: &Stat) -> bool {
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    let ours = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7177 == 0;
-    regular && stat.st_nlink == 1 && (ours || as_made_here(directory, stat))
+fn private(directory: &OwnedFd, stat: &Status) -> bool {
+    let regular = stat.kind() == FileKind::Regular;
+    let ours = stat.uid == sys::effective_user() && stat.mode & 0o7177 == 0;
+    regular && stat.nlink == 1 && (ours || as_made_here(directory, stat))
 }
 
 /// True for files with the owner and mode of one created now: some file systems (FAT, shares) have one owner and mode
 /// for all.
-fn as_made_here(directory: &OwnedFd, stat: &Stat) -> bool {
+fn as_made_here(directory: &OwnedFd, stat: &Status) -> bool {
     let name = hidden_name(OsStr::new("probe"));
     let Ok(made) = create(directory, &name) else { return false };
-    let look = |stat: &Stat| (stat.st_uid, stat.st_mode);
-    let same = rustix::fs::fstat(&made).is_ok_and(|made| look(&made) == look(stat));
-    let _ = rustix::fs::unlinkat(directory, &name, AtFlags::empty());
+    let look = |stat: &Status| (stat.uid, stat.mode);
+    let same = sys::status(&made).is_ok_and(|made| look(&made) == look(stat));
+    let _ = sys::remove(directory, &name, AtFlags::empty());
     same
 }
 
-fn own(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<Found> {
+fn own(directory: &OwnedFd, name: &OsStr) -> sys::Result<Found> {
     match open_private(directory, name) {
         Ok(Some((fd, _))) => Ok(Found::Own(fd)),
         Ok(None) => Ok(Found::Foreign),
-        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(Code::NOT_FOUND) => Ok(Found::Nothing),
         Err(error) => Err(error),
     }
 }
 
 /// A note under a random name beside one whose name is taken, or a free name for it.
-fn others(directory: &OwnedFd, taken: &OsStr) -> rustix::io::Result<(Found, OsString)> {
+fn others(directory: &OwnedFd, taken: &OsStr) -> sys::Result<(Found, OsString)> {
     let stem = [taken.as_bytes(), b"."].concat();
-    let listed = Dir::read_from(directory).into_iter().flatten().flatten();
+    let listed = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     for entry in listed.filter(|entry| entry.file_name().to_bytes().starts_with(&stem)) {
         let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
         if let Found::Own(fd) = own(directory, &name)? {
@@ -186,9 +188,9 @@ pub(super) fn random() -> String {
 
 fn lock(fd: impl AsFd, directory: &HeldDir, name: &OsStr) -> Result<()> {
     loop {
-        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::INTR) => {}
-            Err(Errno::WOULDBLOCK) => {
+        match sys::lock_whole(&fd, sys::WholeLock::Exclusive) {
+            Err(Code::INTERRUPTED) => {}
+            Err(Code::WOULD_BLOCK) => {
                 let what = "another process has locked it";
                 return Err(Error::new(ErrorKind::Locked, "open", directory.path().join(name), what)
                     .advise("another run may be copying there"));
@@ -226,10 +228,7 @@ mod tests {
             },
             &|path| symlink("elsewhere", path).unwrap(),
             &|path| std::fs::create_dir(path).unwrap(),
-            &|path| {
-                rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-                    .unwrap()
-            },
+            &|path| sys::make_special(sys::CURRENT_DIRECTORY, path, FileKind::Fifo, 0o600, 0).unwrap(),
         ];
         for plant in plants {
             let (room, held) = held();

@@ -5,9 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
-
 use super::attributes;
 use super::directory::{Directory, path};
 use super::failure::{Copied, CopyError};
@@ -15,6 +12,7 @@ use super::options::CopyEvent;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::HeldDir;
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags};
 
 impl Job<'_> {
     /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
@@ -65,7 +63,7 @@ impl Job<'_> {
         };
         if *last == ".." {
             // The directory above was just created.
-            return Err(Error::io("create directory", target, Errno::EXIST.into()).into());
+            return Err(Error::io("create directory", target, Code::EXISTS.into()).into());
         }
         // A slash at the end stays with the source's name.
         let mut name = (*last).to_owned();
@@ -90,23 +88,22 @@ impl Job<'_> {
         let (source_name, target_name) = (c_string(source.as_os_str())?, c_string(name)?);
         let source_path = above.source_path(&source_name);
         let target_path = above.target_path(&target_name);
-        let of_source = |error: Errno| match error {
-            Errno::NOTDIR => CopyError::NotADirectory { path: target_path.clone() },
+        let of_source = |error: Code| match error {
+            Code::NOT_DIRECTORY => CopyError::NotADirectory { path: target_path.clone() },
             error => Error::io("get attributes of", &source_path, error.into()).into(),
         };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let source =
-            rustix::fs::openat(above.source()?, &source_name, flags, Mode::empty()).map_err(of_source)?;
-        let stat = rustix::fs::fstat(&source).map_err(of_source)?;
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        let source = sys::open_at(above.source()?, &source_name, flags, 0).map_err(of_source)?;
+        let stat = sys::status(&source).map_err(of_source)?;
         let within = above.target()?;
-        let made = match rustix::fs::statat(&within, name, rustix::fs::AtFlags::empty()) {
-            Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::Directory => {
+        let made = match sys::stat_at(&within, name, AtFlags::empty()) {
+            Ok(there) if there.kind() != FileKind::Directory => {
                 return Err(CopyError::NotADirectory { path: target_path });
             }
             Ok(_) => false,
             Err(_) => {
                 let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
-                rustix::fs::mkdirat(&within, name, Mode::from_raw_mode(mode))
+                sys::make_directory(&within, name, mode)
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
                 worker.stats.directories += 1;
                 if self.options.tell_names {
@@ -118,7 +115,7 @@ impl Job<'_> {
         };
         let target =
             above.target.child(name, !made).map_err(|error| Error::io("open", &target_path, error))?;
-        let identity = (stat.st_dev, stat.st_ino);
+        let identity = stat.identity();
         let source = above.source_child(source, &source_name, true, identity)?;
         debug_assert!(path(&target_name) == Path::new(name), "the names are one");
         Ok(Directory::new(above, (source, target), None, stat, made, true))

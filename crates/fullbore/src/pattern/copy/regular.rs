@@ -4,9 +4,6 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
-
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, path};
@@ -22,6 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, SeekFrom, Status};
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
@@ -37,8 +35,7 @@ impl Job<'_> {
 
     fn regular_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
         let fd = self.open(entry)?;
-        let stat =
-            rustix::fs::fstat(&fd).map_err(|error| Error::io("stat", entry.source_path(), error.into()))?;
+        let stat = sys::status(&fd).map_err(|error| Error::io("stat", entry.source_path(), error.into()))?;
         let several = self.has_names(entry, &stat);
         if several && !self.linked(worker, entry, &stat)? {
             return Ok(());
@@ -59,15 +56,15 @@ impl Job<'_> {
         worker: &mut Worker,
         entry: &Entry<'_>,
         fd: OwnedFd,
-        stat: &Stat,
+        stat: &Status,
         found: &Found,
     ) -> Result<CopyStats> {
         let directory = entry.directory;
         let names = (entry.source, entry.target);
-        let len = stat.st_size as u64;
+        let len = stat.size;
         let small = len <= SMALL as u64
-            && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-            && (len < PACKED || stat.st_blocks as u64 * 512 >= len)
+            && stat.kind() == FileKind::Regular
+            && (len < PACKED || stat.allocated() >= len)
             && self.options.plain();
         let nameless = !directory.fresh;
         let here = !nameless
@@ -89,7 +86,7 @@ impl Job<'_> {
         &self,
         entry: &Entry<'_>,
         fd: OwnedFd,
-        stat: &Stat,
+        stat: &Status,
         found: &Found,
     ) -> Result<CopyStats> {
         let place = || entry.target_path();
@@ -98,16 +95,16 @@ impl Job<'_> {
             attributes::keep(&self.options.preserve, from, stat, to, &place, false)
         };
         if matches!(found, Found::There) {
-            let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-            let there = rustix::fs::openat(entry.within()?, entry.target, flags, Mode::empty())
+            let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
+            let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("open", place(), error.into()))?;
             keep(there.as_fd())?;
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             let file = output.file();
             if !self.options.preserve.mode {
-                let mode = Mode::from_raw_mode(attributes::usual(&self.options.preserve, stat) & !umask());
-                rustix::fs::fchmod(file, mode)
+                let mode = attributes::usual(&self.options.preserve, stat) & !umask();
+                sys::change_mode(file, mode)
                     .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
             }
             keep(file.as_fd())?;
@@ -123,21 +120,21 @@ impl Job<'_> {
         directory: &Directory,
         (source, target): (&CStr, &CStr),
         fd: &OwnedFd,
-        stat: &Stat,
+        stat: &Status,
         nameless: bool,
     ) -> Result<Option<CopyStats>> {
         if worker.memory.is_empty() {
             worker.memory = vec![0; SMALL + 1];
         }
         let memory = &mut worker.memory;
-        let of_source = |error: Errno| Error::io("read", directory.source_path(source), error.into());
-        let wanted = stat.st_size as usize;
+        let of_source = |error: Code| Error::io("read", directory.source_path(source), error.into());
+        let wanted = stat.size as usize;
         let mut read = 0;
         loop {
-            match rustix::io::read(fd, &mut memory[read..]) {
+            match sys::read(fd, &mut memory[read..]) {
                 Ok(0) => break,
                 Ok(count) => read += count,
-                Err(Errno::INTR) => continue,
+                Err(Code::INTERRUPTED) => continue,
                 Err(error) => return Err(of_source(error)),
             }
             // The reported length was read with room to spare: that is the end.
@@ -147,29 +144,31 @@ impl Job<'_> {
         }
         if (wanted == 0 || lengthless(fd, stat)) && read == memory.len() {
             // A file made by the kernel; it can be read again from its start.
-            rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(of_source)?;
+            sys::seek(fd, SeekFrom::Start(0)).map_err(of_source)?;
             return Ok(None);
         }
-        let now = rustix::fs::fstat(fd).map_err(of_source)?;
+        let now = sys::status(fd).map_err(of_source)?;
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
             return Err(Error::changed(directory.source_path(source), "modified while being read"));
         }
-        let of_target = |error: Errno| Error::io("create", directory.target_path(target), error.into());
+        let of_target = |error: Code| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;
         let mode = attributes::creation_mode(preserve, stat);
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(mode);
+        let flags = OpenFlags::WRITE;
+        let mode = mode;
         let within = directory.target()?;
         let made = if nameless {
-            match rustix::fs::openat(&within, c".", flags | OFlags::TMPFILE, mode) {
+            match sys::open_at(&within, c".", flags | OpenFlags::UNNAMED, mode) {
                 // The file system has no unnamed files.
-                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return self.rewound(fd, of_source),
+                Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
+                    return self.rewound(fd, of_source);
+                }
                 other => other.map_err(of_target)?,
             }
         } else {
-            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-            rustix::fs::openat(&within, target, flags, mode).map_err(of_target)?
+            let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
+            sys::open_at(&within, target, flags, mode).map_err(of_target)?
         };
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let result = self
@@ -191,7 +190,7 @@ impl Job<'_> {
             Err(error) => {
                 if !nameless {
                     // An incomplete file must not remain when the directory gets its name.
-                    let _ = rustix::fs::unlinkat(&within, target, AtFlags::empty());
+                    let _ = sys::remove(&within, target, AtFlags::empty());
                 }
                 return Err(error);
             }
@@ -200,8 +199,8 @@ impl Job<'_> {
         Ok(Some(stats))
     }
 
-    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Errno) -> Error) -> Result<Option<CopyStats>> {
-        rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0)).map_err(failed)?;
+    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Code) -> Error) -> Result<Option<CopyStats>> {
+        sys::seek(fd, SeekFrom::Start(0)).map_err(failed)?;
         Ok(None)
     }
 
@@ -211,14 +210,14 @@ impl Job<'_> {
         directory: &Directory,
         target: &CStr,
         source: &OwnedFd,
-        stat: &Stat,
+        stat: &Status,
         made: &OwnedFd,
         data: &[u8],
         stats: &mut CopyStats,
     ) -> Result<()> {
-        let devices = (stat.st_dev, directory.made.map_or(0, |made| made.0));
+        let devices = (stat.dev, directory.made.map_or(0, |made| made.0));
         if self.options.reflink == Reflink::Auto
-            && stat.st_size > 0
+            && stat.size > 0
             && clones(devices)
             && share_all(source, made, devices)
         {
@@ -227,9 +226,9 @@ impl Job<'_> {
         }
         let mut written = 0;
         while written < data.len() {
-            match rustix::io::write(made, &data[written..]) {
+            match sys::write(made, &data[written..]) {
                 Ok(count) => written += count,
-                Err(Errno::INTR) => {}
+                Err(Code::INTERRUPTED) => {}
                 Err(error) => {
                     let path = directory.target_path(target);
                     return Err(Error::io("write", path, error.into()).at(written as u64));
@@ -241,16 +240,16 @@ impl Job<'_> {
     }
 
     /// Copies a file with all options and methods.
-    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Stat, found: &Found) -> Result<CopyStats> {
+    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Status, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
         let input = File::from_fd(fd, entry.source_path())?;
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
-        let stored = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let stored = stat.kind() == FileKind::Regular;
         let gives_way = matches!(found, Found::Replaced(_));
         let mut journal = None;
         // A short copy is not worth a journal.
-        let output = if options.resume && stored && !gives_way && stat.st_size as u64 >= LARGE.max(STRIPE) {
+        let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
                 let (opened, part) = Journal::open(held, name, stat, STRIPE)?;
                 journal = Some(opened);

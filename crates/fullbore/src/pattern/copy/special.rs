@@ -4,9 +4,6 @@ use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{FileType, Mode, Stat};
-use rustix::io::Errno;
-
 use super::attributes::{self, Place};
 use super::directory::path;
 use super::entry::Entry;
@@ -15,6 +12,7 @@ use super::failure::Copied;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::Temporary;
+use crate::sys::{self, Code, FileKind, Status};
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.
@@ -31,24 +29,24 @@ impl Job<'_> {
         let result = self.made(entry, &stat, found);
         if several { self.first(entry, &stat, result) } else { result }?;
         worker.stats.others += 1;
-        self.created(entry, FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        self.created(entry, stat.kind() == FileKind::Symlink);
         self.told(entry, Some(found), None);
         Ok(())
     }
 
-    fn made(&self, entry: &Entry<'_>, stat: &Stat, found: &Found) -> Result<(), Error> {
+    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &Found) -> Result<(), Error> {
         let Entry { directory, source, target, .. } = *entry;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        let link = kind == FileType::Symlink;
+        let kind = stat.kind();
+        let link = kind == FileKind::Symlink;
         let doing = match kind {
-            FileType::Symlink => "create symbolic link",
-            FileType::Fifo => "create fifo",
+            FileKind::Symlink => "create symbolic link",
+            FileKind::Fifo => "create fifo",
             _ => "create special file",
         };
-        let failed = |error: Errno| Error::io(doing, directory.target_path(target), error.into());
-        let mode = Mode::from_raw_mode(attributes::creation_mode(&self.options.preserve, stat));
+        let failed = |error: Code| Error::io(doing, directory.target_path(target), error.into());
+        let mode = attributes::creation_mode(&self.options.preserve, stat);
         let leads = if link {
-            rustix::fs::readlinkat(directory.source()?, source, Vec::new()).map_err(|error| {
+            sys::read_link(directory.source()?, source).map_err(|error| {
                 Error::io("read symbolic link", directory.source_path(source), error.into())
             })?
         } else {
@@ -57,9 +55,9 @@ impl Job<'_> {
         let within = directory.target()?;
         let make = |name: &CStr| {
             if link {
-                rustix::fs::symlinkat(&leads, &within, name)?;
+                sys::symbolic_link(&leads, &within, name)?;
             } else {
-                rustix::fs::mknodat(&within, name, kind, mode, stat.st_rdev)?;
+                sys::make_special(&within, name, kind, mode, stat.rdev)?;
             }
             Ok(())
         };
@@ -82,16 +80,16 @@ impl Job<'_> {
     pub(super) fn over(
         &self,
         entry: &Entry<'_>,
-        make: impl Fn(&CStr) -> rustix::io::Result<()>,
+        make: impl Fn(&CStr) -> sys::Result<()>,
     ) -> Result<(), Error> {
         let Entry { directory, target, .. } = *entry;
         let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
         let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {
-            make(&CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?)
+            make(&CString::new(name.as_bytes()).map_err(|_| Code::INVALID)?)
         });
         let (temporary, ()) = made.map_err(failed)?;
         let within = directory.target()?;
         // Renaming one name of a file over another of its names keeps both; the temporary one is removed in any case.
-        rustix::fs::renameat(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
+        sys::rename(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
     }
 }

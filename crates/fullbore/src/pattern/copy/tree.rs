@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
-
 use super::begun::Begun;
 use super::content;
 use super::directory::{Directory, split};
@@ -28,6 +26,7 @@ use super::stats::{CopyStats, Shared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
+use crate::sys::{self, AtFlags, FileKind, OpenFlags};
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;
@@ -61,7 +60,7 @@ enum CopyTask {
     /// A name: of a source, or of an entry below one.
     Name(Arc<Directory>, CString, CString),
     /// The rest of a directory.
-    Rest(Arc<Directory>, Dir),
+    Rest(Arc<Directory>, sys::Directory),
 }
 
 /// A worker's own state.
@@ -134,9 +133,8 @@ impl Job<'_> {
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
         // A single file starts its own workers for its bytes.
-        let single = pairs.len() == 1
-            && rustix::fs::stat(&pairs[0].0)
-                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory);
+        let single =
+            pairs.len() == 1 && sys::stat(&pairs[0].0).is_ok_and(|stat| stat.kind() != FileKind::Directory);
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 if single || std::thread::Builder::new().spawn_scoped(scope, || self.work()).is_err() {
@@ -189,19 +187,18 @@ impl Job<'_> {
 
     /// The error of a source whose target's directory cannot be opened.
     fn nowhere(&self, source: &Path, target: &Path, error: std::io::Error) -> CopyError {
-        let nofollow =
-            if self.options.follow == Follow::None { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
-        let kind = match rustix::fs::statat(CWD, source, nofollow) {
-            Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+        let nofollow = if self.options.follow == Follow::None { AtFlags::NOFOLLOW } else { AtFlags::empty() };
+        let kind = match sys::stat_at(sys::CURRENT_DIRECTORY, source, nofollow) {
+            Ok(stat) => stat.kind(),
             Err(error) => return Error::io("stat", source, error.into()).into(),
         };
         let doing = match kind {
             _ if error.kind() != std::io::ErrorKind::NotFound => "stat",
-            FileType::Directory if !self.options.recursive => {
+            FileKind::Directory if !self.options.recursive => {
                 return CopyError::DirectoryOmitted { source: source.to_owned() };
             }
-            FileType::Directory => "create directory",
-            FileType::Symlink => "create symbolic link",
+            FileKind::Directory => "create directory",
+            FileKind::Symlink => "create symbolic link",
             _ => "create regular file",
         };
         Error::io(doing, target, error).into()
@@ -220,7 +217,7 @@ impl Job<'_> {
             match task {
                 CopyTask::Name(directory, source, target) => {
                     if !self.is_repeated_source(&directory, &source, &target) {
-                        self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
+                        self.name(&mut worker, &directory, &source, &target, FileKind::Other);
                     }
                     self.release(&mut worker, directory);
                 }
@@ -246,7 +243,7 @@ impl Job<'_> {
         }
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
         for (directory, source, target) in later {
-            self.name(&mut worker, &directory, &source, &target, FileType::Unknown);
+            self.name(&mut worker, &directory, &source, &target, FileKind::Other);
             self.release(&mut worker, directory);
         }
         loop {
@@ -290,7 +287,7 @@ impl Job<'_> {
         directory: &Arc<Directory>,
         source: &CStr,
         target: &CStr,
-        kind: FileType,
+        kind: FileKind,
     ) {
         let follow = match self.options.follow {
             Follow::All => true,
@@ -303,19 +300,19 @@ impl Job<'_> {
         }
     }
 
-    fn entry(&self, worker: &mut Worker, entry: &Entry<'_>, mut kind: FileType) -> Copied<()> {
-        if kind == FileType::Unknown || entry.follow && kind == FileType::Symlink {
-            kind = FileType::from_raw_mode(entry.stat()?.st_mode);
+    fn entry(&self, worker: &mut Worker, entry: &Entry<'_>, mut kind: FileKind) -> Copied<()> {
+        if kind == FileKind::Other || entry.follow && kind == FileKind::Symlink {
+            kind = entry.stat()?.kind();
         }
         match (kind, self.options.kind) {
-            (FileType::Directory, _) if !self.options.recursive => {
+            (FileKind::Directory, _) if !self.options.recursive => {
                 Err(CopyError::DirectoryOmitted { source: entry.source_path() })
             }
-            (FileType::Directory, _) => self.enter(worker, entry),
+            (FileKind::Directory, _) => self.enter(worker, entry),
             (_, CopyKind::HardLink) => self.hard_link(worker, entry),
             (_, CopyKind::SymbolicLink) => self.symbolic_link(worker, entry),
-            (FileType::RegularFile, _) => self.regular(worker, entry),
-            (FileType::Symlink, _) => self.special(worker, entry),
+            (FileKind::Regular, _) => self.regular(worker, entry),
+            (FileKind::Symlink, _) => self.special(worker, entry),
             (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
             // The content of a pipe or device is copied.
             _ => self.regular(worker, entry),
@@ -323,18 +320,18 @@ impl Job<'_> {
     }
 
     /// Copies the rest of a directory.
-    pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: Dir) {
+    pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: sys::Directory) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let mut more = true;
             let mut inner = Vec::new();
             while more && batch.len() + inner.len() < BATCH {
-                match names.read() {
+                match names.next() {
                     Some(Ok(entry)) => {
                         let name = entry.file_name();
-                        match entry.file_type() {
+                        match entry.kind() {
                             _ if matches!(name.to_bytes(), b"." | b"..") => {}
-                            FileType::Directory => inner.push(name.to_owned()),
+                            FileKind::Directory => inner.push(name.to_owned()),
                             kind => batch.push((name.to_owned(), kind)),
                         }
                     }
@@ -386,9 +383,9 @@ impl Job<'_> {
 
     /// Opens a source's bytes.
     pub(super) fn open(&self, entry: &Entry<'_>) -> Result<OwnedFd> {
-        let once = if entry.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | once;
-        rustix::fs::openat(entry.directory.source()?, entry.source, flags, Mode::empty())
+        let once = if entry.follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY | once;
+        sys::open_at(entry.directory.source()?, entry.source, flags, 0)
             .map_err(|error| Error::io("open", entry.source_path(), error.into()))
     }
 }

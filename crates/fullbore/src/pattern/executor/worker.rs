@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::file::{DirOpener, File, SettledReader};
+use crate::sys;
 
 /// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;
@@ -58,7 +59,7 @@ impl Worker {
     pub fn read_settled(&mut self, file: impl AsFd) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
         let count = self.settled.read(&file, bytes, |bytes, flags| {
-            Ok(rustix::io::preadv2(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
+            Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
         })?;
         Some(&self.bytes[..count])
     }
