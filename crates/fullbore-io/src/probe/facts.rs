@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn a_pipe_has_no_mount_and_an_entry_in_unknown() {
         let (reader, _writer) = sys::pipe().unwrap();
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        let path = sys::handle_path(&reader);
         let facts = facts(Path::new(&path)).unwrap();
         assert_eq!((facts.kind, facts.file_system), (PathKind::Fifo, None));
         assert!(facts.unknown.iter().any(|unknown| unknown.fact == "file_system"));
