@@ -232,7 +232,7 @@ impl File {
     }
 
     fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
-        let fd = sys::duplicate(fd).map_err(|error| Error::io("use", name, error.into()))?;
+        let fd = sys::try_clone(fd).map_err(|error| Error::io("use", name, error.into()))?;
         Self::from_fd(fd, name)
     }
 
@@ -370,7 +370,7 @@ impl File {
     /// # Errors
     /// If no descriptor is free.
     pub fn try_clone(&self) -> Result<Self> {
-        let fd = sys::duplicate(&self.inner.fd)
+        let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
     }

@@ -140,7 +140,7 @@ pub enum Advice {
     NoReuse,
 }
 
-/// Tells the kernel of the expected access to a range; no length means to the end.
+/// Announces to the kernel the expected access to a range; no length means to the end.
 pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
     use rustix::fs::Advice as System;
     let advice = match advice {

@@ -26,7 +26,7 @@ pub fn set_pipe_capacity(pipe: impl AsFd, bytes: usize) -> Result<usize> {
     Ok(rustix::pipe::fcntl_setpipe_size(pipe, bytes)?)
 }
 
-/// How [`splice`] treats the pages.
+/// Treatment of the pages by [`splice`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Splice {
     /// References to them.

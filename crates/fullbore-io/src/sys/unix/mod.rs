@@ -1,4 +1,4 @@
-//! What the Unix systems share.
+//! Calls and types that the Unix systems share.
 
 mod attributes;
 mod code;
@@ -21,7 +21,7 @@ pub use names::{
     symbolic_link,
 };
 pub use open::{
-    CURRENT_DIRECTORY, OpenFlags, PathArg, duplicate, is_open, open, open_at, set_status_flags, status_flags,
+    CURRENT_DIRECTORY, OpenFlags, PathArg, is_open, open, open_at, set_status_flags, status_flags, try_clone,
 };
 pub use poll::{Interest, wait_ready};
 pub use process::{

@@ -108,7 +108,7 @@ impl Directory {
 
     /// A further descriptor of the directory.
     pub fn handle(&self) -> Result<OwnedFd> {
-        super::duplicate(self.0.fd()?)
+        super::try_clone(self.0.fd()?)
     }
 }
 

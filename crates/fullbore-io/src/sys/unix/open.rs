@@ -86,7 +86,7 @@ pub fn set_status_flags(file: impl AsFd, flags: OpenFlags) -> Result<()> {
 }
 
 /// Another descriptor of the same open file, above those of the standard streams.
-pub fn duplicate(file: impl AsFd) -> Result<OwnedFd> {
+pub fn try_clone(file: impl AsFd) -> Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
 }
 
