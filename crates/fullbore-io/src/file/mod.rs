@@ -44,20 +44,20 @@ pub use crate::sys::FileKind;
 pub use cache_mode::CachePolicy;
 pub(crate) use cache_mode::{DONTCACHE, EMULATED, drops_by_flag};
 pub(crate) use calls::{LONGEST, cut};
-pub use cleanup::{Temporary, cleanup, unfinished};
+pub use cleanup::cleanup;
 #[doc(hidden)]
-pub use cleanup::{hidden_name, is_cleaning_up};
+pub use cleanup::{Temporary, hidden_name, is_cleaning_up, unfinished};
 pub use commit_report::{CommitReport, Step};
 pub use copy::CopyReport;
 #[doc(hidden)]
 pub use copy_methods::{clones, share_all};
+#[doc(hidden)]
 pub use dir_opener::DirOpener;
 pub(crate) use drop_behind::DropBehind;
 pub use durability::Durability;
 pub use handle::File;
-pub use held::HeldDir;
 #[doc(hidden)]
-pub use held::spare;
+pub use held::{HeldDir, spare};
 pub use interop::{read, read_into, write};
 pub use kind::{FileStamp, stat};
 pub use mmap::{Mmap, MmapMut};
@@ -72,4 +72,5 @@ pub use range_lock::{RangeGuard, RangeLock};
 #[doc(hidden)]
 pub use settled::SettledReader;
 pub(crate) use spans::landed;
+#[doc(hidden)]
 pub use text::{DOCUMENT_LIMIT, read_text};

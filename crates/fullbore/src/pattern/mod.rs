@@ -46,9 +46,13 @@ pub use copy::{
     Overwrite, Preserve, Reflink, Sparse, backup_name, copy, copy_file, copy_was_begun,
 };
 pub use executor::{Executor, OrderedSender, Worker};
-pub use fold::{fold, fold_bytes};
+pub use fold::fold;
+#[doc(hidden)]
+pub use fold::fold_bytes;
 pub use order::{Order, Scope};
-pub use search::{search, search_bytes};
+pub use search::search;
+#[doc(hidden)]
+pub use search::search_bytes;
 
 use crate::engine::{IoQueue, IoStats, Latencies};
 use crate::error::{Error, ErrorKind, Result};

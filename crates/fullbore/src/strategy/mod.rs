@@ -19,12 +19,18 @@ mod spec;
 use std::fmt;
 use std::str::FromStr;
 
+pub use choose::Purpose;
 pub(crate) use choose::SMALL;
-pub use choose::{Decision, PlanInput, Purpose, Target, choose};
+#[doc(hidden)]
+pub use choose::{Decision, PlanInput, Target, choose};
+#[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
+#[doc(hidden)]
 pub use named::{NAMED, Named};
 pub use plan::{Plan, Planner};
-pub use profile::{CacheState, Entry, FileSystem, Job, Measured, Profile, ProfileError, key};
+#[doc(hidden)]
+pub use profile::{CacheState, Entry, FileSystem, Job, Measured, key};
+pub use profile::{Profile, ProfileError};
 pub use spec::{ParseSpecError, StrategySpec};
 
 use crate::engine::{CachePolicy, Method, method};
