@@ -170,7 +170,7 @@ impl Temporary {
     /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
     /// temporary.persist_with(|held, name| {
     ///     let fd = held.fd()?;
-    ///     std::io::Result::Ok(sys::rename(&fd, name, &fd, "place")?)
+    ///     std::io::Result::Ok(fullbore_io::sys::rename(&fd, name, &fd, "place")?)
     /// })?;
     /// assert!(directory.path().join("place").is_dir());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -180,7 +180,7 @@ impl Output {
     /// std::fs::write(&path, "old")?;
     /// std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     /// let output = Output::replace(&path)?.inherit_metadata(false);
-    /// sys::change_mode(output.file(), 0o640)?;
+    /// output.file().set_permissions(std::fs::Permissions::from_mode(0o640))?;
     /// output.commit(Durability::None)?;
     /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
