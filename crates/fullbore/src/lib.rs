@@ -36,5 +36,5 @@ pub use fullbore_io::fault;
 pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
 pub use fullbore_io::{engine, probe, quote, size, sys};
-pub use job::{Input, Job, compare, copy, fold, search, transform};
+pub use job::{Input, Job, PlannedPair, compare, copy, fold, search, transform};
 pub use op::fold_fn;

@@ -4,11 +4,13 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fullbore::error::ErrorKind;
+use fullbore::file::{Output, Placement};
 use fullbore::operation::{Encoding, Part, Search};
-use fullbore::pattern::{Comparison, Progress};
+use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
+use fullbore::strategy::StrategySpec;
 use fullbore::{Job, fold_fn, op};
 use tempfile::TempDir;
 
@@ -169,4 +171,98 @@ fn copies_accept_trees_and_return_the_first_error() {
 fn an_invalid_strategy_is_an_error_that_names_the_field() {
     let error = Job::new().strategy("method=teleport").unwrap_err();
     assert!(error.to_string().contains("teleport"), "{error}");
+}
+
+#[test]
+fn settings_override_the_fields_of_a_strategy_in_any_order() {
+    use fullbore::engine::CachePolicy;
+    let text = "request=64K,workers=3,budget=8M,cache=keep";
+    let set = |job: Job| job.workers(2).memory_limit(4 << 20).cache(CachePolicy::DontCache);
+    let before = set(Job::new()).strategy(text).unwrap();
+    let after = set(Job::new().strategy(text).unwrap());
+    assert_eq!(before.spec(), after.spec());
+    let wanted: StrategySpec = "request=64K,workers=2,budget=4M,cache=drop".parse().unwrap();
+    assert_eq!(*before.spec(), wanted);
+    let again = before.strategy("depth=2").unwrap();
+    assert_eq!(*again.spec(), "depth=2,workers=2,budget=4M,cache=drop".parse().unwrap());
+}
+
+/// Returns a job that records the paths and read methods of its plans.
+fn recording() -> (Job, Arc<Mutex<Vec<(PathBuf, String)>>>) {
+    let plans: Arc<Mutex<Vec<_>>> = Arc::default();
+    let recorded = plans.clone();
+    let job = Job::new().strategy("read=buffered,request=64K").unwrap().on_plan(move |path, plan| {
+        let strategy = &plan.strategy;
+        recorded
+            .lock()
+            .unwrap()
+            .push((path.to_owned(), format!("{} {}", strategy.read.name, strategy.request)));
+    });
+    (job, plans)
+}
+
+#[test]
+fn every_pattern_reports_its_plans_before_it_runs() {
+    let (directory, path, text) = directory();
+    let (output, small) = (directory.path().join("output"), directory.path().join("small"));
+    fs::write(&small, "a few bytes").unwrap();
+    let (job, plans) = recording();
+    let planned = |wanted: &[&PathBuf]| {
+        let found = std::mem::take(&mut *plans.lock().unwrap());
+        let wanted: Vec<_> = wanted.iter().map(|&path| (path.clone(), "buffered 65536".to_owned())).collect();
+        assert_eq!(found, wanted);
+    };
+    job.fold(&op::count_lines(), &path).unwrap();
+    planned(&[&path]);
+    job.fold(&op::count_lines(), &small).unwrap();
+    planned(&[&small]);
+    job.compare(&path, &small).unwrap();
+    planned(&[&path, &small]);
+    job.transform(&op::upper(), &path, &output).unwrap();
+    planned(&[&path]);
+    fs::remove_file(&output).unwrap();
+    job.copy(&path, &output).unwrap();
+    planned(&[&path]);
+    assert!(fs::read(&output).unwrap() == text);
+}
+
+#[test]
+fn a_transform_to_an_output_can_change_a_file_in_place() {
+    let (_directory, path, text) = directory();
+    let output = Output::in_place(&path).unwrap();
+    let stats = Job::new().transform_to(&op::shift(1), &path, output).unwrap();
+    assert_eq!(stats.bytes, text.len() as u64);
+    let shifted: Vec<u8> = text.iter().map(|byte| byte.wrapping_add(1)).collect();
+    assert!(fs::read(&path).unwrap() == shifted);
+}
+
+#[test]
+fn generated_bytes_have_the_length_asked_for() {
+    use fullbore::operation::generate::Random;
+    let (directory, _, _) = directory();
+    let path = directory.path().join("generated");
+    let make = |job: Job| {
+        let output = Output::create(&path, Placement::Replace, None).unwrap();
+        assert_eq!(job.generate(&Random::new(7), 3_000_001, output).unwrap().bytes, 3_000_001);
+        fs::read(&path).unwrap()
+    };
+    let bytes = make(Job::new());
+    assert_eq!(bytes.len(), 3_000_001);
+    assert!(make(Job::new().strategy("workers=3,stripe=64K").unwrap()) == bytes);
+}
+
+#[test]
+fn a_copy_with_options_reports_its_events() {
+    let (directory, path, _) = directory();
+    let target = directory.path().join("copy");
+    let names: Mutex<Vec<PathBuf>> = Mutex::default();
+    let options = CopyOptions { tell_names: true, ..CopyOptions::default() };
+    let stats = Job::new()
+        .copy_with(&[(path, target.clone())], &options, &|event| {
+            if let CopyEvent::Copied { target, .. } = event {
+                names.lock().unwrap().push(target);
+            }
+        })
+        .unwrap();
+    assert_eq!((stats.files, names.into_inner().unwrap()), (1, vec![target]));
 }

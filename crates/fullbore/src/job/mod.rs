@@ -2,22 +2,26 @@
 #![forbid(unsafe_code)]
 
 mod input;
+mod pair;
 
+use std::fmt;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::engine::CachePolicy;
 use crate::error::{Error, Result};
-use crate::file::{Durability, Output, Placement};
-use crate::operation::{Fold, Search, Transform};
+use crate::file::{Durability, File, Output, Placement};
+use crate::operation::{Fold, Generate, Search, Transform};
 use crate::pattern::{
     self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Executor, Extent, Follow, OrderedSender,
-    Progress, Side, Stats, Worker,
+    Progress, Stats, Worker,
 };
-use crate::strategy::{ParseSpecError, Planner, Profile, Purpose, StrategySpec};
+use crate::strategy::{ParseSpecError, Plan, Planner, Profile, Purpose, StrategySpec};
 
 pub use input::Input;
 use input::Opened;
+pub use pair::PlannedPair;
 
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
@@ -30,13 +34,26 @@ use input::Opened;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Job {
+    /// The specified strategy, with the settings that override its fields.
     spec: StrategySpec,
     spec_text: Option<String>,
+    cache: Option<CachePolicy>,
     workers: Option<usize>,
     memory_limit: Option<u64>,
     durability: Durability,
     progress: Arc<Progress>,
     profile: Option<Arc<Profile>>,
+    planned: Option<OnPlan>,
+}
+
+/// A function that receives plans.
+#[derive(Clone)]
+struct OnPlan(Arc<dyn Fn(&Path, &Plan) + Send + Sync>);
+
+impl fmt::Debug for OnPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnPlan")
+    }
 }
 
 impl Job {
@@ -50,19 +67,26 @@ impl Job {
     /// # Errors
     /// If the text cannot be parsed, with the field at fault.
     pub fn strategy(self, spec: &str) -> std::result::Result<Self, ParseSpecError> {
-        Ok(Self { spec: spec.parse()?, spec_text: Some(spec.to_owned()), ..self })
+        let spec_text = (spec != "auto").then(|| spec.to_owned());
+        Ok(Self { spec: spec.parse()?, spec_text, ..self }.overridden())
     }
 
-    /// Sets the number of workers, at least 1.
+    /// Sets the page-cache policy of reads and writes; overrides the strategy's.
+    #[must_use]
+    pub fn cache(self, cache: CachePolicy) -> Self {
+        Self { cache: Some(cache), ..self }.overridden()
+    }
+
+    /// Sets the number of workers, at least 1; overrides the strategy's.
     #[must_use]
     pub fn workers(self, workers: usize) -> Self {
-        Self { workers: Some(workers.max(1)), ..self }
+        Self { workers: Some(workers.max(1)), ..self }.overridden()
     }
 
-    /// Sets the memory for buffers, in bytes; 64 MiB unless set.
+    /// Sets the memory for buffers, in bytes; overrides the strategy's. 64 MiB unless set.
     #[must_use]
     pub fn memory_limit(self, bytes: u64) -> Self {
-        Self { memory_limit: Some(bytes), ..self }
+        Self { memory_limit: Some(bytes), ..self }.overridden()
     }
 
     /// Sets the durability of outputs.
@@ -93,6 +117,31 @@ impl Job {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
+    /// Calls `planned` with the path and the plan of each file before its bytes are moved. Files that are not copied are all
+    /// planned then, small ones too.
+    ///
+    /// ```
+    /// use std::sync::{Arc, OnceLock};
+    /// use fullbore::{Job, op};
+    /// let method = Arc::new(OnceLock::new());
+    /// let chosen = method.clone();
+    /// let job = Job::new().strategy("read=mmap")?.on_plan(move |_, plan| {
+    ///     let _ = chosen.set(plan.strategy.read.name);
+    /// });
+    /// job.fold(&op::count_lines(), "Cargo.toml")?;
+    /// assert_eq!(method.get(), Some(&"mmap"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_plan(self, planned: impl Fn(&Path, &Plan) + Send + Sync + 'static) -> Self {
+        Self { planned: Some(OnPlan(Arc::new(planned))), ..self }
+    }
+
+    /// The strategy that the settings specify.
+    pub fn spec(&self) -> &StrategySpec {
+        &self.spec
+    }
+
     /// Folds `operation` over all bytes of `input`: a large file by all workers, a pipe as it arrives.
     ///
     /// # Errors
@@ -105,8 +154,7 @@ impl Job {
                 Ok((pattern::fold_bytes(operation, bytes), stats))
             }
             Opened::File(file) => {
-                let spec = self.spec();
-                let (stats, state) = self.executor(&spec).fold(operation, &file, &mut Worker::default())?;
+                let (stats, state) = self.executor().fold(operation, &file, &mut Worker::default())?;
                 Ok((state, stats))
             }
         }
@@ -128,10 +176,7 @@ impl Job {
                 self.progress.add(bytes.len() as u64);
                 Ok(Stats { bytes: bytes.len() as u64, ..Stats::default() })
             }
-            Opened::File(file) => {
-                let spec = self.spec();
-                self.executor(&spec).search(operation, &file, &mut Worker::default(), emit)
-            }
+            Opened::File(file) => self.executor().search(operation, &file, &mut Worker::default(), emit),
         }
     }
 
@@ -152,12 +197,7 @@ impl Job {
         left: impl Into<Input<'l>>,
         right: impl Into<Input<'r>>,
     ) -> Result<(Comparison, Stats)> {
-        let files = [left.into().open_file()?, right.into().open_file()?];
-        let spec = self.spec();
-        let plans = self.planner(&spec).plan_pair([&files[0], &files[1]])?;
-        let sides = [Side::new(&files[0], &plans[0].strategy), Side::new(&files[1], &plans[1].strategy)];
-        let (stats, found) = pattern::compare(&sides[0], &sides[1], &Extent::default(), &self.progress)?;
-        Ok((found, stats))
+        self.pair(left, right)?.compare(&Extent::default())
     }
 
     /// Transforms `input` into the file `output`, which is complete and replaces an existing file when this returns, and is as it
@@ -173,9 +213,32 @@ impl Job {
     ) -> Result<Stats> {
         let input = input.into().open_file()?;
         let output = Output::create(output.as_ref(), Placement::Replace, Some(&input))?;
-        let (spec, len) = (self.spec(), input.seekable_len()?);
-        let plan = self.planner(&spec).plan(Purpose::Transform, Some(&input), len, Some(&output))?;
+        self.transform_to(operation, &input, output)
+    }
+
+    /// As [`transform`](Self::transform), into any output: a file in place, a pipe.
+    ///
+    /// # Errors
+    /// As [`pattern::transform`].
+    pub fn transform_to<'i>(
+        &self,
+        operation: &dyn Transform,
+        input: impl Into<Input<'i>>,
+        output: Output,
+    ) -> Result<Stats> {
+        let input = input.into().open_file()?;
+        let len = input.seekable_len()?;
+        let plan = self.plan(Purpose::Transform, Some(&input), len, &output)?;
         pattern::transform(operation, &input, output, &plan.strategy, self.durability, &self.progress)
+    }
+
+    /// Writes `len` generated bytes to `output`.
+    ///
+    /// # Errors
+    /// As [`pattern::generate`].
+    pub fn generate(&self, generator: &dyn Generate, len: u64, output: Output) -> Result<Stats> {
+        let plan = self.plan(Purpose::Generate, None, Some(len), &output)?;
+        pattern::generate(generator, len, output, &plan.strategy, self.durability, &self.progress)
     }
 
     /// Copies the file or directory tree `source` to the path `target`, with permissions. Symbolic links in a tree are copied as
@@ -184,16 +247,7 @@ impl Job {
     /// # Errors
     /// The first of those of [`pattern::copy`]; the rest of a tree is copied nevertheless.
     pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
-        let options = CopyOptions {
-            recursive: true,
-            follow: Follow::Sources,
-            durability: self.durability,
-            spec: self.spec(),
-            spec_text: self.spec_text.clone(),
-            profile: self.profile.as_deref().cloned(),
-            workers: self.workers,
-            ..CopyOptions::default()
-        };
+        let options = CopyOptions { recursive: true, follow: Follow::Sources, ..CopyOptions::default() };
         let first: Mutex<Option<CopyError>> = Mutex::default();
         let tell = |event: CopyEvent| {
             if let CopyEvent::Failed(error) = event {
@@ -201,13 +255,41 @@ impl Job {
             }
         };
         let (source, target) = (source.as_ref(), target.as_ref());
-        let stats =
-            pattern::copy(&[(source.to_owned(), target.to_owned())], &options, &self.progress, &tell)?;
+        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &tell)?;
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(stats),
             Some(CopyError::Failed(error)) => Err(error),
             Some(error) => Err(Error::new(error.kind(), "copy", source, error.to_string())),
         }
+    }
+
+    /// Copies pairs of a source and a target with options; `tell` receives the events. The job sets the options for strategy,
+    /// profile, workers and durability.
+    ///
+    /// # Errors
+    /// As [`pattern::copy`].
+    pub fn copy_with(
+        &self,
+        pairs: &[(PathBuf, PathBuf)],
+        options: &CopyOptions,
+        tell: &(dyn Fn(CopyEvent) + Sync),
+    ) -> Result<CopyStats> {
+        let options = CopyOptions {
+            durability: self.durability,
+            spec: self.spec.clone(),
+            spec_text: self.spec_text.clone(),
+            profile: self.profile.as_deref().cloned(),
+            workers: self.spec.workers,
+            tell_plans: options.tell_plans || self.planned.is_some(),
+            ..options.clone()
+        };
+        let tell = |event: CopyEvent| {
+            if let CopyEvent::Planned { source, plan } = &event {
+                self.emit_plan(source, plan);
+            }
+            tell(event);
+        };
+        pattern::copy(pairs, &options, &self.progress, &tell)
     }
 
     /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items.
@@ -238,26 +320,47 @@ impl Job {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Executor<'_>) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        let spec = self.spec();
-        let work = |item: T, sender: &mut OrderedSender<'_, '_, R>, worker: &mut Worker, executor: &_| {
-            work(item, sender, worker, executor)
-        };
-        self.executor(&spec).map_ordered(items, work, emit)
+        self.executor().map_ordered(items, work, emit)
     }
 
-    fn spec(&self) -> StrategySpec {
-        let mut spec = self.spec.clone();
-        spec.workers = self.workers.or(spec.workers);
-        spec.budget = self.memory_limit.or(spec.budget);
-        spec
+    /// An executor with the settings of the job, for operations over many files.
+    pub fn executor(&self) -> Executor<'_> {
+        let executor = Executor::new(&self.spec, &self.progress).with_profile(self.profile.as_deref());
+        match &self.planned {
+            Some(OnPlan(planned)) => executor.explained(&**planned, self.spec_text.as_deref()),
+            None => executor,
+        }
     }
 
-    fn executor<'a>(&'a self, spec: &'a StrategySpec) -> Executor<'a> {
-        Executor::new(spec, &self.progress).with_profile(self.profile.as_deref())
+    /// Overrides the strategy's fields by the settings.
+    fn overridden(mut self) -> Self {
+        self.spec.workers = self.workers.or(self.spec.workers);
+        self.spec.budget = self.memory_limit.or(self.spec.budget);
+        self.spec.read_cache = self.cache.or(self.spec.read_cache);
+        self.spec.write_cache = self.cache.or(self.spec.write_cache);
+        self
     }
 
-    fn planner<'a>(&'a self, spec: &'a StrategySpec) -> Planner<'a> {
-        Planner::new(spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
+    fn planner(&self) -> Planner<'_> {
+        Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
+    }
+
+    fn plan(
+        &self,
+        purpose: Purpose,
+        input: Option<&File>,
+        len: Option<u64>,
+        output: &Output,
+    ) -> Result<Plan> {
+        let plan = self.planner().plan(purpose, input, len, Some(output))?;
+        self.emit_plan(input.unwrap_or(output.file()).path(), &plan);
+        Ok(plan)
+    }
+
+    fn emit_plan(&self, path: &Path, plan: &Plan) {
+        if let Some(OnPlan(planned)) = &self.planned {
+            planned(path, plan);
+        }
     }
 }
 
