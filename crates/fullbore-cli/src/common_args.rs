@@ -1,8 +1,8 @@
-//! Flags common to the tools, the executor built from them, and the summary of a run.
+//! Flags common to the tools, the job built from them, and the summary of a run.
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -10,8 +10,8 @@ use fullbore::engine::CachePolicy;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
-use fullbore::size;
-use fullbore::strategy::{BUDGET, NAMED, Plan, Profile, StrategySpec};
+use fullbore::strategy::{BUDGET, NAMED, Plan, Profile};
+use fullbore::{Job, size};
 use serde_json::json;
 
 use crate::exit::{Exit, program};
@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::progress::{ProgressLine, When};
 use crate::values::names;
 
-/// The flags of every tool that reads files.
+/// The flags of every tool that moves bytes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "I/O strategy")]
 pub struct CommonArgs {
@@ -63,16 +63,25 @@ fn memory(text: &str) -> Result<u64, String> {
     if bytes < 1 << 20 { Err("the minimum is 1M".into()) } else { Ok(bytes) }
 }
 
-/// A run of a tool: its common flags and its visible effects (progress, plans, output).
+impl From<CacheArg> for CachePolicy {
+    fn from(policy: CacheArg) -> Self {
+        match policy {
+            CacheArg::Keep => Self::Keep,
+            CacheArg::Drop => Self::DontCache,
+            CacheArg::Direct => Self::Direct,
+        }
+    }
+}
+
+/// A run of a tool: its job and its visible effects (progress, plans, output).
 #[derive(Debug)]
 pub struct CliRun<'w> {
     common: &'w CommonArgs,
-    spec: StrategySpec,
-    profile: Option<Profile>,
+    job: Job,
     progress: Arc<Progress>,
     start: Instant,
     before: ProcessUsage,
-    plans: Mutex<Vec<serde_json::Value>>,
+    plans: Arc<Mutex<Vec<serde_json::Value>>>,
     output: Arc<Output>,
 }
 
@@ -84,8 +93,7 @@ impl CommonArgs {
 
     /// Returns the memory limit of a run in bytes.
     pub fn budget(&self) -> u64 {
-        let budget = || self.strategy.parse::<StrategySpec>().ok()?.budget;
-        self.memory.or_else(budget).unwrap_or(BUDGET)
+        self.job().ok().and_then(|job| job.spec().budget).unwrap_or(BUDGET)
     }
 
     /// As [`prefer_workers`](Self::prefer_workers), for the strategy.
@@ -95,49 +103,110 @@ impl CommonArgs {
         }
     }
 
+    /// Returns a job with the settings of the flags.
+    fn job(&self) -> Result<Job, Exit> {
+        let mut job = Job::new()
+            .strategy(&self.strategy)
+            .map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
+        if let Some(policy) = self.cache {
+            job = job.cache(policy.into());
+        }
+        if let Some(workers) = self.workers {
+            job = job.workers(workers as usize);
+        }
+        if let Some(memory) = self.memory {
+            job = job.memory_limit(memory);
+        }
+        Ok(job)
+    }
+
     /// Begins a run.
     ///
     /// # Errors
     /// If the strategy spec is invalid.
     pub fn begin(&self) -> Result<CliRun<'_>, Exit> {
-        let mut spec: StrategySpec =
-            self.strategy.parse().map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
-        if let Some(policy) = self.cache {
-            let policy = match policy {
-                CacheArg::Keep => CachePolicy::Keep,
-                CacheArg::Drop => CachePolicy::DontCache,
-                CacheArg::Direct => CachePolicy::Direct,
-            };
-            (spec.read_cache, spec.write_cache) = (Some(policy), Some(policy));
+        let progress = Arc::new(Progress::default());
+        let mut job = self.job()?.progress(progress.clone());
+        if let Some(profile) = load_profile() {
+            job = job.profile(profile);
         }
-        spec.workers = self.workers.map(|workers| workers as usize).or(spec.workers);
-        spec.budget = self.memory.or(spec.budget);
+        let (output, plans) = (Output::new(), Arc::default());
+        if self.explain {
+            job = job.on_plan(explain(&output, &plans));
+        }
         Ok(CliRun {
             common: self,
-            spec,
-            profile: load_profile(),
-            progress: Arc::new(Progress::default()),
+            job,
+            progress,
             start: Instant::now(),
             before: ProcessUsage::now().unwrap_or_default(),
-            plans: Mutex::default(),
-            output: Output::new(),
+            plans,
+            output,
         })
     }
 }
 
+/// Returns a function that prints the plan for a path, and records it for the summary.
+fn explain(
+    output: &Arc<Output>,
+    plans: &Arc<Mutex<Vec<serde_json::Value>>>,
+) -> impl Fn(&Path, &Plan) + Send + Sync + use<> {
+    let (output, plans) = (output.clone(), plans.clone());
+    move |path, plan| {
+        let mut text = format!("{}:\n", Shown(path));
+        for line in plan.to_string().lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        output.without_progress_line(|| Exit::eprint(&text));
+        let mut value = serde_json::Value::from_iter(plan_fields(plan));
+        value["path"] = path.to_string_lossy().into();
+        plans.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+}
+
+/// Returns the fields of a plan for `--json`.
+pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 4] {
+    [
+        ("strategy", plan.strategy.to_string().into()),
+        ("evidence", json!(plan.decision.evidence)),
+        ("notes", json!(plan.notes)),
+        ("alternatives", json!(plan.decision.alternatives)),
+    ]
+}
+
 impl CliRun<'_> {
-    /// Runs `job` with the executor of the common flags. A progress line headed `what` counts to `len` bytes if that is
+    /// Returns the job of the common flags.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Runs `work` with the executor of the job. A progress line headed `what` counts to `len` bytes if that is
     /// known; [`print`](Self::print) clears it while it prints.
-    pub fn with_executor<T>(&self, what: &str, len: Option<u64>, job: impl FnOnce(&Executor<'_>) -> T) -> T {
+    pub fn with_executor<T>(&self, what: &str, len: Option<u64>, work: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
-        let explain = |path: &Path, plan: &Plan| self.print_plan(path, plan);
-        let executor = Executor::new(&self.spec, &self.progress).with_profile(self.profile.as_ref());
-        let result = match self.common.explain {
-            true => job(&executor.explained(&explain, self.spec_text())),
-            false => job(&executor),
-        };
-        *self.output.line() = None;
+        let result = work(&self.job.executor());
+        self.clear_progress();
         result
+    }
+
+    /// Returns the job of a command with one plan, and the plan as soon as it is made. `--explain` prints it without a path; then
+    /// a progress line headed `what` starts, unless it would appear on the terminal to which the output goes.
+    pub fn job_with_one_plan(&self, what: &str, to_terminal: bool) -> (Job, Arc<OnceLock<Plan>>) {
+        let (what, explains) = (what.to_owned(), self.common.explain);
+        let when = match self.common.progress {
+            When::Auto if to_terminal => When::Never,
+            when => when,
+        };
+        let made = Arc::new(OnceLock::new());
+        let (slot, output, progress) = (made.clone(), self.output.clone(), self.progress.clone());
+        let job = self.job.clone().on_plan(move |_, plan| {
+            if explains {
+                Exit::eprint(&plan.to_string());
+            }
+            let _ = slot.set(plan.clone());
+            *output.line() = Some(ProgressLine::follow(when, &what, plan.plan_input.len, &progress));
+        });
+        (job, made)
     }
 
     /// Shows progress until the end of the run, headed `what`, to `len` bytes if that is known.
@@ -186,21 +255,6 @@ impl CliRun<'_> {
         self.output.eprint(text);
     }
 
-    /// Returns the strategy spec, for code that moves bytes without the executor.
-    pub fn spec(&self) -> &StrategySpec {
-        &self.spec
-    }
-
-    /// Returns the text of `--strategy` if it was given.
-    pub fn spec_text(&self) -> Option<&str> {
-        (self.common.strategy != "auto").then_some(self.common.strategy.as_str())
-    }
-
-    /// Returns the profile measured on this machine.
-    pub fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()
-    }
-
     /// Returns the progress shared with the run.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
@@ -209,26 +263,6 @@ impl CliRun<'_> {
     /// Returns the value of `--progress`.
     pub fn when(&self) -> When {
         self.common.progress
-    }
-
-    /// Prints the plan for `path` if `--explain` was given, and records it for the summary.
-    pub fn print_plan(&self, path: &Path, plan: &Plan) {
-        if !self.common.explain {
-            return;
-        }
-        let mut text = format!("{}:\n", Shown(path));
-        for line in plan.to_string().lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-        self.without_progress_line(|| Exit::eprint(&text));
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.push(json!({
-            "path": path.to_string_lossy(),
-            "strategy": plan.strategy.to_string(),
-            "evidence": plan.decision.evidence,
-            "notes": plan.notes,
-            "alternatives": plan.decision.alternatives,
-        }));
     }
 
     /// Prints a line of `--explain` where there is no plan.

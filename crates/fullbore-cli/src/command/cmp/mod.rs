@@ -10,11 +10,11 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::{ArgAction, Args};
+use fullbore::PlannedPair;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
-use fullbore::pattern::{Comparison, Difference, End, Extent, Side, Stats, compare, differences};
+use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
-use fullbore::strategy::{Plan, Planner};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
@@ -110,17 +110,17 @@ impl Cmp {
             run.end(0);
             return Err(Exit::Reported(1));
         }
-        let explain_plans = explain_plans(&run, &request, [&left, &right])?;
-        let side = |file, place: usize| Side {
-            file,
-            strategy: &explain_plans[place].strategy,
-            skip: request.skip[place],
-        };
-        let sides = [side(&left, 0), side(&right, 1)];
+        let pair = run.job().pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
+        run.follow("cmp", pair.compared().into_iter().chain(request.limit).min());
         let words = Words { names: request.names, bytes: self.print_bytes, posix: in_posix_locale() };
         let result = match mode {
-            CmpMode::Every => self.every(&request, &sides, &run, &words),
-            _ => self.first(&request, &sides, &run, &words, mode),
+            CmpMode::Every => {
+                let most = [&left, &right].into_iter().zip(request.skip);
+                let most = most.filter_map(|(file, skip)| remaining(file, skip)).chain(request.limit).min();
+                let list = List::new(most.unwrap_or(i64::MAX as u64), self.print_bytes);
+                every(&request, &pair, &run, &words, &list)
+            }
+            _ => self.first(&request, &pair, &run, &words, mode),
         };
         match result {
             Ok(true) => Ok(()),
@@ -194,14 +194,14 @@ impl Cmp {
     fn first(
         &self,
         request: &CmpRequest<'_>,
-        [left, right]: &[Side<'_>; 2],
+        pair: &PlannedPair<'_>,
         run: &CliRun<'_>,
         words: &Words<'_>,
         mode: CmpMode,
     ) -> fullbore::Result<bool> {
         let extent = Extent { limit: request.limit, lines: mode == CmpMode::First };
-        let (stats, found) = compare(left, right, &extent, run.progress())?;
-        let account = done(run, &stats);
+        let (found, stats) = pair.compare(&extent)?;
+        let account = run.end(stats.bytes);
         if self.json && mode == CmpMode::First {
             write(format!("{}\n", json_result(request, &found, account)).as_bytes())?;
             return Ok(found == Comparison::Equal);
@@ -215,31 +215,26 @@ impl Cmp {
         }
         Ok(found == Comparison::Equal)
     }
+}
 
-    /// Reports every difference; true if there is none.
-    fn every(
-        &self,
-        request: &CmpRequest<'_>,
-        [left, right]: &[Side<'_>; 2],
-        run: &CliRun<'_>,
-        words: &Words<'_>,
-    ) -> fullbore::Result<bool> {
-        let most = [left, right].into_iter().filter_map(remaining).chain(request.limit).min();
-        let list = List::new(most.unwrap_or(i64::MAX as u64), self.print_bytes);
-        let (stats, seen) = differences(
-            left,
-            right,
-            request.limit,
-            run.progress(),
-            |offset, left, right| list.lines(offset, left, right),
-            |lines: Vec<u8>| run.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
-        )?;
-        done(run, &stats);
-        if let Some(end) = &seen.end {
-            print_error(&words.end(end, false));
-        }
-        Ok(!seen.differ && seen.end.is_none())
+/// Reports every difference; true if there is none.
+fn every(
+    request: &CmpRequest<'_>,
+    pair: &PlannedPair<'_>,
+    run: &CliRun<'_>,
+    words: &Words<'_>,
+    list: &List,
+) -> fullbore::Result<bool> {
+    let (seen, stats) = pair.differences(
+        request.limit,
+        |offset, left, right| list.lines(offset, left, right),
+        |lines: Vec<u8>| run.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
+    )?;
+    run.end(stats.bytes);
+    if let Some(end) = &seen.end {
+        print_error(&words.end(end, false));
     }
+    Ok(!seen.differ && seen.end.is_none())
 }
 
 impl CmpRequest<'_> {
@@ -290,10 +285,10 @@ fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
         && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
-/// Returns the number of bytes of a side to compare, if its size is reliable.
-fn remaining(side: &Side<'_>) -> Option<u64> {
-    let stamp = (side.file.kind() == FileKind::Regular).then(|| side.file.stamp().ok()).flatten()?;
-    Some(stamp.len.saturating_sub(position(side.file, side.skip).unwrap_or(0)))
+/// Returns the number of bytes of a file to compare, if its size is reliable.
+fn remaining(file: &File, skip: u64) -> Option<u64> {
+    let stamp = (file.kind() == FileKind::Regular).then(|| file.stamp().ok()).flatten()?;
+    Some(stamp.len.saturating_sub(position(file, skip).unwrap_or(0)))
 }
 
 /// Sizes up to this many bytes are unreliable: files of `/proc` report 0, those of `/sys` a page.
@@ -308,25 +303,6 @@ fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     };
     let (Some(left), Some(right)) = (size(0), size(1)) else { return false };
     left != right && request.limit.is_none_or(|limit| left.min(right) < limit)
-}
-
-/// Plans each side, and prints the plans of `--explain`.
-fn explain_plans(run: &CliRun<'_>, request: &CmpRequest<'_>, files: [&File; 2]) -> Result<[Plan; 2], Exit> {
-    let planner = Planner::new(run.spec()).with_text(run.spec_text()).with_profile(run.profile());
-    let plans = planner.plan_pair(files).map_err(|error| report_error(&error))?;
-    for (file, plan) in files.iter().zip(&plans) {
-        run.print_plan(file.path(), plan);
-    }
-    let counts = |place: usize| Some(plans[place].plan_input.len?.saturating_sub(request.skip[place]));
-    let compared =
-        counts(0).zip(counts(1)).map(|(left, right)| left.min(right).min(request.limit.unwrap_or(u64::MAX)));
-    run.follow("cmp", compared.or(request.limit));
-    Ok(plans)
-}
-
-/// Ends the run.
-fn done(run: &CliRun<'_>, stats: &Stats) -> serde_json::Value {
-    run.end(stats.bytes)
 }
 
 /// True if POSIX prescribes the wording: in the POSIX locale, and if no locale is set.

@@ -55,15 +55,9 @@ impl Copy {
         let mut options = flags.options(order)?;
         let mut pairs = flags.pairs()?;
         backup_of_itself(&mut pairs, &mut options);
+        let durability = flags.sync.parse().map_err(Exit::Failure)?;
         let run = flags.common.begin()?;
         raise_open_file_limit();
-        let options = CopyOptions {
-            spec: run.spec().clone(),
-            spec_text: run.spec_text().map(str::to_owned),
-            profile: run.profile().cloned(),
-            workers: run.spec().workers,
-            ..options
-        };
         let asks = options.confirm.is_some();
         let following = match run.when() {
             When::Auto => std::io::stderr().is_terminal() && !asks,
@@ -99,12 +93,12 @@ impl Copy {
             CopyEvent::Repeated { source, directory } => {
                 run.without_progress_line(|| messages::eprint(&messages::repeated(&source, directory)));
             }
-            CopyEvent::Planned { source, plan } => run.print_plan(&source, &plan),
+            CopyEvent::Planned { .. } => {}
             CopyEvent::Failed(error) => {
                 run.without_progress_line(|| messages::eprint(&messages::failed(&error)))
             }
         };
-        let stats = pattern::copy(&pairs, &options, run.progress(), &report);
+        let stats = run.job().clone().durability(durability).copy_with(&pairs, &options, &report);
         run.clear_progress();
         if unheard.into_inner() {
             return Err(Exit::BrokenPipe);

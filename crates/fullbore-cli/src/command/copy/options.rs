@@ -114,9 +114,7 @@ impl Flags {
             },
             verify: self.verify,
             resume: self.resume,
-            durability: self.sync.parse().map_err(Exit::Failure)?,
             tell_names: (self.verbose || self.debug) && !self.json,
-            tell_plans: true,
             ..CopyOptions::default()
         })
     }
