@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use fullbore::file::{Output, Placement};
 use fullbore::operation::Generate as Generator;
 use fullbore::operation::generate::{Random, Text, Zeros};
-use fullbore::{pattern, size};
+use fullbore::size;
 use fullbore_cli::values::names;
 
-use super::run::{Endpoints, TransferArgs};
+use super::run::TransferArgs;
 use super::transform::is_standard_output;
 use crate::exit::Exit;
 
@@ -68,9 +68,7 @@ impl Generate {
             let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
             Output::create(&self.output, placement, None)?
         };
-        let endpoints = Endpoints { input: None, len: Some(self.size), output };
-        self.transfer.run(&generator.to_string(), endpoints, |output, plan, durability, progress| {
-            pattern::generate(&*generator, self.size, output, &plan.strategy, durability, progress)
-        })
+        self.transfer
+            .run(&generator.to_string(), output, |job, output| job.generate(&*generator, self.size, output))
     }
 }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::pattern;
 
-use super::run::{Endpoints, TransferArgs};
+use super::run::TransferArgs;
 use crate::exit::Exit;
 
 /// Transform a file byte by byte
@@ -70,10 +69,8 @@ impl Transform {
                 Output::create(path, placement, Some(&input))?
             }
         };
-        let endpoints = Endpoints { input: Some(&input), len: input.seekable_len()?, output };
-        self.transfer.run(&operation.to_string(), endpoints, |output, plan, durability, progress| {
-            pattern::transform(&*operation, &input, output, &plan.strategy, durability, progress)
-        })
+        self.transfer
+            .run(&operation.to_string(), output, |job, output| job.transform_to(&*operation, &input, output))
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::fs;
 
-use crate::support::{TestDir, fullbore, has, run, shell, transform};
+use crate::support::{TestDir, bytes, fullbore, has, run, shell, transform};
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = TestDir::new();
     let input = dir.file("in", "abc");
-    let cases: [(&str, &[&str], &[&str]); 22] = [
+    let cases: [(&str, &[&str], &[&str]); 30] = [
         ("shift", &[], &["shift", "N"]),
         ("shift:", &[], &["shift"]),
         ("shift:1.5", &[], &["1.5"]),
@@ -32,6 +32,14 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         ("upper", &["--sync", "always"], &["always", "none", "full"]),
         ("upper", &["--progress", "perhaps"], &["perhaps", "never"]),
         ("upper", &["--in-place"], &["--in-place"]),
+        ("upper", &["--workers", "0"], &["--workers", "1..=256"]),
+        ("upper", &["--workers", "many"], &["--workers", "many"]),
+        ("upper", &["--cache", "flush"], &["--cache", "flush", "direct"]),
+        ("upper", &["--memory", "64K"], &["--memory", "1M"]),
+        ("upper", &["--memory", "64X"], &["--memory", "64X"]),
+        ("upper", &["--cache", "direct", "--strategy", "read=mmap"], &["mmap", "page cache"]),
+        ("upper", &["--cache", "keep", "--strategy", "method=uncached"], &["uncached", "cache policy"]),
+        ("upper", &["--strategy", "null", "--workers", "2"], &["--strategy", "null"]),
     ];
     for (operation, options, words) in cases {
         run(&mut transform(operation, &input, &dir.at("out"), options)).fails(2, words);
@@ -41,11 +49,49 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     run(&mut fullbore(["transfrom"])).fails(2, &["transfrom", "transform"]);
     run(&mut fullbore(["gen", "many", "-"])).fails(2, &["many"]);
     run(&mut fullbore(["gen", "-5", "-"])).fails(2, &["-5"]);
+    run(&mut fullbore(["gen", "1M", "-", "--workers", "257"])).fails(2, &["--workers", "1..=256"]);
     run(&mut fullbore(["gen", "1M", "-", "--content", "music"])).fails(2, &["music", "random"]);
     run(&mut fullbore(["gen", "1M", "-", "--content", "text", "--line", "0"])).fails(2, &["line"]);
     run(&mut fullbore(["completions", "cmd"])).fails(2, &["cmd", "bash"]);
     run(&mut fullbore(["man", "/nonexistent/place"])).fails(2, &["/nonexistent/place", "No such file"]);
     assert_eq!(dir.names(), ["in"]);
+}
+
+#[test]
+fn transform_and_gen_have_the_flags_of_the_tools() {
+    let dir = TestDir::new();
+    let input = dir.file("in", bytes(8 << 20, 3));
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["--workers", "1"], &["workers=1,model=serial"]),
+        (&["--workers", "3"], &["workers=3"]),
+        (&["--workers", "5", "--workers", "3"], &["workers=3"]),
+        (&["--strategy", "workers=5,request=64K", "--workers", "3"], &["workers=3", "request=64K"]),
+        (&["--workers", "3", "--strategy", "workers=5,request=64K"], &["workers=3", "request=64K"]),
+        (&["--cache", "drop", "--cache", "keep"], &["cache=keep"]),
+        (&["--strategy", "cci,cache=drop", "--cache", "keep"], &["cache=keep"]),
+        (&["--memory", "1M", "--strategy", "request=1M,workers=4,depth=1"], &["workers=1", "budget=1M"]),
+        (&["--memory", "16M", "--strategy", "budget=1M"], &["budget=16M"]),
+    ];
+    let commands: [(&[&str], u64); 2] =
+        [(&["transform", "none", input.to_str().unwrap()], 8 << 20), (&["gen", "8M"], 8 << 20)];
+    for (command, len) in commands {
+        for (flags, parts) in cases {
+            let ended = run(fullbore(command).arg(dir.at("out")).args(flags).args(["--explain", "--json"]));
+            let summary: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+            let strategy = summary["strategy"].as_str().unwrap();
+            for part in parts {
+                let given = strategy.split(',').any(|field| part.split(',').any(|part| part == field));
+                assert!(given, "{command:?} {flags:?}: {strategy}");
+                assert!(ended.stderr.contains(part), "{command:?} {flags:?}: {ended}");
+            }
+            assert_eq!(summary["bytes"], len, "{command:?} {flags:?}");
+        }
+        // Where the file system bypasses the cache, the requests do.
+        let ended = run(fullbore(command).arg(dir.at("out")).args(["--cache", "direct", "--json"]));
+        let summary: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+        let (strategy, notes) = (summary["strategy"].to_string(), summary["notes"].to_string());
+        assert!(strategy.contains("direct") || notes.contains("in place of direct"), "{summary}");
+    }
 }
 
 const COMMANDS: [&[&str]; 14] = [
