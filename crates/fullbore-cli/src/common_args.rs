@@ -310,7 +310,7 @@ impl CliRun<'_> {
 }
 
 /// Returns the help of `--strategy`.
-pub fn strategies() -> String {
+fn strategies() -> String {
     let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
     format!(
         "I/O strategy: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
@@ -322,7 +322,7 @@ pub fn strategies() -> String {
 }
 
 /// Loads the profile if it exists and is readable. A broken profile is reported and ignored; the command still runs.
-pub fn load_profile() -> Option<Profile> {
+fn load_profile() -> Option<Profile> {
     match Profile::load(&Profile::path()?) {
         Ok(profile) => Some(profile),
         Err(error) => {

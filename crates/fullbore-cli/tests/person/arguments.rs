@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{TestDir, bytes, fullbore, has, run, shell, transform};
+use crate::support::{TestDir, bytes, fullbore, has, installed, or_skip, run, shell, transform};
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
@@ -44,16 +44,16 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     for (operation, options, words) in cases {
         run(&mut transform(operation, &input, &dir.at("out"), options)).fails(2, words);
     }
-    run(fullbore(["transform", "upper"]).arg(&input)).fails(2, &["OUT"]);
-    run(&mut fullbore(["transform", "upper", "--in-place", "-"])).fails(2, &["standard input"]);
-    run(&mut fullbore(["transfrom"])).fails(2, &["transfrom", "transform"]);
-    run(&mut fullbore(["gen", "many", "-"])).fails(2, &["many"]);
-    run(&mut fullbore(["gen", "-5", "-"])).fails(2, &["-5"]);
-    run(&mut fullbore(["gen", "1M", "-", "--workers", "257"])).fails(2, &["--workers", "1..=256"]);
-    run(&mut fullbore(["gen", "1M", "-", "--content", "music"])).fails(2, &["music", "random"]);
-    run(&mut fullbore(["gen", "1M", "-", "--content", "text", "--line", "0"])).fails(2, &["line"]);
-    run(&mut fullbore(["completions", "cmd"])).fails(2, &["cmd", "bash"]);
-    run(&mut fullbore(["man", "/nonexistent/place"])).fails(2, &["/nonexistent/place", "No such file"]);
+    dir.run("transform upper in").fails(2, &["OUT"]);
+    dir.run("transform upper --in-place -").fails(2, &["standard input"]);
+    dir.run("transfrom").fails(2, &["transfrom", "transform"]);
+    dir.run("gen many -").fails(2, &["many"]);
+    dir.run("gen -5 -").fails(2, &["-5"]);
+    dir.run("gen 1M - --workers 257").fails(2, &["--workers", "1..=256"]);
+    dir.run("gen 1M - --content music").fails(2, &["music", "random"]);
+    dir.run("gen 1M - --content text --line 0").fails(2, &["line"]);
+    dir.run("completions cmd").fails(2, &["cmd", "bash"]);
+    dir.run("man /nonexistent/place").fails(2, &["/nonexistent/place", "No such file"]);
     assert_eq!(dir.names(), ["in"]);
 }
 
@@ -77,7 +77,7 @@ fn transform_and_gen_have_the_flags_of_the_tools() {
     for (command, len) in commands {
         for (flags, parts) in cases {
             let ended = run(fullbore(command).arg(dir.at("out")).args(flags).args(["--explain", "--json"]));
-            let summary: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+            let summary = ended.json();
             let strategy = summary["strategy"].as_str().unwrap();
             for part in parts {
                 let given = strategy.split(',').any(|field| part.split(',').any(|part| part == field));
@@ -88,34 +88,34 @@ fn transform_and_gen_have_the_flags_of_the_tools() {
         }
         // Where the file system bypasses the cache, the requests do.
         let ended = run(fullbore(command).arg(dir.at("out")).args(["--cache", "direct", "--json"]));
-        let summary: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+        let summary = ended.json();
         let (strategy, notes) = (summary["strategy"].to_string(), summary["notes"].to_string());
         assert!(strategy.contains("direct") || notes.contains("in place of direct"), "{summary}");
     }
 }
 
-const COMMANDS: [&[&str]; 14] = [
-    &[],
-    &["bench"],
-    &["bench", "list"],
-    &["bench", "show"],
-    &["bench", "run"],
-    &["report"],
-    &["transform"],
-    &["gen"],
-    &["probe"],
-    &["profile"],
-    &["profile", "show"],
-    &["profile", "forget"],
-    &["completions"],
-    &["man"],
+const COMMANDS: [&str; 14] = [
+    "",
+    "bench",
+    "bench list",
+    "bench show",
+    "bench run",
+    "report",
+    "transform",
+    "gen",
+    "probe",
+    "profile",
+    "profile show",
+    "profile forget",
+    "completions",
+    "man",
 ];
 
 #[test]
 fn help_fits_a_terminal_of_80_columns() {
     for words in COMMANDS {
         for flag in ["-h", "--help"] {
-            let mut command = fullbore(words);
+            let mut command = fullbore(words.split_whitespace());
             let text = run(command.arg(flag).env("COLUMNS", "80")).succeeds().text();
             assert!(text.contains("Usage: fullbore"), "{words:?}: {text}");
             for line in text.lines() {
@@ -140,10 +140,7 @@ fn shells_get_completions() {
             assert!(text.contains(word), "{shell}: no {word}");
         }
         let script = dir.file(shell, &text);
-        if !has(shell) {
-            println!("skipped: {shell}: not installed");
-            continue;
-        }
+        let Some(()) = or_skip("completions", installed(shell)) else { continue };
         let ended = run(std::process::Command::new(shell).arg("-n").arg(&script)).succeeds();
         assert!(ended.stderr.is_empty(), "{ended}");
     }
@@ -185,8 +182,8 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
     assert_eq!(shell(r#"cd "$1"; "$0" wc --m -- one"#), "3 one\n");
     assert_eq!(shell(r#"cd "$1"; "$0" sum -tb --te --alg md5 -a md5 one | "$0" sum -c -c --c"#), "one: OK\n");
     assert_eq!(shell(r#"cd "$1"; "$0" cmp --s -ss one two || echo $?"#), "");
-    run(&mut fullbore(["cp", "--no", "x", "y"])).fails(1, &["--no"]);
-    run(&mut fullbore(["wc", "--total=a"])).fails(1, &["'a'", "always"]);
+    dir.run("cp --no x y").fails(1, &["--no"]);
+    dir.run("wc --total=a").fails(1, &["'a'", "always"]);
     assert_eq!(dir.names(), ["one", "three", "two"]);
 }
 

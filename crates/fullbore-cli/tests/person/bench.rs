@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -11,16 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{TestDir, fullbore, names, run};
 
-/// Options that make a run short.
-const SHORT: [&str; 4] = ["--time", "12", "--size", "32M"];
-
-/// A run in a temporary directory, with a profile of its own.
-fn bench(dir: &TestDir, words: &[&str]) -> Command {
-    let mut command = fullbore(["bench", "--dir"]);
-    command.arg(dir.path()).args(words);
-    command.current_dir(dir.path()).env("XDG_CONFIG_HOME", dir.at("config"));
-    command
-}
+/// A short run.
+const SHORT: &str = "bench --dir . --time 12 --size 32M";
 
 pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
@@ -30,7 +21,7 @@ pub(crate) fn document(path: &Path) -> Document {
 fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let dir = TestDir::new();
     let results = dir.at("results");
-    let text = run(bench(&dir, &SHORT).arg("--output").arg(&results)).succeeds().text();
+    let text = dir.run(&format!("{SHORT} --output results")).succeeds().text();
     for part in ["Peak of each path", "Strategy chosen for each job", "roof: memory copy", "profile:"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -57,10 +48,8 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let rows = fs::read_to_string(results.join("results.csv")).unwrap().lines().count();
     assert_eq!(rows, 1 + document.cells.iter().map(|cell| cell.samples.len()).sum::<usize>());
 
-    let input = dir.file("in", vec![7; 3 << 20]);
-    let mut command = fullbore(["transform", "shift:1", "--explain"]);
-    command.arg(&input).arg(dir.at("out")).env("XDG_CONFIG_HOME", dir.at("config"));
-    let explained = run(&mut command).succeeds().stderr;
+    dir.file("in", vec![7; 3 << 20]);
+    let explained = dir.run("transform shift:1 --explain in out").succeeds().stderr;
     assert!(explained.contains(" here on 20"), "{explained}");
     assert_eq!(fs::read(dir.at("out")).unwrap(), vec![8; 3 << 20]);
 }
@@ -96,7 +85,8 @@ fn interrupted_run_leaves_no_files() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         for after in [30, 150, 700, 2500] {
             let dir = TestDir::new();
-            let mut child = bench(&dir, &SHORT)
+            let mut child = dir
+                .command(SHORT)
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null())
                 .spawn()
@@ -112,16 +102,14 @@ fn interrupted_run_leaves_no_files() {
 #[test]
 fn unmeasurable_directories_are_rejected_first() {
     let dir = TestDir::new();
-    run(&mut bench(&dir, &["--size", "1K"])).fails(2, &["too small", "--size"]);
-    run(&mut bench(&dir, &["--size", "1000T"])).fails(2, &["less than a tenth", "--size"]);
-    run(&mut bench(&dir, &["--time", "1"])).fails(2, &["--time"]);
-    let mut missing = fullbore(["bench", "--dir"]);
-    run(missing.arg(dir.at("missing")).current_dir(dir.path())).fails(2, &["missing", "--dir"]);
-    let file = dir.file("file", "x");
-    let mut not_a_directory = fullbore(["bench", "--dir"]);
-    run(not_a_directory.arg(&file).current_dir(dir.path())).fails(2, &["file", "directory"]);
+    dir.run("bench --dir . --size 1K").fails(2, &["too small", "--size"]);
+    dir.run("bench --dir . --size 1000T").fails(2, &["less than a tenth", "--size"]);
+    dir.run("bench --dir . --time 1").fails(2, &["--time"]);
+    dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
+    dir.file("file", "x");
+    dir.run("bench --dir file").fails(2, &["file", "directory"]);
     fs::create_dir(dir.at("taken")).unwrap();
-    run(bench(&dir, &["--output"]).arg(dir.at("taken"))).fails(2, &["taken", "--output"]);
+    dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
     assert_eq!(dir.names(), ["file", "taken"]);
 }
 
@@ -140,31 +128,24 @@ pub(crate) const TWO_CELLS: &str = "
     cache = 'warm'
 ";
 
-/// `fullbore bench run` in a temporary directory.
-pub(crate) fn bench_run(dir: &TestDir, words: &[&str]) -> Command {
-    let mut command = fullbore(["bench", "run"]);
-    command.args(words).current_dir(dir.path()).env("XDG_CONFIG_HOME", dir.at("config"));
-    command
-}
-
 #[test]
 fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
     let dir = TestDir::new();
-    let listed = run(&mut fullbore(["bench", "list"])).succeeds().text();
+    let listed = dir.run("bench list").succeeds().text();
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
     for name in ["out-of-box", "unbuffered", "file-size"] {
         assert!(listed.lines().any(|line| line.starts_with(name)), "{name}: {listed}");
     }
     let json: serde_json::Value =
-        serde_json::from_str(&run(&mut fullbore(["bench", "list", "--json"])).succeeds().text()).unwrap();
+        serde_json::from_str(&dir.run("bench list --json").succeeds().text()).unwrap();
     assert_eq!(json.as_array().unwrap().len(), listed.lines().count());
 
     // The output of `show` is valid input of `run`.
-    let shown = run(&mut fullbore(["bench", "show", "roof"])).succeeds().text();
+    let shown = dir.run("bench show roof").succeeds().text();
     dir.file("shown.toml", &shown);
     dir.file("own.toml", TWO_CELLS);
-    let words = ["shown.toml", "own.toml", "--time", "10", "--size", "16M", "--output", "results"];
-    let text = run(&mut bench_run(&dir, &words)).succeeds().text();
+    let words = "bench run shown.toml own.toml --time 10 --size 16M --output results";
+    let text = dir.run(words).succeeds().text();
     assert!(text.contains("own") && text.contains("roof: memory copy"), "{text}");
     let document = document(&dir.at("results/results.json"));
     let ids: Vec<&str> = document.cells.iter().map(|cell| cell.id.as_str()).collect();
@@ -179,14 +160,14 @@ fn bad_experiments_are_rejected_with_place_and_advice() {
     let dir = TestDir::new();
     dir.file("wrong.toml", TWO_CELLS.replace("'read'", "'juggle'"));
     dir.file("text.toml", "not toml");
-    run(&mut bench_run(&dir, &["nothing-of-that-name"])).fails(2, &["nothing-of-that-name", "bench list"]);
-    run(&mut bench_run(&dir, &["missing.toml"])).fails(2, &["missing.toml"]);
-    run(&mut bench_run(&dir, &["wrong.toml"])).fails(2, &["wrong.toml", "own", "juggle"]);
-    run(&mut bench_run(&dir, &["text.toml"])).fails(2, &["text.toml"]);
-    run(&mut bench_run(&dir, &[])).fails(2, &["NAME|FILE.toml"]);
-    run(&mut bench_run(&dir, &["roof", "--precision", "0"])).fails(2, &["--precision"]);
-    run(&mut bench_run(&dir, &["--resume", "nowhere"])).fails(2, &["nowhere", "results folder"]);
-    run(&mut fullbore(["bench", "show", "nope"])).fails(2, &["nope", "bench list"]);
+    dir.run("bench run nothing-of-that-name").fails(2, &["nothing-of-that-name", "bench list"]);
+    dir.run("bench run missing.toml").fails(2, &["missing.toml"]);
+    dir.run("bench run wrong.toml").fails(2, &["wrong.toml", "own", "juggle"]);
+    dir.run("bench run text.toml").fails(2, &["text.toml"]);
+    dir.run("bench run").fails(2, &["NAME|FILE.toml"]);
+    dir.run("bench run roof --precision 0").fails(2, &["--precision"]);
+    dir.run("bench run --resume nowhere").fails(2, &["nowhere", "results folder"]);
+    dir.run("bench show nope").fails(2, &["nope", "bench list"]);
     assert_eq!(dir.names(), ["text.toml", "wrong.toml"]);
 }
 
@@ -195,9 +176,8 @@ fn killed_run_keeps_samples_and_resumes() {
     for signal in [Signal::INT, Signal::KILL] {
         let dir = TestDir::new();
         dir.file("own.toml", TWO_CELLS);
-        let words =
-            ["own.toml", "--time", "60", "--size", "16M", "--precision", "0.001", "--output", "results"];
-        let mut child = bench_run(&dir, &words).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --output results";
+        let mut child = dir.command(words).stdout(std::process::Stdio::null()).spawn().unwrap();
         let place = dir.at("results/results.json");
         for _ in 0..600 {
             if place.exists() {
@@ -221,7 +201,7 @@ fn killed_run_keeps_samples_and_resumes() {
             |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
         assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
 
-        run(&mut bench_run(&dir, &["--resume", "results", "--time", "10", "--precision", "50"])).succeeds();
+        dir.run("bench run --resume results --time 10 --precision 50").succeeds();
         let after = document(&place);
         assert!(!after.run.interrupted && after.run.complete);
         for (old, new) in samples(&before).iter().zip(&samples(&after)) {

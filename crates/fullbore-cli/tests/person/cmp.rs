@@ -46,6 +46,11 @@ fn alike(dir: &TestDir, text: &str) {
     alike_in(dir, text, "C.UTF-8");
 }
 
+/// As [`corpus`], if there is a peer to compare with.
+fn corpus_beside_peer() -> Option<TestDir> {
+    peer().then(corpus)
+}
+
 /// A directory with every kind of file for comparisons.
 fn corpus() -> TestDir {
     let dir = TestDir::new();
@@ -77,10 +82,7 @@ fn corpus() -> TestDir {
 
 #[test]
 fn files_are_compared_as_by_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     let names =
         ["a", "b", "short", "part", "empty", "other", "all", "none", "link", "hard", "dir", "missing"];
     let options =
@@ -109,10 +111,7 @@ fn files_are_compared_as_by_the_peer() {
 
 #[test]
 fn large_files_are_compared_as_by_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     for pair in
         ["big same", "big late", "late big", "big some", "big cut", "cut big", "some cut", "noise big"]
     {
@@ -155,10 +154,7 @@ fn large_files_are_compared_as_by_the_peer() {
 
 #[test]
 fn standard_input_and_pipes_are_compared_as_by_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     for text in [
         "CMP a",
         "CMP -",
@@ -200,10 +196,7 @@ fn standard_input_and_pipes_are_compared_as_by_the_peer() {
 
 #[test]
 fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     fs::copy("/proc/version", dir.at("version")).unwrap();
     for text in [
         "CMP /proc/version version",
@@ -234,10 +227,7 @@ fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
 
 #[test]
 fn numbers_and_operands_parse_as_in_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     for number in [
         "0",
         "1",
@@ -335,10 +325,7 @@ fn numbers_and_operands_parse_as_in_the_peer() {
 
 #[test]
 fn messages_and_outputs_match_the_peer() {
-    if !peer() {
-        return;
-    }
-    let dir = corpus();
+    let Some(dir) = corpus_beside_peer() else { return };
     for locale in ["C", "POSIX", "C.UTF-8"] {
         for text in ["CMP a b", "CMP -b a b", "CMP a short", "CMP all none", "CMP -lb all none"] {
             alike_in(&dir, text, locale);
@@ -385,7 +372,8 @@ fn a_terabyte_of_holes_takes_no_time() {
 fn modified_file_is_an_error() {
     let dir = TestDir::new();
     let data = bytes(1 << 20, 3);
-    let (one, two) = (dir.file("one", &data), dir.file("two", &data));
+    dir.file("one", &data);
+    let two = dir.file("two", &data);
     // The first input is a pipe without data, so the change is certain to fall into the comparison.
     let mut waits = start(
         fullbore(["cmp", "-"])
@@ -400,7 +388,7 @@ fn modified_file_is_an_error() {
     drop(pipe.write_all(&data[1 << 19..]));
     drop(pipe);
     waits.end().fails(3, &["cmp: ", "two", "modified while"]);
-    run(fullbore(["cmp"]).arg(&one).arg(&one)).succeeds();
+    dir.run("cmp one one").succeeds();
 }
 
 #[test]
@@ -409,7 +397,7 @@ fn json_has_the_result() {
     let json = |text: &str, code: i32| -> serde_json::Value {
         let said = line(&dir, text, true, "C");
         assert_eq!(said.code(), code, "{text}: {said}");
-        serde_json::from_slice(&said.stdout).unwrap()
+        said.json()
     };
     let equal = json("CMP --json big same", 0);
     assert_eq!((&equal["equal"], &equal["bytes"]), (&true.into(), &3_000_000.into()));

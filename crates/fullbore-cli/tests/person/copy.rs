@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 use rustix::process::Signal;
 
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run, run_with, start};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, or_skip, run, run_with, start};
 
 fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["copy"]);
@@ -238,7 +238,7 @@ fn a_directory_is_not_copied_into_itself() {
         ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
         assert_eq!(crate::support::names(&dir.at("a")), ["b", "file", "up"], "{source} {target}");
     }
-    run(copy(["-rL"]).arg(dir.at("a")).arg(dir.at("other"))).fails(1, &["cannot copy cyclic symbolic link"]);
+    dir.run("copy -rL a other").fails(1, &["cannot copy cyclic symbolic link"]);
     assert_eq!(fs::read(dir.at("other/file")).unwrap(), b"x");
 }
 
@@ -246,10 +246,10 @@ fn a_directory_is_not_copied_into_itself() {
 fn files_of_the_system_and_pipes_are_read_to_their_end() {
     let dir = TestDir::new();
     let target = dir.at("target");
-    run(copy(["/proc/self/status"]).arg(&target)).succeeds();
+    dir.run("copy /proc/self/status target").succeeds();
     assert!(fs::read_to_string(&target).unwrap().contains("Name:\tfullbore"));
     let kallsyms = fs::read("/proc/kallsyms").unwrap();
-    run(copy(["/proc/kallsyms"]).arg(&target)).succeeds();
+    dir.run("copy /proc/kallsyms target").succeeds();
     assert_eq!(fs::metadata(&target).unwrap().len(), kallsyms.len() as u64);
     let data = bytes(3_000_001, 5);
     run_with(copy(["/dev/stdin"]).arg(&target), &data).succeeds();
@@ -314,24 +314,23 @@ fn verbose_lists_names_and_summary_adds_up() {
     let sparse = File::create(dir.at("s/sparse")).unwrap();
     sparse.set_len(10 << 20).unwrap();
     sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
-    let ended = run(copy(["-rv", "s", "t", "--explain"]).current_dir(dir.path())).succeeds();
+    let ended = dir.run("copy -rv s t --explain").succeeds();
     let text = ended.text();
     for line in ["'s' -> 't'\n", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", "'s/sparse' -> 't/sparse'\n"] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");
     assert!(ended.stderr.contains("copied: 2 files, 1 directories"), "{ended}");
-    let ended = run(copy(["-r", "s", "u", "--json", "--reflink=never"]).current_dir(dir.path())).succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let ended = dir.run("copy -r s u --json --reflink=never").succeeds();
+    let json = ended.json();
     assert_eq!(json["copy"]["files"], 2);
     assert_eq!(json["copy"]["copied"], 1000 + (1 << 20));
     assert_eq!(json["copy"]["holes"], 9 << 20);
     assert_eq!(json["bytes"], (10 << 20) + 1000);
-    let ended = run(copy(["s/sparse", "v", "--verify", "--json", "--reflink=never"]).current_dir(dir.path()))
-        .succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let ended = dir.run("copy s/sparse v --verify --json --reflink=never").succeeds();
+    let json = ended.json();
     assert_eq!(json["copy"]["verified"], 1 << 20);
-    let ended = run(copy(["-r", "s", "w", "--progress", "always"]).current_dir(dir.path())).succeeds();
+    let ended = dir.run("copy -r s w --progress always").succeeds();
     assert!(ended.stderr.contains("copy: ") && ended.stderr.contains(" of 10.5 MB"), "{ended}");
 }
 
@@ -371,11 +370,7 @@ fn interrupted_copy_leaves_no_tree() {
 #[test]
 fn full_disk_is_reported_and_leaves_no_partial_file() {
     let dir = TestDir::new();
-    let small = Mount::new(&["-t", "tmpfs", "-o", "size=4M", "tmpfs"], &dir.at("disk"));
-    let _disk = match small {
-        Ok(disk) => disk,
-        Err(reason) => return println!("skipped: a full disk: {reason}"),
-    };
+    let Some(_disk) = or_skip("a full disk", Mount::in_memory("size=4M", &dir.at("disk"))) else { return };
     let disk = dir.at("disk");
     fs::create_dir(dir.at("source")).unwrap();
     for index in 0..40 {
@@ -434,39 +429,25 @@ fn modified_input_is_an_error() {
 #[test]
 fn blocks_are_shared_if_the_file_system_supports_it() {
     let dir = TestDir::new();
-    let source = dir.file("source", bytes(100, 1));
-    let made = |program: &str| has(program).then_some(()).ok_or(format!("no {program}"));
-    let disk = made("mkfs.xfs").and_then(|()| {
-        let image = dir.at("image");
-        File::create(&image).unwrap().set_len(400 << 20).unwrap();
-        let mut make = Command::new("mkfs.xfs");
-        make.args(["-q", "-m", "reflink=1"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
-        run(&mut make).succeeds();
-        Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))
-    });
-    match disk {
-        Err(reason) => println!("skipped: sharing blocks: {reason}"),
-        Ok(_disk) => {
-            let disk = dir.at("disk");
-            for (name, len) in [("large", 40_000_001), ("small", 5000)] {
-                let path = disk.join(name);
-                fs::write(&path, bytes(len, 7)).unwrap();
-                for (way, cloned) in [("auto", len), ("always", len), ("never", 0)] {
-                    let ended =
-                        run(copy(["--json", &format!("--reflink={way}")]).arg(&path).arg(disk.join("t")))
-                            .succeeds();
-                    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
-                    assert_eq!(json["copy"]["cloned"], cloned, "{way} {name}");
-                    assert!(fs::read(disk.join("t")).unwrap() == fs::read(&path).unwrap());
-                }
+    dir.file("source", bytes(100, 1));
+    let make = "mkfs.xfs -q -m reflink=1";
+    let disk = Mount::of_image(make, &dir.at("image"), 400 << 20, &dir.at("disk"));
+    if let Some(_disk) = or_skip("sharing blocks", disk) {
+        for (name, len) in [("large", 40_000_001), ("small", 5000)] {
+            let path = dir.file(&format!("disk/{name}"), bytes(len, 7));
+            for (way, cloned) in [("auto", len), ("always", len), ("never", 0)] {
+                let ended = dir.run(&format!("copy --json --reflink={way} disk/{name} disk/t")).succeeds();
+                assert_eq!(ended.json()["copy"]["cloned"], cloned, "{way} {name}");
+                assert!(fs::read(dir.at("disk/t")).unwrap() == fs::read(&path).unwrap());
             }
         }
     }
-    let tmpfs = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("memory")) {
-        Ok(mount) => mount,
-        Err(reason) => return println!("skipped: a file system without shared blocks: {reason}"),
+    let Some(tmpfs) =
+        or_skip("a file system without shared blocks", Mount::in_memory("size=50%", &dir.at("memory")))
+    else {
+        return;
     };
-    let ended = run(copy(["--reflink=always"]).arg(&source).arg(dir.at("memory/x")));
+    let ended = dir.run("copy --reflink=always source memory/x");
     ended.fails(1, &["cannot clone", "different file systems"]);
     assert!(crate::support::names(&dir.at("memory")).is_empty());
     drop(tmpfs);

@@ -1,6 +1,6 @@
 //! `sum` and `wc` under the names of coreutils' tools, compared with them.
 
-use crate::support::{TestDir, bytes, fullbore, has, run, run_with, shell};
+use crate::support::{TestDir, bytes, fullbore, has, installed, or_skip, run, run_with, shell};
 
 /// Creates a directory with the tools' names in `bin`, all linked to this program.
 fn with_names() -> TestDir {
@@ -139,9 +139,7 @@ fn cksum_checks_its_own_output() {
     dir.file("large", bytes(5_000_003, 8));
     let same = |ours: &str, peer: &str| {
         let program = peer.split(' ').next().unwrap();
-        if !has(program) {
-            return println!("skipped: {program} is not installed");
-        }
+        let Some(()) = or_skip(peer, installed(program)) else { return };
         let [ours, peer] = [format!(r#""$0" sum {ours}"#), peer.to_owned()]
             .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]).succeeds().text());
         assert_eq!(ours, peer);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::seen;
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, has, run};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, installed, or_skip, run};
 
 /// Runs a shell line in which `cp` is this program or the machine's.
 fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
@@ -26,6 +26,11 @@ fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::supp
         command.env("PATH", std::env::join_paths(dirs).unwrap());
     }
     run(&mut command)
+}
+
+/// Runs a shell line in the directory, in which `cp` is this program.
+fn ours(test_dir: &TestDir, text: &str) -> crate::support::Finished {
+    line(test_dir, test_dir.path(), text, true)
 }
 
 const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
@@ -227,7 +232,7 @@ fn link_does_not_replace_its_target() {
     for arguments in
         ["-P link foo", "-d link foo", "-a link foo", "-r link foo", "-df link foo", "-r source/. target"]
     {
-        let ended = line(&test_dir, test_dir.path(), &format!("cp {arguments}"), true);
+        let ended = ours(&test_dir, &format!("cp {arguments}"));
         ended.fails(1, &["are the same file"]);
         for name in ["foo", "target/foo"] {
             assert!(fs::symlink_metadata(test_dir.at(name)).unwrap().is_file(), "{arguments}");
@@ -243,17 +248,16 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     test_dir.file("old", "old");
     symlink("nowhere", test_dir.at("dangling")).unwrap();
     for flags in ["-n", "-nf", "-f -n", "-n -f", "-rnf", "-n -u", "-u -n", "-in"] {
-        line(&test_dir, test_dir.path(), &format!("cp {flags} new old"), true).succeeds();
+        ours(&test_dir, &format!("cp {flags} new old")).succeeds();
         assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old", "{flags}");
     }
-    let ended = line(&test_dir, test_dir.path(), "cp -f new dangling", true);
+    let ended = ours(&test_dir, "cp -f new dangling");
     ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
     assert_eq!(fs::read_link(test_dir.at("dangling")).unwrap(), Path::new("nowhere"));
-    line(&test_dir, test_dir.path(), "cp --update=none-fail new old", true)
-        .fails(1, &["not replacing 'old'"]);
-    line(&test_dir, test_dir.path(), "cp --update=none new old", true).succeeds();
+    ours(&test_dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
+    ours(&test_dir, "cp --update=none new old").succeeds();
     assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old");
-    line(&test_dir, test_dir.path(), "cp --update=all new old", true).succeeds();
+    ours(&test_dir, "cp --update=all new old").succeeds();
     assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"new");
 }
 
@@ -270,7 +274,7 @@ fn directories_with_one_name_are_merged_for_any_number_of_workers() {
         let target = test_dir.at("target");
         fs::create_dir(&target).unwrap();
         let text = format!("cp -r --workers {workers} [0-7]/x target");
-        line(&test_dir, test_dir.path(), &text, true).succeeds();
+        ours(&test_dir, &text).succeeds();
         for source in 0..8u8 {
             for directory in 0..4 {
                 let path = target.join(format!("x/{directory}/{source}"));
@@ -343,7 +347,7 @@ fn sparse_flag_makes_or_fills_holes() {
     assert!(copied("--sparse=never", &test_dir.at("sparse"), data.len()) >= 3 << 20);
     assert!(copied("--sparse=auto", &test_dir.at("sparse"), data.len()) < 5 << 19);
     fs::write(&full, &data[(1 << 20)..(1 << 20) + 100_000]).unwrap();
-    run(fullbore(["cp", "--sparse=always"]).arg(&full).arg(test_dir.at("zeros"))).succeeds();
+    test_dir.run("cp --sparse=always full zeros").succeeds();
     assert_eq!(
         (blocks(&test_dir.at("zeros")), fs::metadata(test_dir.at("zeros")).unwrap().len()),
         (0, 100_000)
@@ -354,14 +358,14 @@ fn sparse_flag_makes_or_fills_holes() {
 fn debug_and_time_print_details() {
     let test_dir = TestDir::new();
     test_dir.file("a", "bytes");
-    let ended = line(&test_dir, test_dir.path(), "cp --debug --reflink=never a b", true).succeeds();
+    let ended = ours(&test_dir, "cp --debug --reflink=never a b").succeeds();
     assert!(ended.text().starts_with("'a' -> 'b'\ncopy offload: "), "{ended}");
     assert!(ended.text().contains(", reflink: no, sparse detection: no\n"), "{ended}");
-    let ended = line(&test_dir, test_dir.path(), "cp --debug -n a b", true).succeeds();
+    let ended = ours(&test_dir, "cp --debug -n a b").succeeds();
     assert_eq!(ended.text(), "skipped 'b'\n");
-    let ended = line(&test_dir, test_dir.path(), "cp -v a c", true).succeeds();
+    let ended = ours(&test_dir, "cp -v a c").succeeds();
     assert_eq!((ended.text().as_str(), ended.stderr.as_str()), ("'a' -> 'c'\n", ""));
-    let ended = line(&test_dir, test_dir.path(), "cp --time a c", true).succeeds();
+    let ended = ours(&test_dir, "cp --time a c").succeeds();
     assert!(ended.stdout.is_empty() && ended.stderr.starts_with("copied: 1 files; "), "{ended}");
 }
 
@@ -373,9 +377,9 @@ fn links_to_directories_are_kept_on_request() {
     fs::create_dir_all(test_dir.at("other")).unwrap();
     test_dir.file("s/d/file", "x");
     symlink("../other", test_dir.at("t/d")).unwrap();
-    line(&test_dir, test_dir.path(), "cp -r s/. t", true)
+    ours(&test_dir, "cp -r s/. t")
         .fails(1, &["cp: cannot overwrite non-directory 't/./d' with directory 's/./d'\n"]);
-    line(&test_dir, test_dir.path(), "cp -r --keep-directory-symlink s/. t", true).succeeds();
+    ours(&test_dir, "cp -r --keep-directory-symlink s/. t").succeeds();
     assert_eq!(fs::read(test_dir.at("other/file")).unwrap(), b"x");
     assert!(fs::symlink_metadata(test_dir.at("t/d")).unwrap().is_symlink());
 }
@@ -384,25 +388,24 @@ fn links_to_directories_are_kept_on_request() {
 fn one_file_system_is_respected() {
     let test_dir = TestDir::new();
     fs::create_dir_all(test_dir.at("s/mount")).unwrap();
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &test_dir.at("s/mount")) {
-        Ok(mount) => mount,
-        Err(reason) => return println!("skipped: a second file system: {reason}"),
+    let Some(_mount) = or_skip("a second file system", Mount::in_memory("size=50%", &test_dir.at("s/mount")))
+    else {
+        return;
     };
     test_dir.file("s/mount/there", "x");
     test_dir.file("s/here", "x");
-    run(fullbore(["cp", "-rx"]).arg(test_dir.at("s")).arg(test_dir.at("t"))).succeeds();
+    test_dir.run("cp -rx s t").succeeds();
     assert_eq!(crate::support::names(&test_dir.at("t")), ["here", "mount"]);
     assert!(crate::support::names(&test_dir.at("t/mount")).is_empty());
-    run(fullbore(["cp", "-rx"]).arg(test_dir.at("s/mount")).arg(test_dir.at("u"))).succeeds();
+    test_dir.run("cp -rx s/mount u").succeeds();
     assert_eq!(crate::support::names(&test_dir.at("u")), ["there"]);
 }
 
 /// Access control lists, on every file system of the test environment.
 #[test]
 fn access_control_lists_are_preserved() {
-    if !has("setfacl") || !has("getfacl") {
-        return println!("skipped: access control lists: no setfacl");
-    }
+    let Some(()) = or_skip("access control lists", installed("setfacl")) else { return };
+    let Some(()) = or_skip("access control lists", installed("getfacl")) else { return };
     let dirs = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
     let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| TestDir::within(&dir));
     for test_dir in rooms.chain([TestDir::new()]) {
@@ -422,14 +425,14 @@ fn access_control_lists_are_preserved() {
             run(Command::new("bash").args(["-c", &text]).current_dir(test_dir.path())).succeeds().text()
         };
         for flags in ["-a", "-rp", "-r --preserve=mode"] {
-            line(&test_dir, test_dir.path(), &format!("cp {flags} tree copy"), true).succeeds();
+            ours(&test_dir, &format!("cp {flags} tree copy")).succeeds();
             assert_eq!(lists("tree"), lists("copy"), "{flags} in {}", test_dir.path().display());
-            line(&test_dir, test_dir.path(), &format!("cp {flags} tree/. copy"), true).succeeds();
+            ours(&test_dir, &format!("cp {flags} tree/. copy")).succeeds();
             assert_eq!(lists("tree"), lists("copy"), "{flags} over itself in {}", test_dir.path().display());
             fs::remove_dir_all(test_dir.at("copy")).unwrap();
         }
         for flags in ["-p", "-a"] {
-            line(&test_dir, test_dir.path(), &format!("cp {flags} tree/file one"), true).succeeds();
+            ours(&test_dir, &format!("cp {flags} tree/file one")).succeeds();
             let list = |path: &str| {
                 let text = format!("getfacl -n {path} | tail -n +2");
                 run(Command::new("bash").args(["-c", &text]).current_dir(test_dir.path())).succeeds().text()
@@ -482,7 +485,7 @@ fn backup_is_restored_when_the_copy_fails() {
     fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
     // Root can read it anyway.
     let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
-    line(&test_dir, test_dir.path(), &format!("cp --backup=t {failing} b"), true).fails(1, &["cp: "]);
+    ours(&test_dir, &format!("cp --backup=t {failing} b")).fails(1, &["cp: "]);
     assert_eq!(fs::read(test_dir.at("b")).unwrap(), b"old");
     assert!(!test_dir.at("b.~1~").exists());
     assert_eq!(fs::read(test_dir.at("b~")).unwrap(), b"older");

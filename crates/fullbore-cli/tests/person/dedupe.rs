@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::streams::fifo;
-use crate::support::{Mount, TestDir, bytes, fullbore, has, run};
+use crate::support::{Mount, TestDir, bytes, fullbore, installed, or_skip, run};
 
 fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["dedupe"]);
@@ -100,16 +100,14 @@ fn equal_files_are_found_and_no_others() {
         assert_eq!(summary["summary"]["redundant_bytes"], 3_200_005);
         assert!(found.starts_with("{\"blake3\""), "{found}");
     }
-    let hidden = run(&mut dedupe(dir.path(), ["--json", "-.", "--min-size", "6", "t"])).succeeds().text();
+    let hidden = dir.run("dedupe --json -. --min-size 6 t").succeeds().text();
     let wanted = [&[&["t/deep/large"][..], &["t/large"], &["t/.hidden/large"]][..], plain[1]];
     assert_eq!(groups(&hidden), set(&wanted));
-    let empty = run(&mut dedupe(dir.path(), ["--json", "--empty", "--max-size", "4", "t"])).succeeds().text();
+    let empty = dir.run("dedupe --json --empty --max-size 4 t").succeeds().text();
     assert_eq!(groups(&empty), set(&[&[&["t/deep/empty"], &["t/empty"]]]));
-    let named = run(&mut dedupe(dir.path(), ["--json", "t/large", "t/deep", "t/.hidden/large", "t/large"]))
-        .succeeds()
-        .text();
+    let named = dir.run("dedupe --json t/large t/deep t/.hidden/large t/large").succeeds().text();
     assert_eq!(groups(&named), set(&[wanted[0], &[&["t/deep/small"], &["t/deep/small too"]]]));
-    let text = run(&mut dedupe(dir.path(), ["t"])).succeeds().text();
+    let text = dir.run("dedupe t").succeeds().text();
     assert!(
         text.starts_with("# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B"),
         "{text}"
@@ -118,17 +116,15 @@ fn equal_files_are_found_and_no_others() {
         text.ends_with(", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n"),
         "{text}"
     );
-    let sum = run(fullbore(["sum"]).arg(dir.at("t/large"))).succeeds().text();
+    let sum = dir.run("sum t/large").succeeds().text();
     assert!(text.contains(&format!("{}, 3000000 B", &sum[..64])), "{text}");
-    run(&mut dedupe(dir.path(), ["t", "missing"])).fails(1, &["missing"]);
+    dir.run("dedupe t missing").fails(1, &["missing"]);
     run(&mut dedupe(dir.path(), [""; 0])).fails(2, &["PATH"]);
 }
 
 #[test]
 fn finds_the_same_groups_as_fclones() {
-    if !has("fclones") {
-        return println!("skipped: no fclones");
-    }
+    let Some(()) = or_skip("the same groups", installed("fclones")) else { return };
     let dir = TestDir::new();
     tree(&dir);
     for number in 0..300_usize {
@@ -142,7 +138,7 @@ fn finds_the_same_groups_as_fclones() {
     }
     let mut command = Command::new("fclones");
     command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path());
-    let theirs: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let theirs = run(&mut command).json();
     let root = dir.path().canonicalize().unwrap();
     let theirs: BTreeSet<BTreeSet<PathBuf>> = theirs["groups"]
         .as_array()
@@ -155,7 +151,7 @@ fn finds_the_same_groups_as_fclones() {
                 .collect()
         })
         .collect();
-    let ours = groups(&run(&mut dedupe(dir.path(), ["--json", "t"])).succeeds().text());
+    let ours = groups(&dir.run("dedupe --json t").succeeds().text());
     let first = |files: &BTreeSet<Vec<String>>| {
         files.iter().flat_map(|names| names.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
     };
@@ -192,11 +188,11 @@ fn nothing_is_linked_without_the_flag() {
     let dir = TestDir::new();
     tree(&dir);
     let before = state(dir.path());
-    run(&mut dedupe(dir.path(), ["t"])).succeeds();
-    let would = run(&mut dedupe(dir.path(), ["--link", "hard", "--dry-run", "t"])).succeeds().text();
+    dir.run("dedupe t").succeeds();
+    let would = dir.run("dedupe --link hard --dry-run t").succeeds().text();
     assert!(would.contains("    t/large: would be linked\n"), "{would}");
     assert!(state(dir.path()) == before);
-    run(&mut dedupe(dir.path(), ["--dry-run", "t"])).fails(2, &["--link"]);
+    dir.run("dedupe --dry-run t").fails(2, &["--link"]);
 }
 
 #[test]
@@ -204,7 +200,7 @@ fn hard_links_merge_duplicates() {
     let dir = TestDir::new();
     tree(&dir);
     let before = state(dir.path());
-    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "-.", "--empty", "t"])).succeeds().text();
+    let text = dir.run("dedupe --link hard -. --empty t").succeeds().text();
     assert!(text.contains("    t/large: linked\n"), "{text}");
     let after = state(dir.path());
     assert_eq!(
@@ -227,9 +223,7 @@ fn hard_links_merge_duplicates() {
         assert_eq!(inode(names[0]), inode(names[1]), "{names:?}");
     }
     assert_ne!(inode("t/large"), inode("t/other"));
-    assert!(
-        groups(&run(&mut dedupe(dir.path(), ["--json", "-.", "--empty", "t"])).succeeds().text()).is_empty()
-    );
+    assert!(groups(&dir.run("dedupe --json -. --empty t").succeeds().text()).is_empty());
 }
 
 #[test]
@@ -249,14 +243,14 @@ fn files_with_different_metadata_are_left() {
         println!("skipped: another owner: only root can give files away");
         fs::remove_file(dir.at("owner")).unwrap();
     }
-    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds().text();
+    let text = dir.run("dedupe --link hard .").succeeds().text();
     assert!(text.contains("./mode: left: different mode"), "{text}");
     assert!(!root || text.contains("./owner: left: different owner"), "{text}");
     match attributes {
         true => assert!(text.contains("./attribute: left: different extended attributes"), "{text}"),
         false => println!("skipped: no extended attributes on this file system"),
     }
-    let told = run(&mut dedupe(dir.path(), ["--link", "hard", "--any-metadata", "."])).succeeds().text();
+    let told = dir.run("dedupe --link hard --any-metadata .").succeeds().text();
     assert!(told.contains("./mode: linked"), "{told}");
 }
 
@@ -271,7 +265,7 @@ fn immutable_files_are_left() {
     if !flags("+i") {
         return println!("skipped: files cannot be made immutable");
     }
-    let ended = run(&mut dedupe(dir.path(), ["--link", "hard", "."]));
+    let ended = dir.run("dedupe --link hard .");
     assert!(flags("-i"));
     assert!(ended.succeeds().text().contains("./b: left: one of the files is immutable"));
 }
@@ -280,9 +274,8 @@ fn immutable_files_are_left() {
 fn another_file_system_is_left() {
     let dir = TestDir::new();
     dir.file("a", "the same");
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("m")) {
-        Ok(mount) => mount,
-        Err(reason) => return println!("skipped: {reason}"),
+    let Some(_mount) = or_skip("another file system", Mount::in_memory("size=50%", &dir.at("m"))) else {
+        return;
     };
     dir.file("m/b", "the same");
     for how in ["hard", "reflink"] {
@@ -295,14 +288,13 @@ fn another_file_system_is_left() {
 fn files_of_another_file_system_are_linked_among_themselves() {
     let dir = TestDir::new();
     dir.file("a", "the same");
-    let _mount = match Mount::new(&["-t", "tmpfs", "tmpfs"], &dir.at("m")) {
-        Ok(mount) => mount,
-        Err(reason) => return println!("skipped: {reason}"),
+    let Some(_mount) = or_skip("another file system", Mount::in_memory("size=50%", &dir.at("m"))) else {
+        return;
     };
     for name in ["b", "m/c", "m/d", "m/e"] {
         dir.file(name, "the same");
     }
-    let text = run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds().text();
+    let text = dir.run("dedupe --link hard .").succeeds().text();
     assert!(text.contains("./m/c\n") && text.contains("./m/d: linked"), "{text}");
     let inode = |name: &str| fs::metadata(dir.at(name)).unwrap().ino();
     assert_eq!((inode("a"), inode("m/c"), inode("m/c")), (inode("b"), inode("m/d"), inode("m/e")));
@@ -316,7 +308,7 @@ fn holes_are_not_read() {
     // The maximum file length of this file system.
     let longest = |file: &fs::File| (40..47).rev().find(|&bits| file.set_len(1 << bits).is_ok());
     let Some(bits) = longest(&fs::File::create(dir.at("probe")).unwrap()) else {
-        return println!("skipped: no long files");
+        return println!("skipped: holes: no long files");
     };
     fs::remove_file(dir.at("probe")).unwrap();
     for (name, data) in [("a", "data"), ("b", "data"), ("c", "dota"), ("d", "data")] {
@@ -330,13 +322,13 @@ fn holes_are_not_read() {
     for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
         assert_eq!(groups(&run(&mut dedupe(dir.path(), options)).succeeds().text()), wanted);
     }
-    run(&mut dedupe(dir.path(), ["--link", "hard", "."])).succeeds();
+    dir.run("dedupe --link hard .").succeeds();
     assert_eq!(fs::metadata(dir.at("d")).unwrap().ino(), fs::metadata(dir.at("a")).unwrap().ino());
     // One with long holes and one without.
     let len = 80 << 20;
     dir.file("dense", vec![0; len]);
     fs::File::create(dir.at("sparse")).unwrap().set_len(len as u64).unwrap();
-    let found = groups(&run(&mut dedupe(dir.path(), ["--json", "dense", "sparse"])).succeeds().text());
+    let found = groups(&dir.run("dedupe --json dense sparse").succeeds().text());
     assert_eq!(found, set(&[&[&["dense"], &["sparse"]]]));
 }
 
@@ -350,21 +342,15 @@ fn reflinks_share_blocks_and_keep_the_rest() {
         fs::set_permissions(directory.join("b"), fs::Permissions::from_mode(0o640)).unwrap();
     };
     make(dir.path());
-    let text = run(&mut dedupe(dir.path(), ["--link", "reflink", "."])).succeeds().text();
+    let text = dir.run("dedupe --link reflink .").succeeds().text();
     let left = text.contains("./b: left: the file system cannot share");
     assert!(left || text.contains("./b: linked"), "{text}");
     assert_eq!(dir.names(), ["a", "b"], "no temporary files are left");
-    let image = dir.at("image");
-    fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
-    let made = has("mkfs.xfs")
-        && Command::new("mkfs.xfs").arg("-q").arg(&image).output().is_ok_and(|said| said.status.success());
-    let mount = Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("xfs"));
-    let (true, Ok(_mount)) = (made, mount) else {
-        return println!("skipped: cannot make and mount XFS");
-    };
+    let mount = Mount::of_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
+    let Some(_mount) = or_skip("sharing blocks", mount) else { return };
     make(&dir.at("xfs"));
     let before = fs::metadata(dir.at("xfs/b")).unwrap();
-    let text = run(&mut dedupe(dir.path(), ["--link", "reflink", "xfs"])).succeeds().text();
+    let text = dir.run("dedupe --link reflink xfs").succeeds().text();
     assert!(text.contains("xfs/b: linked"), "{text}");
     let after = fs::metadata(dir.at("xfs/b")).unwrap();
     assert_eq!(

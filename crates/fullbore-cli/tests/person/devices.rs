@@ -4,17 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::bench::{TWO_CELLS, bench_run, document};
-use crate::support::{TestDir, bytes, fullbore, has, run, transform};
+use crate::bench::{TWO_CELLS, document};
+use crate::support::{TestDir, bytes, fullbore, installed, or_skip, root, run, transform};
 
 /// A loop device on a file until it is dropped.
 struct Loop(PathBuf);
 
 impl Loop {
     fn new(file: &std::path::Path) -> Result<Self, String> {
-        if !rustix::process::geteuid().is_root() || !has("losetup") {
-            return Err("needs root and losetup".to_owned());
-        }
+        root()?;
+        installed("losetup")?;
         let made = Command::new("losetup")
             .args(["--find", "--show"])
             .arg(file)
@@ -38,10 +37,7 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     const LENGTH: usize = 4 << 20;
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let disk = match Loop::new(&dir.file("image", &data)) {
-        Ok(disk) => disk,
-        Err(reason) => return println!("skipped: a block device: {reason}"),
-    };
+    let Some(disk) = or_skip("a block device", Loop::new(&dir.file("image", &data))) else { return };
     let device = disk.0.as_path();
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
         let options = ["--strategy", strategy];
@@ -54,13 +50,8 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     for strategy in ["auto", "cci-mm", "cci-ex", "method=direct"] {
         let mut wanted = fs::read(device).unwrap();
         wanted[..1_000_001].copy_from_slice(&fs::read(&input).unwrap());
-        run(&mut transform(
-            "none",
-            &input,
-            device,
-            &["--overwrite", "--strategy", strategy, "--sync", "data"],
-        ))
-        .succeeds();
+        let options = ["--overwrite", "--strategy", strategy, "--sync", "data"];
+        run(&mut transform("none", &input, device, &options)).succeeds();
         assert!(fs::read(device).unwrap() == wanted, "{strategy}");
         run(fullbore(["transform", "shift:1", "--in-place", "--strategy", strategy]).arg(device)).succeeds();
         let shifted: Vec<u8> = wanted.iter().map(|byte| byte.wrapping_add(1)).collect();
@@ -78,30 +69,26 @@ fn block_device_needs_serial_and_no_data() {
     let dir = TestDir::new();
     let image = dir.file("image", "");
     fs::File::options().write(true).open(&image).unwrap().set_len(64 << 20).unwrap();
-    let device = match Loop::new(&image) {
-        Ok(device) => device,
-        Err(reason) => return println!("skipped: a block device: {reason}"),
-    };
+    let Some(device) = or_skip("a block device", Loop::new(&image)) else { return };
     let name = device.0.display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
-    let words = |serial: &str| {
-        let mut command = bench_run(&dir, &["roof", "own.toml", "--time", "10", "--output", "results"]);
-        command.args(["--device", &name, "--serial", serial]);
-        command
+    let measured = |serial: &str| {
+        let words = "bench run roof own.toml --time 10 --output results";
+        dir.run(&format!("{words} --device {name} --serial {serial}"))
     };
     dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));
-    run(&mut bench_run(&dir, &["roof", "--device", &name])).fails(2, &["--serial"]);
-    run(&mut words("another")).fails(2, &[&name, "another", "serial number"]);
+    dir.run(&format!("bench run roof --device {name}")).fails(2, &["--serial"]);
+    measured("another").fails(2, &[&name, "another", "serial number"]);
     let made = Command::new("mkfs.ext4").args(["-q", &name]).status();
     if made.is_ok_and(|made| made.success()) {
-        run(&mut words(&serial)).fails(2, &["ext4", "wipefs"]);
+        measured(&serial).fails(2, &["ext4", "wipefs"]);
         let wiped = Command::new("dd")
             .args(["if=/dev/zero", "bs=1M", "count=1", "status=none"])
             .arg(format!("of={name}"))
             .status();
         assert!(wiped.unwrap().success());
     }
-    run(&mut words(&serial)).succeeds();
+    measured(&serial).succeeds();
     let document = document(&dir.at("results/results.json"));
     assert!(document.run.notes.iter().any(|note| note.contains("block device")), "{:?}", document.run.notes);
     assert_eq!(document.run.file_bytes, 64 << 20);

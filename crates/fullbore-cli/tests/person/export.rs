@@ -1,6 +1,6 @@
 //! `fullbore bench export`: a measured cell as a fio job.
 
-use crate::support::{TestDir, fullbore, has, run};
+use crate::support::{TestDir, installed, or_skip, run};
 
 const CELLS: &str = "
     [[experiment]]
@@ -23,47 +23,38 @@ const CELLS: &str = "
 fn cell_and_choice_become_valid_fio_jobs() {
     let dir = TestDir::new();
     dir.file("own.toml", CELLS);
-    let words =
-        ["bench", "run", "own.toml", "--time", "10", "--size", "16M", "--precision", "50", "--no-save"];
-    let folder = ["--output", "fullbore-results-1"];
-    run(fullbore(words).args(folder).current_dir(dir.path())).succeeds();
+    let options = "--time 10 --size 16M --precision 50 --no-save --output fullbore-results-1";
+    dir.run(&format!("bench run own.toml {options}")).succeeds();
 
-    let export = |words: &[&str]| {
-        let mut command = fullbore(["bench", "export", "--fio"]);
-        command.args(words).current_dir(dir.path());
-        run(&mut command)
-    };
+    let export = |words: &str| dir.run(&format!("bench export --fio {words}"));
     let id = "own/read/method=buffered,request=64K,workers=1,model=serial/cache=warm";
-    let job = export(&[id]).succeeds().text();
+    let job = export(id).succeeds().text();
     assert!(
         job.contains("ioengine=psync\n") && job.contains("bs=65536\n") && job.contains("pre_read=1\n"),
         "{job}"
     );
     let file = format!("filename={}/fullbore-fio-test\n", dir.path().canonicalize().unwrap().display());
     assert!(job.contains(&file), "{job}");
-    let chosen = export(&["--job", "read", "--from", "fullbore-results-1"]).succeeds().text();
+    let chosen = export("--job read --from fullbore-results-1").succeeds().text();
     assert!(chosen.contains("[read, warm]\n") && chosen.contains("ioengine=psync\n"), "{chosen}");
 
-    if has("fio") {
+    if let Some(()) = or_skip("check by fio", installed("fio")) {
         dir.file("job.fio", &job);
         let mut fio = std::process::Command::new("fio");
         run(fio.args(["--parse-only", "job.fio"]).current_dir(dir.path())).succeeds();
-    } else {
-        println!("skipped: check by fio: no fio");
     }
 
     let other = "own/read/method=stdio,request=64K,workers=1,model=serial/cache=warm";
-    export(&[other]).fails(2, &["no counterpart", "FILE*"]);
-    export(&["own/write"]).fails(2, &["no cell"]);
-    export(&["--job", "dance"]).fails(2, &["read, warm"]);
-    export(&["--job", "read", "--from", "missing.json"]).fails(2, &["missing.json"]);
-    export(&[]).fails(2, &["CELL"]);
+    export(other).fails(2, &["no counterpart", "FILE*"]);
+    export("own/write").fails(2, &["no cell"]);
+    export("--job dance").fails(2, &["read, warm"]);
+    export("--job read --from missing.json").fails(2, &["missing.json"]);
+    export("").fails(2, &["CELL"]);
     assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "no file is created");
 }
 
 #[test]
 fn missing_results_give_advice() {
     let dir = TestDir::new();
-    let mut command = fullbore(["bench", "export", "--fio", "--job", "read"]);
-    run(command.current_dir(dir.path())).fails(2, &["--from"]);
+    dir.run("bench export --fio --job read").fails(2, &["--from"]);
 }

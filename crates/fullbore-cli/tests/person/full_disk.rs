@@ -1,30 +1,17 @@
 //! A full disk: the system's error message, an intact old output, nothing left behind, no signal.
 
-use std::fs::{self, File};
-use std::process::Command;
+use std::fs;
 
-use crate::support::{Mount, TestDir, bytes, fullbore, has, methods, named, refused, run, transform};
-
-/// Mounts a file system of 16 MiB in the directory, or returns the reason why that is impossible.
-fn small_disk(dir: &TestDir) -> Result<Mount, String> {
-    if !has("mkfs.ext4") {
-        return Err("no mkfs.ext4".to_owned());
-    }
-    let image = dir.at("image");
-    File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let mut make = Command::new("mkfs.ext4");
-    make.args(["-q", "-F", "-O", "^has_journal"]).arg(&image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
-    run(&mut make).succeeds();
-    Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))
-}
+use crate::support::{
+    Mount, TestDir, bytes, fullbore, methods, named, or_skip, refused, refused_method, run, transform,
+};
 
 #[test]
 fn full_disk_is_reported_and_loses_nothing() {
     let dir = TestDir::new();
-    let _disk = match small_disk(&dir) {
-        Ok(disk) => disk,
-        Err(reason) => return println!("skipped: a full disk: {reason}"),
-    };
+    let make = "mkfs.ext4 -q -F -O ^has_journal";
+    let small = Mount::of_image(make, &dir.at("image"), 16 << 20, &dir.at("disk"));
+    let Some(_disk) = or_skip("a full disk", small) else { return };
     let disk = dir.at("disk");
     let old = bytes(3 << 20, 1);
     let output = disk.join("out");
@@ -39,7 +26,7 @@ fn full_disk_is_reported_and_loses_nothing() {
         for alloc in ["extend", "size", "preallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
             let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
-            if methods().iter().any(|method| refused(&ended, method)) {
+            if refused(&ended) {
                 continue;
             }
             ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
@@ -53,7 +40,7 @@ fn full_disk_is_reported_and_loses_nothing() {
     for method in ["splice", "copy_file_range"] {
         let option = format!("method={method}");
         let ended = run(&mut transform("none", &input, &output, &["--strategy", &option]));
-        if !refused(&ended, method) {
+        if !refused_method(&ended, method) {
             ended.fails(2, &["disk/out", "No space left on device"]);
         }
         assert!(fs::read(&output).unwrap() == old, "{method}");
@@ -78,29 +65,18 @@ fn full_disk_is_reported_and_loses_nothing() {
 #[test]
 fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
     let dir = TestDir::new();
-    let disks =
-        Mount::new(&["-t", "tmpfs", "-o", "size=24m", "none"], &dir.at("memory")).and_then(|memory| {
-            let image = dir.at("memory/image");
-            File::create(&image).unwrap().set_len(192 << 20).unwrap();
-            if !has("mkfs.ext4") {
-                return Err("no mkfs.ext4".to_owned());
-            }
-            let mut make = Command::new("mkfs.ext4");
-            make.args(["-q", "-F", "-E", "nodiscard", "-O", "^has_journal"]).arg(&image);
-            run(make.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")).succeeds();
-            Ok((memory, Mount::new(&["-o", "loop", image.to_str().unwrap()], &dir.at("disk"))?))
-        });
-    let (_memory, _disk) = match disks {
-        Ok(disks) => disks,
-        Err(reason) => return println!("skipped: a device that refuses writes: {reason}"),
-    };
+    let what = "a device that refuses writes";
+    let Some(_memory) = or_skip(what, Mount::in_memory("size=24m", &dir.at("memory"))) else { return };
+    let make = "mkfs.ext4 -q -F -E nodiscard -O ^has_journal";
+    let disk = Mount::of_image(make, &dir.at("memory/image"), 192 << 20, &dir.at("disk"));
+    let Some(_disk) = or_skip(what, disk) else { return };
     let input = dir.file("in", bytes(64 << 20, 7));
     let output = dir.at("disk/out");
     for strategy in ["method=direct", "method=aio", "write=direct,workers=1", "method=uring,cache=direct"] {
         for options in [&["--resume"][..], &["--resume", "--verify"], &[]] {
             let mut command = fullbore(["copy", "--reflink=never", "--sync", "none", "--strategy", strategy]);
             let ended = run(command.args(options).arg(&input).arg(&output));
-            if methods().iter().any(|method| refused(&ended, method)) {
+            if refused(&ended) {
                 continue;
             }
             assert!(ended.code() == 1 && ended.stderr.contains("out"), "{strategy} {options:?}: {ended}");

@@ -30,7 +30,7 @@ fn sizes_are_exact_in_every_unit() {
 
 fn generated(path: &Path, options: &[&str]) -> Option<Vec<u8>> {
     let ended = run(fullbore(["gen", "3000001"]).arg(path).args(options));
-    if methods().iter().any(|method| refused(&ended, method)) {
+    if refused(&ended) {
         return None;
     }
     ended.succeeds();
@@ -83,6 +83,6 @@ fn content_matches_its_name() {
     assert!(lines.iter().all(|line| line.trim_end_matches('\n').chars().all(wordly)));
     assert!(generated(&out, &["--content", "zeros"]).unwrap().iter().all(|&byte| byte == 0));
     // Written, not a hole.
-    run(fullbore(["gen", "1M", "--content", "zeros", "--sync", "data"]).arg(&out)).succeeds();
+    dir.run("gen 1M --content zeros --sync data out").succeeds();
     assert!(std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&out).unwrap()) * 512 >= 1 << 20);
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{TestDir, fullbore, has, run, run_with};
@@ -31,8 +32,8 @@ fn pcre2_has_look_around_and_backreferences() {
     }
     run(fullbore(["grep", r"(a)\1"]).arg(&file)).fails(2, &["--pcre2"]);
     run(fullbore(["grep", "--engine=auto", "-c", r"(8)\1{4}"]).arg(&file)).succeeds();
-    run(fullbore(["grep", "-P", "("]).arg(&file)).fails(2, &["PCRE2"]);
-    assert!(run(&mut fullbore(["grep", "--pcre2-version"])).succeeds().text().starts_with("PCRE2 10."));
+    dir.run("grep -P ( in").fails(2, &["PCRE2"]);
+    assert!(dir.run("grep --pcre2-version").succeeds().text().starts_with("PCRE2 10."));
 }
 
 #[test]
@@ -42,11 +43,7 @@ fn preprocessor_output_is_searched() {
     dir.file("b", "needle\n");
     let script = dir.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let grep = |words: &[&str]| {
-        let mut command = fullbore(["grep", "--sort=path"]);
-        command.args(words).current_dir(dir.path());
-        run(&mut command)
-    };
+    let grep = |words: &[&str]| run(dir.command("grep --sort=path").args(words));
     let pre = script.to_str().unwrap();
     assert_eq!(grep(&["--pre", pre, "needle", "a.up", "b"]).succeeds().text(), "a.up:needle\nb:needle\n");
     assert_eq!(grep(&["--pre", pre, "--pre-glob", "*.zz", "needle", "a.up", "b"]).text(), "b:needle\n");
@@ -72,19 +69,18 @@ fn hyperlinks_are_printed_on_request() {
     let dir = TestDir::new();
     let lines: String = (1..300_000).map(|number| format!("line {number}\n")).collect();
     dir.file("in", &lines);
-    let grep = |words: &[&str]| {
-        let mut command = fullbore(["grep", "--color=always", "-nH", "line 299999"]);
-        command.args(words).arg("in").current_dir(dir.path());
-        run(&mut command).succeeds().text()
+    let grep = |words: &str| {
+        let mut command = dir.command("grep --color=always -nH");
+        run(command.args(["line 299999", "in"]).args(words.split_whitespace())).succeeds().text()
     };
     let path = fs::canonicalize(dir.at("in")).unwrap();
     let link = format!("\x1b]8;;x://{}#299999\x1b\\", path.display());
-    let text = grep(&["--hyperlink-format", "x://{path}#{line}"]);
+    let text = grep("--hyperlink-format x://{path}#{line}");
     assert!(text.starts_with(&link) && text.contains("\x1b]8;;\x1b\\"), "{text:?}");
-    let plain = grep(&[]);
+    let plain = grep("");
     assert!(!plain.contains("\x1b]8"), "{plain:?}");
-    assert_eq!(grep(&["--hyperlink-format", "file", "--no-hyperlink-format"]), plain);
-    assert_eq!(grep(&["--hyperlink-format=none"]), plain);
+    assert_eq!(grep("--hyperlink-format file --no-hyperlink-format"), plain);
+    assert_eq!(grep("--hyperlink-format=none"), plain);
     run(&mut fullbore(["grep", "--hyperlink-format", "{nothing}", "a"])).fails(2, &["--hyperlink-format"]);
 }
 
@@ -93,16 +89,13 @@ fn a_configuration_file_has_flags_before_those_of_the_command_line() {
     let dir = TestDir::new();
     let file = dir.file("in", "Needle\nneedle\n");
     let config = dir.file("config", "# a comment\n\n  --ignore-case\n--max-count\n1\n");
-    let grep = |words: &[&str]| {
-        let mut command = fullbore(["grep"]);
-        command.args(words).arg(&file).env("FULLBORE_GREP_CONFIG_PATH", &config);
-        run(&mut command)
+    let grep = |words: &[&str], config: &Path| {
+        run(fullbore(["grep"]).args(words).arg(&file).env("FULLBORE_GREP_CONFIG_PATH", config)).succeeds()
     };
-    assert_eq!(grep(&["needle"]).succeeds().text(), "Needle\n");
-    assert_eq!(grep(&["-s", "needle"]).succeeds().text(), "needle\n");
-    assert_eq!(grep(&["--no-config", "-c", "needle"]).succeeds().text(), "1\n");
-    let mut missing = fullbore(["grep", "-c", "needle"]);
-    let missing = run(missing.arg(&file).env("FULLBORE_GREP_CONFIG_PATH", dir.at("missing"))).succeeds();
+    assert_eq!(grep(&["needle"], &config).text(), "Needle\n");
+    assert_eq!(grep(&["-s", "needle"], &config).text(), "needle\n");
+    assert_eq!(grep(&["--no-config", "-c", "needle"], &config).text(), "1\n");
+    let missing = grep(&["-c", "needle"], &dir.at("missing"));
     assert!(missing.stderr.contains("FULLBORE_GREP_CONFIG_PATH"), "{missing}");
     assert_eq!(missing.text(), "1\n");
 }
@@ -112,21 +105,16 @@ fn messages_besides_results_match() {
     let dir = TestDir::new();
     dir.file("in", "needle\n");
     dir.file(".ignore", "in\n");
-    let grep = |words: &[&str]| {
-        let mut command = fullbore(["grep"]);
-        command.args(words).current_dir(dir.path());
-        run(&mut command)
-    };
-    grep(&["needle"]).fails(2, &["No files were searched"]);
-    assert_eq!(grep(&["--no-messages", "needle"]).fails(2, &[]).stderr, "");
-    grep(&["--debug", "needle"]).fails(2, &["DEBUG", "ignore"]);
-    assert!(grep(&["--trace", "needle", "in"]).succeeds().stderr.contains("TRACE"));
-    assert!(grep(&["--generate", "man"]).succeeds().text().contains("hyperlink\\-format"));
+    dir.run("grep needle").fails(2, &["No files were searched"]);
+    assert_eq!(dir.run("grep --no-messages needle").fails(2, &[]).stderr, "");
+    dir.run("grep --debug needle").fails(2, &["DEBUG", "ignore"]);
+    assert!(dir.run("grep --trace needle in").succeeds().stderr.contains("TRACE"));
+    assert!(dir.run("grep --generate man").succeeds().text().contains("hyperlink\\-format"));
     for shell in ["bash", "zsh", "fish", "powershell"] {
-        let kind = format!("complete-{shell}");
-        assert!(grep(&["--generate", &kind]).succeeds().text().contains("hyperlink-format"), "{shell}");
+        let text = dir.run(&format!("grep --generate complete-{shell}")).succeeds().text();
+        assert!(text.contains("hyperlink-format"), "{shell}");
     }
-    grep(&["--generate", "nothing"]).fails(2, &["nothing"]);
+    dir.run("grep --generate nothing").fails(2, &["nothing"]);
 }
 
 #[test]

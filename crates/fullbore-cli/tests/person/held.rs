@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 
-use crate::support::{Mount, TestDir, bytes, fullbore, has, names, run};
+use crate::support::{Mount, TestDir, bytes, fullbore, has, names, or_skip, root, run};
 
 /// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
@@ -222,17 +222,14 @@ fn fallback_calls_keep_unfinished_files_private() {
 
 #[test]
 fn without_proc_temporaries_are_their_owners_alone() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("skipped: only root can hide /proc");
-    }
+    let Some(()) = or_skip("without /proc", root()) else { return };
     let dir = TestDir::open_to_all();
     dir.file("source", bytes(3_000_000, 1));
     let Some(user) = crate::support::Unprivileged::new() else { return };
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let mount = TestDir::new();
-    let Ok(_mounted) = Mount::new(&["-t", "tmpfs", "tmpfs"], &mount.at("probe")) else {
-        return println!("skipped: mounts are not possible");
-    };
+    let probe = Mount::in_memory("size=50%", &mount.at("probe"));
+    let Some(_mounted) = or_skip("without /proc", probe) else { return };
     let hidden = |command: &Command| {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let mut hidden = Command::new("unshare");
@@ -267,7 +264,7 @@ fn trees_deeper_than_a_path_may_be_are_copied() {
     let file =
         rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
     rustix::io::write(&file, b"deep").unwrap();
-    run(fullbore(["copy", "-a"]).arg(&source).arg(dir.at("target"))).succeeds();
+    dir.run("copy -a source target").succeeds();
     let mut there = rustix::fs::open(dir.at("target"), flags, Mode::empty()).unwrap();
     for _ in 0..30 {
         there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();

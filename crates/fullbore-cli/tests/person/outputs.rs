@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, run, shell, transform};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, or_skip, root, run, shell, transform};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -23,13 +23,13 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     for wanted in [0o640, 0o600, 0o666, 0o755, 0o4755] {
         let output = dir.file("out", "old");
         set_mode(&output, wanted);
-        run(&mut transform("upper", &input, &output, &[])).succeeds();
+        dir.run("transform upper in out").succeeds();
         assert_eq!((mode(&output), fs::read(&output).unwrap()), (wanted, b"ABC".to_vec()), "{wanted:o}");
     }
     if rustix::process::geteuid().is_root() {
         let output = dir.file("out", "old");
         std::os::unix::fs::chown(&output, Some(65534), Some(65533)).unwrap();
-        run(&mut transform("upper", &input, &output, &[])).succeeds();
+        dir.run("transform upper in out").succeeds();
         let found = fs::metadata(&output).unwrap();
         assert_eq!((found.uid(), found.gid()), (65534, 65533));
     } else {
@@ -40,9 +40,7 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
 /// A file owned by its writer runs as its writer: it must not keep the bits that made the old file run as its owner.
 #[test]
 fn set_id_bits_survive_only_with_owner_and_group() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("skipped: files of another user: needs root");
-    }
+    let Some(()) = or_skip("files of another user", root()) else { return };
     let Some(other) = Unprivileged::new() else { return };
     let dir = TestDir::open_to_all();
     let large = bytes(5 << 20, 1);
@@ -121,19 +119,18 @@ fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
     assert_eq!(fs::read(&target).unwrap(), b"ABC");
     assert!(dir.at("link").symlink_metadata().unwrap().is_symlink());
     symlink("nowhere", dir.at("dangling")).unwrap();
-    run(&mut transform("upper", &input, &dir.at("dangling"), &[])).fails(2, &["dangling", "symbolic link"]);
-    run(&mut transform("upper", &dir.at("dangling"), &dir.at("out"), &[]))
-        .fails(2, &["dangling", "No such file"]);
+    dir.run("transform upper in dangling").fails(2, &["dangling", "symbolic link"]);
+    dir.run("transform upper dangling out").fails(2, &["dangling", "No such file"]);
     assert_eq!(dir.names(), ["dangling", "far", "in", "link", "link to link"]);
 }
 
 #[test]
 fn another_name_of_the_old_file_keeps_the_old_bytes() {
     let dir = TestDir::new();
-    let input = dir.file("in", "abc");
+    dir.file("in", "abc");
     let output = dir.file("out", "old");
     fs::hard_link(&output, dir.at("other")).unwrap();
-    run(&mut transform("upper", &input, &output, &[])).succeeds();
+    dir.run("transform upper in out").succeeds();
     assert_eq!(
         (fs::read(&output).unwrap(), fs::read(dir.at("other")).unwrap()),
         (b"ABC".to_vec(), b"old".to_vec())
@@ -167,15 +164,14 @@ fn input_as_output_is_rejected_under_any_name() {
 #[test]
 fn directories_are_neither_inputs_nor_outputs() {
     let dir = TestDir::new();
-    let input = dir.file("in", "abc");
+    dir.file("in", "abc");
     fs::create_dir(dir.at("directory")).unwrap();
     let directory = dir.at("directory");
-    run(&mut transform("upper", &directory, &dir.at("out"), &[])).fails(2, &["directory", "name a file"]);
-    run(&mut transform("upper", &input, &directory, &[]))
-        .fails(2, &["it is a directory", "name a file in it"]);
-    run(&mut transform("upper", &input, &directory, &["--overwrite"])).fails(2, &["it is a directory"]);
-    run(fullbore(["transform", "upper", "--in-place"]).arg(&directory)).fails(2, &["it is a directory"]);
-    run(fullbore(["gen", "1M"]).arg(&directory)).fails(2, &["it is a directory"]);
+    dir.run("transform upper directory out").fails(2, &["directory", "name a file"]);
+    dir.run("transform upper in directory").fails(2, &["it is a directory", "name a file in it"]);
+    dir.run("transform upper in directory --overwrite").fails(2, &["it is a directory"]);
+    dir.run("transform upper --in-place directory").fails(2, &["it is a directory"]);
+    dir.run("gen 1M directory").fails(2, &["it is a directory"]);
     shell(r#""$0" transform upper - - < "$1""#, &[&directory]).fails(2, &["directory"]);
     assert_eq!(dir.names(), ["directory", "in"]);
 }
@@ -185,18 +181,16 @@ fn missing_files_are_named() {
     let dir = TestDir::new();
     let input = dir.file("in", "abc");
     let old = dir.file("old", "old");
-    run(&mut transform("upper", &dir.at("missing"), &old, &[]))
-        .fails(2, &["missing", "No such file or directory"]);
+    dir.run("transform upper missing old").fails(2, &["missing", "No such file or directory"]);
     for options in [&[][..], &["--overwrite"]] {
         run(&mut transform("upper", &input, &dir.at("no/where"), options))
             .fails(2, &["no/where", "directory"]);
     }
-    run(&mut transform("upper", &input, &dir.at("in/out"), &[])).fails(2, &["in/out", "Not a directory"]);
+    dir.run("transform upper in in/out").fails(2, &["in/out", "Not a directory"]);
     run(&mut transform("upper", &input, "".as_ref(), &[])).fails(2, &["OUT"]);
     run(&mut transform("upper", "".as_ref(), &old, &[])).fails(2, &["IN"]);
     run(&mut transform("upper", &input, &dir.at(&"n".repeat(300)), &[])).fails(2, &["name too long"]);
-    run(fullbore(["transform", "upper", "--in-place"]).arg(dir.at("missing")))
-        .fails(2, &["missing", "No such file"]);
+    dir.run("transform upper --in-place missing").fails(2, &["missing", "No such file"]);
     assert_eq!(fs::read(&old).unwrap(), b"old");
     assert_eq!(dir.names(), ["in", "old"]);
 }
@@ -262,19 +256,12 @@ fn read_only_file_system_is_reported() {
     let dir = TestDir::new();
     let input = dir.file("in", "abc");
     let place = dir.at("mounted");
-    let mount = match Mount::new(&["-t", "tmpfs", "none"], &place) {
-        Ok(mount) => mount,
-        Err(reason) => return println!("skipped: a read-only mount: {reason}"),
-    };
+    let Some(_mount) = or_skip("a read-only mount", Mount::in_memory("size=50%", &place)) else { return };
     fs::write(place.join("old"), "old").unwrap();
-    let _read_only = match Mount::new(&["-o", "remount,ro"], &place) {
-        Ok(again) => {
-            // Mounted once, unmounted once.
-            std::mem::forget(again);
-            mount
-        }
-        Err(reason) => return println!("skipped: a read-only mount: {reason}"),
-    };
+    let again = Mount::new(&["-o", "remount,ro"], &place);
+    let Some(again) = or_skip("a read-only mount", again) else { return };
+    // Mounted once, unmounted once.
+    std::mem::forget(again);
     for name in ["old", "new"] {
         for options in [&[][..], &["--overwrite"]] {
             run(&mut transform("upper", &input, &place.join(name), options))

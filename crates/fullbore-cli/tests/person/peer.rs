@@ -151,6 +151,12 @@ impl Pair {
         self.stripped = false;
     }
 
+    /// Runs both commands, and compares their results.
+    pub(crate) fn run_both(&mut self, what: &str, commands: [Command; 2]) {
+        let [ours, peer] = commands.map(|mut command| run(&mut command));
+        self.compare(what, &ours, &peer);
+    }
+
     /// Fails if there were differences, and lists them.
     #[track_caller]
     pub(crate) fn end(self) {

@@ -10,7 +10,7 @@ use crate::support::{TestDir, Unprivileged, bytes, fullbore, run};
 
 fn facts(path: &Path) -> serde_json::Value {
     let ended = run(fullbore(["probe", "--json"]).arg(path)).succeeds();
-    serde_json::from_slice(&ended.stdout).unwrap()
+    ended.json()
 }
 
 fn works(facts: &serde_json::Value) -> Vec<&str> {
@@ -38,7 +38,7 @@ fn file_report_is_complete() {
     for method in ["buffered", "mmap", "stdio", "vectored", "splice"] {
         assert!(works(&found).contains(&method), "{method}: {found}");
     }
-    let text = run(fullbore(["probe"]).arg(&file)).succeeds().text();
+    let text = dir.run("probe file").succeeds().text();
     for word in ["kind", "regular file", "file system", "direct I/O", "engines", "buffered", "page cache"] {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
@@ -93,12 +93,12 @@ fn pipes_do_not_block() {
 #[test]
 fn missing_path_is_reported() {
     let dir = TestDir::new();
-    run(fullbore(["probe"]).arg(dir.at("missing"))).fails(2, &["missing", "no such file"]);
+    dir.run("probe missing").fails(2, &["missing", "no such file"]);
     symlink("nowhere", dir.at("dangling")).unwrap();
-    run(fullbore(["probe", "--json"]).arg(dir.at("dangling"))).fails(2, &["dangling", "link", "nowhere"]);
+    dir.run("probe --json dangling").fails(2, &["dangling", "link", "nowhere"]);
     symlink("loop", dir.at("loop")).unwrap();
-    run(fullbore(["probe"]).arg(dir.at("loop"))).fails(2, &["loop", "symbolic links"]);
-    run(&mut fullbore(["probe"])).fails(2, &["PATH"]);
+    dir.run("probe loop").fails(2, &["loop", "symbolic links"]);
+    dir.run("probe").fails(2, &["PATH"]);
     dir.file("file", "x");
     symlink("file", dir.at("link")).unwrap();
     assert_eq!(facts(&dir.at("link"))["link_target"], "file");

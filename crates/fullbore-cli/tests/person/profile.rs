@@ -2,24 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use fullbore::file::File;
 use fullbore::strategy::key;
 use serde_json::json;
 
-use crate::support::{TestDir, bytes, fullbore, run, transform};
-
-fn with(dir: &TestDir, mut command: Command) -> Command {
-    command.env("XDG_CONFIG_HOME", dir.at("config"));
-    command
-}
-
-fn profile(dir: &TestDir, words: &[&str]) -> Command {
-    let mut command = fullbore(["profile"]);
-    command.args(words);
-    with(dir, command)
-}
+use crate::support::{TestDir, bytes, fullbore, run};
 
 /// Saves entries as from measurements of the directory's own file system and of another.
 fn save(dir: &TestDir) {
@@ -49,13 +37,12 @@ fn save(dir: &TestDir) {
 #[test]
 fn missing_profile_gives_advice() {
     let dir = TestDir::new();
-    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
+    let text = dir.run("profile show").succeeds().text();
     assert!(text.contains("nothing is saved") && text.contains("fullbore bench"), "{text}");
-    let found: serde_json::Value =
-        serde_json::from_slice(&run(&mut profile(&dir, &["show", "--json"])).succeeds().stdout).unwrap();
+    let found = dir.run("profile show --json").succeeds().json();
     assert_eq!(found["file_systems"], json!({}));
-    run(&mut profile(&dir, &["forget"])).fails(1, &["nothing to forget"]);
-    run(profile(&dir, &["forget"]).arg(dir.path())).fails(1, &["nothing to forget"]);
+    dir.run("profile forget").fails(1, &["nothing to forget"]);
+    dir.run("profile forget .").fails(1, &["nothing to forget"]);
     let mut homeless = fullbore(["profile", "show"]);
     run(homeless.env_remove("XDG_CONFIG_HOME").env_remove("HOME")).fails(2, &["HOME"]);
 }
@@ -64,7 +51,7 @@ fn missing_profile_gives_advice() {
 fn saved_entries_are_shown_by_file_system_and_job() {
     let dir = TestDir::new();
     save(&dir);
-    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
+    let text = dir.run("profile show").succeeds().text();
     for word in [
         "/elsewhere",
         "read, cold",
@@ -76,15 +63,14 @@ fn saved_entries_are_shown_by_file_system_and_job() {
     ] {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
-    for path in [dir.path(), &dir.at("here")] {
-        let text = run(profile(&dir, &["show"]).arg(path)).succeeds().text();
+    for path in [".", "here"] {
+        let text = dir.run(&format!("profile show {path}")).succeeds().text();
         assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");
     }
-    let text = run(&mut profile(&dir, &["show", "/proc"])).succeeds().text();
+    let text = dir.run("profile show /proc").succeeds().text();
     assert!(text.contains("nothing is saved for the file system of /proc"), "{text}");
-    run(profile(&dir, &["show"]).arg(dir.at("missing"))).fails(2, &["missing", "No such file"]);
-    let found: serde_json::Value =
-        serde_json::from_slice(&run(&mut profile(&dir, &["show", "--json"])).succeeds().stdout).unwrap();
+    dir.run("profile show missing").fails(2, &["missing", "No such file"]);
+    let found = dir.run("profile show --json").succeeds().json();
     assert_eq!(found["file_systems"]["another"]["directory"], "/elsewhere");
 }
 
@@ -92,11 +78,11 @@ fn saved_entries_are_shown_by_file_system_and_job() {
 fn one_file_system_is_forgotten_and_then_the_rest() {
     let dir = TestDir::new();
     save(&dir);
-    run(profile(&dir, &["forget"]).arg(dir.path())).succeeds();
-    let text = run(&mut profile(&dir, &["show"])).succeeds().text();
+    dir.run("profile forget .").succeeds();
+    let text = dir.run("profile show").succeeds().text();
     assert!(text.contains("/elsewhere") && !text.contains("transform to"), "{text}");
-    run(profile(&dir, &["forget"]).arg(dir.path())).fails(1, &["nothing to forget"]);
-    run(&mut profile(&dir, &["forget"])).succeeds();
+    dir.run("profile forget .").fails(1, &["nothing to forget"]);
+    dir.run("profile forget").succeeds();
     assert!(!dir.at("config/fullbore/profile.json").exists());
 }
 
@@ -104,15 +90,15 @@ fn one_file_system_is_forgotten_and_then_the_rest() {
 fn broken_profile_is_reported_and_can_be_forgotten() {
     let dir = TestDir::new();
     save(&dir);
-    let input = dir.file("in", bytes(3_000_000, 1));
+    dir.file("in", bytes(3_000_000, 1));
     for broken in ["not json", "{}", r#"{"version":99,"file_systems":{}}"#, "\u{0}"] {
         fs::write(dir.at("config/fullbore/profile.json"), broken).unwrap();
-        run(&mut profile(&dir, &["show"])).fails(2, &["profile.json"]);
-        let ended = run(&mut with(&dir, transform("none", &input, &dir.at("out"), &[]))).succeeds();
+        dir.run("profile show").fails(2, &["profile.json"]);
+        let ended = dir.run("transform none in out").succeeds();
         assert!(ended.stderr.contains("continuing without it"), "{ended}");
-        run(profile(&dir, &["forget"]).arg(dir.path())).fails(2, &["profile.json"]);
-        run(&mut profile(&dir, &["forget"])).succeeds();
-        run(&mut profile(&dir, &["forget"])).fails(1, &["nothing to forget"]);
+        dir.run("profile forget .").fails(2, &["profile.json"]);
+        dir.run("profile forget").succeeds();
+        dir.run("profile forget").fails(1, &["nothing to forget"]);
     }
 }
 
@@ -120,8 +106,8 @@ fn broken_profile_is_reported_and_can_be_forgotten() {
 fn auto_uses_the_profile() {
     let dir = TestDir::new();
     save(&dir);
-    let input = dir.file("in", bytes(3_000_000, 2));
-    let ended = run(&mut with(&dir, transform("none", &input, &dir.at("out"), &["--explain"]))).succeeds();
+    dir.file("in", bytes(3_000_000, 2));
+    let ended = dir.run("transform none in out --explain").succeeds();
     assert!(ended.stderr.contains("measured best here on 2026-01-02"), "{ended}");
     assert!(ended.stderr.contains("strategy: method=buffered,request=128"), "{ended}");
     assert!(ended.stderr.contains("not cci-mm: measured"), "{ended}");

@@ -3,13 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample, SummaryOptions};
 use fullbore_bench::stats::Xoshiro256;
 use serde_json::Value;
 
-use crate::support::{TestDir, fullbore, run, run_with};
+use crate::support::{TestDir, fullbore, installed, or_skip, run, run_with};
 
 /// Results with a cell for each rate, with 1% of noise.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
@@ -58,41 +57,35 @@ fn dir() -> TestDir {
     dir
 }
 
-fn report(dir: &TestDir, words: &[&str]) -> Command {
-    let mut command = fullbore(["report"]);
-    command.args(words).current_dir(dir.path());
-    command
-}
-
 #[test]
 fn one_document_is_shown_in_every_form() {
     let dir = dir();
-    let table = run(&mut report(&dir, &["a.json"])).succeeds().text();
+    let table = dir.run("report a.json").succeeds().text();
     assert!(table.contains("/data") && table.contains("3 cells, 24 samples"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
-    let again = run(&mut report(&dir, &["a.json", "--json"])).succeeds().text();
+    let again = dir.run("report a.json --json").succeeds().text();
     assert_eq!(Document::parse(&again).unwrap(), results(&[1e9, 2e9, 3e9], 1));
-    let page = run(&mut report(&dir, &["a.json", "--html", "-"])).succeeds().text();
+    let page = dir.run("report a.json --html -").succeeds().text();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Environment"), "{page}");
-    let both = run(&mut report(&dir, &["a.json", "--csv", "s.csv", "--html", "r.html"])).succeeds().text();
+    let both = dir.run("report a.json --csv s.csv --html r.html").succeeds().text();
     assert_eq!(both, table);
     assert_eq!(fs::read_to_string(dir.at("r.html")).unwrap(), page);
     assert_eq!(fs::read_to_string(dir.at("s.csv")).unwrap().lines().count(), 1 + 24);
-    let quiet = run(&mut report(&dir, &["a.json", "--quiet", "--csv", "s.csv"])).succeeds();
+    let quiet = dir.run("report a.json --quiet --csv s.csv").succeeds();
     assert!(quiet.stdout.is_empty());
     assert_eq!(dir.names(), ["a.json", "b.json", "r.html", "s.csv"]);
     // The folder that bench creates, and standard input.
     fs::create_dir(dir.at("results")).unwrap();
     fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
-    assert_eq!(run(&mut report(&dir, &["results"])).succeeds().text(), table);
+    assert_eq!(dir.run("report results").succeeds().text(), table);
     let input = text(&results(&[1e9, 2e9, 3e9], 1));
-    assert_eq!(run_with(&mut report(&dir, &["-"]), &input).succeeds().text(), table);
+    assert_eq!(run_with(&mut dir.command("report -"), &input).succeeds().text(), table);
 }
 
 #[test]
 fn a_comparison_shows_the_worst_first_and_the_count_last() {
     let dir = dir();
-    let ended = run(&mut report(&dir, &["a.json", "b.json"])).succeeds();
+    let ended = dir.run("report a.json b.json").succeeds();
     let table = ended.text();
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
     let last = table.lines().last().unwrap();
@@ -101,11 +94,11 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
     assert!(ended.stderr.is_empty());
     // Several documents, standard input among them.
     let input = text(&results(&[1e9, 2e9, 3e9], 3));
-    let table = run_with(&mut report(&dir, &["a.json", "b.json", "-"]), &input).succeeds().text();
+    let table = run_with(&mut dir.command("report a.json b.json -"), &input).succeeds().text();
     let last = table.lines().last().unwrap();
     assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 no different, 0 faster of 3 cells");
     // With a wider margin the slower cell is insignificant.
-    let json = run(&mut report(&dir, &["a.json", "b.json", "--json", "--margin", "30%"])).succeeds().text();
+    let json = dir.run("report a.json b.json --json --margin 30%").succeeds().text();
     let value: Value = serde_json::from_str(&json).unwrap();
     let verdicts: Vec<&str> = value["others"][0]["cells"]
         .as_array()
@@ -115,9 +108,9 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
         .collect();
     let same = "no-difference-that-matters";
     assert_eq!(verdicts, [same, same, "faster"]);
-    let only = run(&mut report(&dir, &["a.json", "b.json", "--only", "*/[01]", "--only", "*/0"]));
+    let only = dir.run("report a.json b.json --only */[01] --only */0");
     only.fails(2, &["--only */[01]", "read/0"]);
-    let only = run(&mut report(&dir, &["a.json", "b.json", "--only", "*/0"])).succeeds().text();
+    let only = dir.run("report a.json b.json --only */0").succeeds().text();
     assert!(only.contains("of 1 cell"), "{only}");
 }
 
@@ -127,9 +120,7 @@ fn terminal_output_has_its_width_and_colours_unless_disabled() {
     let line = |environment: &str| {
         format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
     };
-    if !crate::support::has("script") {
-        return println!("skipped: no script(1) to make a terminal");
-    }
+    let Some(()) = or_skip("output on a terminal", installed("script")) else { return };
     let (a, b) = (dir.at("a.json"), dir.at("b.json"));
     let coloured = crate::support::shell(&line(""), &[&a, &b]).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
@@ -153,7 +144,7 @@ fn fail_on_sets_the_exit_code() {
         ("unclear", 0),
         ("missing", 0),
     ] {
-        let ended = run(&mut report(&dir, &["a.json", "b.json", "--quiet", "--fail-on", condition]));
+        let ended = dir.run(&format!("report a.json b.json --quiet --fail-on {condition}"));
         assert_eq!(ended.code(), code, "{condition}: {ended}");
         assert!(ended.stdout.is_empty());
         assert_eq!(ended.stderr.contains(&format!("--fail-on {condition}: met by 1 of 3 cells")), code == 1);
@@ -161,23 +152,12 @@ fn fail_on_sets_the_exit_code() {
     let mut shorter = results(&[1e9, 2e9, 3e9], 3);
     shorter.cells.pop();
     dir.file("c.json", text(&shorter));
-    let words = ["a.json", "b.json", "c.json", "--fail-on", "missing", "--fail-on", "slower:30%"];
-    run(&mut report(&dir, &words)).fails(1, &["missing: met by 1 of 6 cells"]);
-    run(&mut report(&dir, &["a.json", "c.json", "--fail-on", "slower:5%"])).succeeds();
+    dir.run("report a.json b.json c.json --fail-on missing --fail-on slower:30%")
+        .fails(1, &["missing: met by 1 of 6 cells"]);
+    dir.run("report a.json c.json --fail-on slower:5%").succeeds();
     // Requested files are written even if the result is "no".
-    let words = [
-        "a.json",
-        "b.json",
-        "--fail-on",
-        "slower:5%",
-        "--markdown",
-        "c.md",
-        "--csv",
-        "c.csv",
-        "--html",
-        "c.html",
-    ];
-    run(&mut report(&dir, &words)).fails(1, &["slower:5%"]);
+    dir.run("report a.json b.json --fail-on slower:5% --markdown c.md --csv c.csv --html c.html")
+        .fails(1, &["slower:5%"]);
     for (name, part) in [("c.md", "### Slower (1)"), ("c.csv", ",slower,true,"), ("c.html", "<svg")] {
         assert!(fs::read_to_string(dir.at(name)).unwrap().contains(part), "{name}");
     }
@@ -190,19 +170,16 @@ fn different_environments_need_across() {
     other.environment.kernel = "Linux 6.19".into();
     other.environment.logical_cpus = 8;
     dir.file("c.json", text(&other));
-    let compare = |words: &[&str]| {
-        let mut command = report(&dir, &["a.json", "c.json", "--html", "c.html"]);
-        run(command.args(words))
-    };
+    let compare = |words: &str| dir.run(&format!("report a.json c.json --html c.html {words}"));
     let ended =
-        compare(&[]).fails(2, &["Linux 6.18 | Linux 6.19", "processors: 4 | 8", "--across machine,kernel "]);
+        compare("").fails(2, &["Linux 6.18 | Linux 6.19", "processors: 4 | 8", "--across machine,kernel "]);
     assert!(ended.stdout.is_empty());
-    compare(&["--across", "kernel"]).fails(2, &["processors", "--across machine "]);
+    compare("--across kernel").fails(2, &["processors", "--across machine "]);
     assert_eq!(dir.names(), ["a.json", "b.json", "c.json"], "a rejected comparison writes nothing");
-    let table = compare(&["--across", "machine,kernel"]).succeeds().text();
+    let table = compare("--across machine,kernel").succeeds().text();
     assert!(table.contains("across kernel: Linux 6.18 | Linux 6.19"), "{table}");
-    assert_eq!(compare(&["--across", "machine", "--across", "kernel"]).succeeds().text(), table);
-    assert_eq!(compare(&["--anyway"]).succeeds().text(), table);
+    assert_eq!(compare("--across machine --across kernel").succeeds().text(), table);
+    assert_eq!(compare("--anyway").succeeds().text(), table);
 }
 
 #[test]
@@ -226,44 +203,44 @@ fn invalid_document_is_named_with_advice() {
     ];
     for (name, content, word) in cases {
         dir.file(name, content);
-        run(&mut report(&dir, &[name])).fails(2, &[name, word]);
-        run(&mut report(&dir, &["a.json", name])).fails(2, &[name, word]);
-        run(&mut report(&dir, &[name, "a.json"])).fails(2, &[name, word]);
+        for words in [name, &format!("a.json {name}"), &format!("{name} a.json")] {
+            dir.run(&format!("report {words}")).fails(2, &[name, word]);
+        }
     }
-    run(&mut report(&dir, &["gone.json"])).fails(2, &["gone.json", "No such file"]);
-    run(&mut report(&dir, &["folder"])).fails(2, &["folder/results.json", "No such file"]);
-    run(&mut report(&dir, &[])).fails(2, &["RESULTS"]);
+    dir.run("report gone.json").fails(2, &["gone.json", "No such file"]);
+    dir.run("report folder").fails(2, &["folder/results.json", "No such file"]);
+    dir.run("report").fails(2, &["RESULTS"]);
     fs::hard_link(dir.at("a.json"), dir.at("link.json")).unwrap();
     for words in [["a.json", "a.json"], ["a.json", "link.json"], ["./a.json", "a.json"]] {
-        run(&mut report(&dir, &words)).fails(2, &["same file", words[0], words[1]]);
+        dir.run(&format!("report {}", words.join(" "))).fails(2, &["same file", words[0], words[1]]);
     }
-    run(&mut report(&dir, &["-", "-"])).fails(2, &["standard input", "twice"]);
+    dir.run("report - -").fails(2, &["standard input", "twice"]);
 }
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = dir();
-    let cases: [(&[&str], &[&str]); 14] = [
-        (&["a.json", "b.json", "--fail-on", "slower:5"], &["slower:5", "%"]),
-        (&["a.json", "b.json", "--fail-on", "worse:5%"], &["worse", "slower"]),
-        (&["a.json", "b.json", "--margin", "3"], &["--margin", "%"]),
-        (&["a.json", "b.json", "--margin", "100%"], &["--margin", "less"]),
-        (&["a.json", "b.json", "--across", "weather"], &["weather", "kernel"]),
-        (&["a.json", "--fail-on", "slower:5%"], &["--fail-on", "second"]),
-        (&["a.json", "--margin", "5%"], &["--margin", "second"]),
-        (&["a.json", "--anyway"], &["--anyway", "second"]),
-        (&["a.json", "--only", "*"], &["--only", "second"]),
-        (&["a.json", "b.json", "--html", "-", "--csv", "-"], &["two outputs"]),
-        (&["a.json", "b.json", "--html", "-", "--json"], &["two outputs"]),
-        (&["a.json", "b.json", "--json", "--quiet"], &["--quiet"]),
-        (&["a.json", "b.json", "--html", "c", "--csv", "c"], &["--csv", "c is named for another output"]),
-        (&["a.json", "b.json", "--csv", "b.json"], &["--csv", "b.json", "input"]),
+    let cases: [(&str, &[&str]); 14] = [
+        ("a.json b.json --fail-on slower:5", &["slower:5", "%"]),
+        ("a.json b.json --fail-on worse:5%", &["worse", "slower"]),
+        ("a.json b.json --margin 3", &["--margin", "%"]),
+        ("a.json b.json --margin 100%", &["--margin", "less"]),
+        ("a.json b.json --across weather", &["weather", "kernel"]),
+        ("a.json --fail-on slower:5%", &["--fail-on", "second"]),
+        ("a.json --margin 5%", &["--margin", "second"]),
+        ("a.json --anyway", &["--anyway", "second"]),
+        ("a.json --only *", &["--only", "second"]),
+        ("a.json b.json --html - --csv -", &["two outputs"]),
+        ("a.json b.json --html - --json", &["two outputs"]),
+        ("a.json b.json --json --quiet", &["--quiet"]),
+        ("a.json b.json --html c --csv c", &["--csv", "c is named for another output"]),
+        ("a.json b.json --csv b.json", &["--csv", "b.json", "input"]),
     ];
     for (words, told) in cases {
-        run(&mut report(&dir, words)).fails(2, told);
+        dir.run(&format!("report {words}")).fails(2, told);
     }
-    run(&mut report(&dir, &["a.json", "--html", "r.html", "--csv", "missing/s.csv"])).fails(2, &["missing"]);
-    run(&mut report(&dir, &["a.json", "--csv", ".", "--html", "r.html"])).fails(2, &["directory"]);
+    dir.run("report a.json --html r.html --csv missing/s.csv").fails(2, &["missing"]);
+    dir.run("report a.json --csv . --html r.html").fails(2, &["directory"]);
     assert_eq!(dir.names(), ["a.json", "b.json"], "all outputs or none");
 }
 
@@ -272,7 +249,7 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     let dir = dir();
     let old = dir.file("c.csv", "old");
     fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
-    run(&mut report(&dir, &["a.json", "b.json", "--csv", "c.csv", "--markdown", "/dev/null"])).succeeds();
+    dir.run("report a.json b.json --csv c.csv --markdown /dev/null").succeeds();
     assert!(fs::read_to_string(&old).unwrap().starts_with("document,cell,"));
     assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(Path::new("/dev/null").metadata().unwrap().len() == 0);
@@ -296,7 +273,7 @@ fn help_fits_a_terminal() {
 #[test]
 fn one_document_renders_as_text_and_charts() {
     let dir = dir();
-    run(&mut report(&dir, &["a.json", "--quiet", "--markdown", "a.md", "--svg", "charts"])).succeeds();
+    dir.run("report a.json --quiet --markdown a.md --svg charts").succeeds();
     assert!(fs::read_to_string(dir.at("a.md")).unwrap().starts_with("# "));
     let pictures = crate::support::names(&dir.at("charts"));
     assert!(!pictures.is_empty());
@@ -304,7 +281,6 @@ fn one_document_renders_as_text_and_charts() {
         let picture = fs::read_to_string(dir.at("charts").join(&name)).unwrap();
         assert!(name.ends_with(".svg") && picture.starts_with("<svg") && !picture.contains("var("), "{name}");
     }
-    run(&mut report(&dir, &["a.json", "--svg", "charts"])).fails(2, &["charts", "--svg"]);
-    run(&mut report(&dir, &["a.json", "b.json", "--svg", "more"]))
-        .fails(2, &["--svg", "one results document"]);
+    dir.run("report a.json --svg charts").fails(2, &["charts", "--svg"]);
+    dir.run("report a.json b.json --svg more").fails(2, &["--svg", "one results document"]);
 }

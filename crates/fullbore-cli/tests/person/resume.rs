@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::{Finished, TestDir, Unprivileged, bytes, fullbore, names, run, start};
+use crate::support::{Finished, TestDir, Unprivileged, bytes, fullbore, names, or_skip, root, run, start};
 
 /// Long enough to interrupt a run in the middle.
 const LENGTH: usize = 96 << 20;
@@ -52,7 +52,7 @@ fn killed(command: &mut Command, journal: &Path) -> bool {
 }
 
 fn resumed(ended: &Finished) -> u64 {
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let json = ended.json();
     json["copy"]["resumed"].as_u64().unwrap()
 }
 
@@ -105,9 +105,7 @@ fn partial_file_and_journal_are_private() {
 /// Another user's file under the name of a journal is neither read nor written, and does not block.
 #[test]
 fn foreign_journal_is_ignored() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("skipped: files of another user: needs root");
-    }
+    let Some(()) = or_skip("files of another user", root()) else { return };
     let Some(other) = Unprivileged::new() else { return };
     let dir = TestDir::open_to_all();
     let data = bytes(20 << 20, 2);
@@ -251,7 +249,7 @@ fn killed_copy_resumes_at_its_offset() {
     }
     assert!(stopped > 0, "no run was interrupted");
     let ended = run(&mut going(&["--json"])).succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let json = ended.json();
     assert!(fs::read(&target).unwrap() == data);
     assert_eq!(dir.names(), ["source", "target"]);
     let (resumed, copied) =
@@ -260,7 +258,7 @@ fn killed_copy_resumes_at_its_offset() {
     assert_eq!(resumed + copied, data.len() as u64);
     // The copy is complete, and a further run has nothing to do.
     let ended = run(&mut going(&["--json"])).succeeds();
-    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let json = ended.json();
     assert_eq!(json["copy"]["skipped"], 1);
 }
 

@@ -29,11 +29,11 @@ fn proc_files_with_zero_size_are_read() {
             let found = fs::read(dir.at("out")).unwrap();
             // The clock rates in it change all the time.
             assert!(found.len().abs_diff(wanted.len()) < 200, "{path} {strategy}: {} bytes", found.len());
-            let back = run(&mut transform("swab", &dir.at("out"), "-".as_ref(), &[])).succeeds().text();
+            let back = dir.run("transform swab out -").succeeds().text();
             assert!(back.starts_with(std::str::from_utf8(&wanted[..10]).unwrap()), "{path} {strategy}");
         }
     }
-    let own = run(&mut transform("none", "/proc/self/status".as_ref(), "-".as_ref(), &[])).succeeds().text();
+    let own = dir.run("transform none /proc/self/status -").succeeds().text();
     assert!(own.starts_with("Name:\tfullbore\n"), "{own}");
 }
 
@@ -47,8 +47,8 @@ fn character_devices_are_read_and_written() {
         run(&mut transform("upper", "/dev/null".as_ref(), &dir.at("out"), &options)).succeeds();
         assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
     }
-    run(&mut transform("upper", "/dev/null".as_ref(), "/dev/null".as_ref(), &[])).succeeds();
-    run(&mut transform("upper", &input, "/dev/null".as_ref(), &["--overwrite"])).succeeds();
+    dir.run("transform upper /dev/null /dev/null").succeeds();
+    dir.run("transform upper in /dev/null --overwrite").succeeds();
     let ended = shell(
         r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#,
         &[],
@@ -64,8 +64,7 @@ fn character_devices_are_read_and_written() {
 fn full_device_is_reported() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(500_000, 2));
-    run(&mut transform("upper", &input, "/dev/full".as_ref(), &[]))
-        .fails(2, &["/dev/full", "No space left on device"]);
+    dir.run("transform upper in /dev/full").fails(2, &["/dev/full", "No space left on device"]);
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let onto_full = |mut command: std::process::Command| start(command.stdout(full())).end();
     onto_full(transform("upper", &input, "-".as_ref(), &[])).fails(2, &["standard output", "No space left"]);
@@ -112,10 +111,10 @@ fn dev_stdin_continues_at_its_offset() {
 #[test]
 fn sockets_are_refused_by_name_and_served_as_standard_streams() {
     let dir = TestDir::new();
-    let input = dir.file("in", "abc");
+    dir.file("in", "abc");
     let _listener = UnixListener::bind(dir.at("socket")).unwrap();
-    run(&mut transform("upper", &dir.at("socket"), &dir.at("out"), &[])).fails(2, &["socket"]);
-    run(&mut transform("upper", &input, &dir.at("socket"), &[])).fails(2, &["socket"]);
+    dir.run("transform upper socket out").fails(2, &["socket"]);
+    dir.run("transform upper in socket").fails(2, &["socket"]);
     run(&mut fullbore(["gen", "10", dir.at("socket").to_str().unwrap()])).fails(2, &["socket"]);
     assert_eq!(dir.names(), ["in", "socket"]);
     let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::streams::fifo;
-use crate::support::{Finished, TestDir, bytes, fullbore, has, run, run_with, shell};
+use crate::support::{Finished, TestDir, bytes, fullbore, has, installed, or_skip, run, run_with, shell};
 
 /// The peer of each algorithm.
 const PEERS: &[(&str, &str)] = &[
@@ -132,35 +132,30 @@ fn output_matches_the_peers() {
             }
         }
     }
-    assert_eq!(
-        run(&mut sum(&dir, ["0"])).succeeds().text(),
-        run(&mut sum(&dir, ["-a", "blake3", "0"])).text()
-    );
+    assert_eq!(dir.run("sum 0").succeeds().text(), dir.run("sum -a blake3 0").text());
 }
 
 #[test]
 fn keys_and_bytes_are_as_b3sum_has_them() {
     let dir = TestDir::new();
     dir.file("in", bytes(100_000, 2));
-    if !has("b3sum") {
-        return println!("skipped: no b3sum");
-    }
+    let Some(()) = or_skip("keys and bytes", installed("b3sum")) else { return };
     let key = bytes(32, 3);
     let ours = run_with(&mut sum(&dir, ["--keyed", "in"]), &key);
     same(&ours, &run_with(&mut of(&dir, "b3sum", ["--keyed", "in"]), &key), "keyed");
     run_with(&mut sum(&dir, ["--keyed", "in"]), &key[1..]).fails(1, &["--keyed", "32 bytes", "31"]);
     run_with(&mut sum(&dir, ["--keyed", "in"]), &bytes(33, 1)).fails(1, &["--keyed", "more"]);
     run_with(&mut sum(&dir, ["--keyed", "-"]), &key).fails(1, &["the key is already read from it"]);
-    same(&run(&mut sum(&dir, ["--raw", "in"])), &run(&mut of(&dir, "b3sum", ["--raw", "in"])), "raw");
+    same(&dir.run("sum --raw in"), &run(&mut of(&dir, "b3sum", ["--raw", "in"])), "raw");
     same(
-        &run(&mut sum(&dir, ["--raw", "-l", "1000", "in"])),
+        &dir.run("sum --raw -l 1000 in"),
         &run(&mut of(&dir, "b3sum", ["--raw", "-l", "1000", "in"])),
         "raw",
     );
-    run(&mut sum(&dir, ["--raw", "in", "in"])).fails(1, &["--raw"]);
-    run(&mut sum(&dir, ["-a", "md5", "-l", "5", "in"])).fails(1, &["blake3"]);
-    run(&mut sum(&dir, ["-l", "10000000000", "in"])).fails(1, &["--length"]);
-    run(&mut sum(&dir, ["-a", "sha0", "in"])).fails(1, &["sha0", "blake3, sha256"]);
+    dir.run("sum --raw in in").fails(1, &["--raw"]);
+    dir.run("sum -a md5 -l 5 in").fails(1, &["blake3"]);
+    dir.run("sum -l 10000000000 in").fails(1, &["--length"]);
+    dir.run("sum -a sha0 in").fails(1, &["sha0", "blake3, sha256"]);
 }
 
 #[test]
@@ -217,12 +212,11 @@ fn several_hashes_in_one_pass_match_single_hashes() {
             run(&mut sum(&dir, ["-a", all, "--workers", workers, "empty", "small", "large"])).succeeds();
         assert_eq!(ours.text(), wanted, "{workers} workers");
     }
-    let trees =
-        run(&mut sum(&dir, ["-a", "crc32c", "-a", "blake3", "-a", "crc32c", "large"])).succeeds().text();
+    let trees = dir.run("sum -a crc32c -a blake3 -a crc32c large").succeeds().text();
     let tags: Vec<_> = trees.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(tags, ["CRC32C", "BLAKE3"]);
     dir.file("list", &wanted);
-    let checked = run(&mut sum(&dir, ["--check", "list"])).succeeds().text();
+    let checked = dir.run("sum --check list").succeeds().text();
     assert_eq!(checked.lines().filter(|line| line.ends_with(": OK")).count(), 21);
 }
 
@@ -250,14 +244,14 @@ fn trees_are_walked_in_the_order_of_their_paths() {
     for workers in ["1", "4"] {
         same(&run(&mut sum(&dir, ["-a", "sha256", "-r", "tree", "--workers", workers])), &wanted, workers);
     }
-    run(&mut sum(&dir, ["tree"])).fails(1, &["tree: Is a directory"]);
-    let followed = run(&mut sum(&dir, ["-rL", "tree"])).fails(1, &["tree/b/link", "leads back"]);
+    dir.run("sum tree").fails(1, &["tree: Is a directory"]);
+    let followed = dir.run("sum -rL tree").fails(1, &["tree/b/link", "leads back"]);
     let text = String::from_utf8_lossy(&followed.stdout).into_owned();
     assert!(text.contains("  tree/same\n") && text.contains("  tree/loop/x\n"), "{text}");
     // Names that are not UTF-8 survive the way through a list.
-    let list = run(&mut sum(&dir, ["-r", "tree"])).succeeds().stdout;
+    let list = dir.run("sum -r tree").succeeds().stdout;
     fs::write(dir.at("list"), list).unwrap();
-    let checked = run(&mut sum(&dir, ["-c", "list"])).succeeds().stdout;
+    let checked = dir.run("sum -c list").succeeds().stdout;
     assert!(checked.windows(7).any(|window| window == b"\xff\xfe: OK\n"));
 }
 
@@ -378,16 +372,16 @@ fn checks_its_own_output() {
     ] {
         let list = run(sum(&dir, options).arg("--").args(&names)).succeeds().stdout;
         fs::write(dir.at("list"), list).unwrap();
-        let checked = run(&mut sum(&dir, ["-c", "--strict", "list"])).succeeds();
+        let checked = dir.run("sum -c --strict list").succeeds();
         let lines =
             checked.stdout.split(|&byte| byte == b'\n').filter(|line| line.ends_with(b": OK")).count();
         assert!(lines >= names.len() - 1, "{options:?}: {checked}");
         dir.file("1024", "changed");
-        let checked = run(&mut sum(&dir, ["-c", "list"])).fails(1, &["did NOT match"]);
+        let checked = dir.run("sum -c list").fails(1, &["did NOT match"]);
         assert!(checked.text().contains("1024: FAILED\n"));
         dir.file("1024", &bytes(5_000_003, 1)[..1024]);
     }
-    let line = run(&mut sum(&dir, ["-a", "xxh3", "0"])).succeeds().text();
+    let line = dir.run("sum -a xxh3 0").succeeds().text();
     assert_eq!(line, "XXH3_2d06800538d394c2  0\n", "as xxhsum -H3");
 }
 
@@ -406,8 +400,8 @@ fn json_has_the_same_sums() {
     assert_eq!(lines[1]["error"], "No such file or directory");
     assert_eq!(lines[2]["name_bytes"], "ff");
     assert_eq!(lines[3]["account"]["bytes"], 6);
-    fs::write(dir.at("list"), run(&mut sum(&dir, ["f"])).succeeds().stdout).unwrap();
-    let checked = run(&mut sum(&dir, ["--json", "-c", "list"])).succeeds().text();
+    fs::write(dir.at("list"), dir.run("sum f").succeeds().stdout).unwrap();
+    let checked = dir.run("sum --json -c list").succeeds().text();
     let first: serde_json::Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
     assert_eq!((&first["verdict"], &first["algorithm"]), (&"OK".into(), &"blake3".into()));
 }

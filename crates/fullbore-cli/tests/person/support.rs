@@ -49,6 +49,19 @@ impl TestDir {
         self.at(name)
     }
 
+    /// Returns the command with space-separated words, in this directory, with the profile of this directory.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let mut command = fullbore(words.split_whitespace());
+        command.current_dir(self.path()).env("XDG_CONFIG_HOME", self.at("config"));
+        command
+    }
+
+    /// Runs the command with space-separated words in this directory.
+    #[track_caller]
+    pub(crate) fn run(&self, words: &str) -> Finished {
+        run(&mut self.command(words))
+    }
+
     /// Returns its names, sorted, to check that a run left nothing behind.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.path())
@@ -115,6 +128,10 @@ impl Finished {
     pub(crate) fn succeeds(self) -> Self {
         assert_eq!(self.code(), 0, "{self}");
         self
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout).unwrap()
     }
 
     /// Asserts an exit code, and a message with each of `words` and without a panic.
@@ -271,15 +288,28 @@ pub(crate) fn has(program: &str) -> bool {
     })
 }
 
+/// Returns what a test needs; `None`, with the reason printed, if it is missing.
+pub(crate) fn or_skip<T>(what: &str, found: Result<T, String>) -> Option<T> {
+    found.inspect_err(|reason| println!("skipped: {what}: {reason}")).ok()
+}
+
+/// The reason if a program is not installed.
+pub(crate) fn installed(program: &str) -> Result<(), String> {
+    has(program).then_some(()).ok_or_else(|| format!("no {program}"))
+}
+
+/// The reason if the tests do not run as root.
+pub(crate) fn root() -> Result<(), String> {
+    rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
+}
+
 /// A mount until it is dropped.
 pub(crate) struct Mount(PathBuf);
 
 impl Mount {
     /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
     pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Err("mounting needs root".to_owned());
-        }
+        root()?;
         fs::create_dir_all(place).unwrap();
         let said =
             Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
@@ -287,6 +317,22 @@ impl Mount {
             return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
         }
         Ok(Self(place.to_owned()))
+    }
+
+    /// Mounts a file system in memory, with options.
+    pub(crate) fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
+        Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
+    }
+
+    /// Mounts a file system of `len` bytes that a program makes in `image`.
+    pub(crate) fn of_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Self, String> {
+        let (program, options) = make.split_once(' ').unwrap();
+        installed(program)?;
+        fs::File::create(image).unwrap().set_len(len).unwrap();
+        let mut make = Command::new(program);
+        make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+        run(&mut make).succeeds();
+        Self::new(&["-o", "loop", image.to_str().unwrap()], place)
     }
 }
 
@@ -312,8 +358,13 @@ pub(crate) fn named() -> Vec<&'static str> {
     std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
 }
 
+/// As [`refused_method`], for any method that reads and writes.
+pub(crate) fn refused(ended: &Finished) -> bool {
+    methods().iter().any(|method| refused_method(ended, method))
+}
+
 /// True if the command reported a method as unavailable; it is then printed as skipped.
-pub(crate) fn refused(ended: &Finished, method: &str) -> bool {
+pub(crate) fn refused_method(ended: &Finished, method: &str) -> bool {
     let refused = ended.code() == 2 && ended.stderr.contains(&format!("cannot use: method {method}: "));
     if refused {
         println!("skipped: {}", ended.stderr.trim());

@@ -39,9 +39,8 @@ fn wc_counts_as_gnu_wc_does() {
         let names: Vec<OsString> = pair.corpus.plain().map(|file| plain_name(&file.name)).collect();
         let names: Vec<&OsStr> =
             names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
-        let [mut ours, mut peer] = pair.commands(&[], &[], &names, locale);
-        let (ours, peer) = (run(&mut ours), run(&mut peer));
-        pair.compare(&format!("all files at once, {locale}"), &ours, &peer);
+        let commands = pair.commands(&[], &[], &names, locale);
+        pair.run_both(&format!("all files at once, {locale}"), commands);
         pair.without_rights(|pair, file| pair.file(&[], &[], file, locale));
     }
     let dir = pair.dir.path().to_owned();
@@ -69,9 +68,8 @@ fn cmp_compares_as_gnu_cmp_does() {
     let plain: Vec<CorpusFile> = pair.corpus.plain().cloned().collect();
     let both = |pair: &mut Pair, flags: &[&str], one: &CorpusFile, two: &CorpusFile| {
         let names = [plain_name(&one.name), plain_name(&two.name)];
-        let [mut ours, mut peer] = pair.commands(flags, flags, &[&names[0], &names[1]], "C.UTF-8");
-        let (ours, peer) = (run(&mut ours), run(&mut peer));
-        pair.compare(&format!("{flags:?} {:?} {:?}", one.name, two.name), &ours, &peer);
+        let commands = pair.commands(flags, flags, &[&names[0], &names[1]], "C.UTF-8");
+        pair.run_both(&format!("{flags:?} {:?} {:?}", one.name, two.name), commands);
     };
     for one in &plain {
         for two in &plain {
@@ -134,9 +132,8 @@ fn sums(hash: &str, peer: &str) {
         pair.corpus.plain().filter(|file| told(file)).map(|file| plain_name(&file.name)).collect();
     let names: Vec<&OsStr> =
         names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
-    let [mut ours, mut peer] = pair.commands(&flags, &[], &names, "C.UTF-8");
-    let (ours, peer) = (run(&mut ours), run(&mut peer));
-    pair.compare("all files at once", &ours, &peer);
+    let commands = pair.commands(&flags, &[], &names, "C.UTF-8");
+    pair.run_both("all files at once", commands);
     pair.without_rights(|pair, file| pair.file(&flags, &[], file, "C.UTF-8"));
     pair.end();
 }
@@ -234,9 +231,8 @@ fn copy_matches_cp() {
     }
     pair.without_rights(|pair, file| {
         let output = dir.join("by-nobody");
-        let [mut ours, mut peer] = pair.commands(&[], &[], &[&file.name, output.as_os_str()], "C.UTF-8");
-        let (ours, peer) = (run(&mut ours), run(&mut peer));
-        pair.compare("what may not be read", &ours, &peer);
+        let commands = pair.commands(&[], &[], &[&file.name, output.as_os_str()], "C.UTF-8");
+        pair.run_both("what may not be read", commands);
         if output.exists() {
             pair.differences.push("copy made a file of what may not be read".into());
         }

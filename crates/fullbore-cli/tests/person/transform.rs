@@ -5,7 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::process::{Command, Stdio};
 
 use crate::support::{
-    TestDir, bytes, fullbore, has, methods, named, refused, run, run_with, shell, transform,
+    TestDir, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method, run, run_with,
+    shell, transform,
 };
 
 /// Applies an operation according to its definition.
@@ -88,10 +89,7 @@ fn transforms_match_other_programs() {
     ];
     for (operation, input, peer) in peers {
         let program = peer.split(' ').next().unwrap();
-        if !has(program) {
-            println!("skipped: {peer}: not installed");
-            continue;
-        }
+        let Some(()) = or_skip(peer, installed(program)) else { continue };
         run(&mut transform(operation, input, &dir.at("ours"), &[])).succeeds();
         let theirs = Command::new("sh")
             .args(["-c", peer])
@@ -139,7 +137,7 @@ fn every_strategy_gives_the_same_bytes() {
         for alloc in ["extend", "size", "preallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
             let ended = run(&mut transform("shift:10", &input, &dir.at("out"), &["--strategy", &strategy]));
-            if methods().iter().any(|method| refused(&ended, method)) {
+            if refused(&ended) {
                 continue;
             }
             ended.succeeds();
@@ -157,7 +155,7 @@ fn kernel_copies_only_copy() {
     for method in ["splice", "copy_file_range"] {
         let option = format!("method={method}");
         let ended = run(&mut transform("none", &input, &dir.at(method), &["--strategy", &option]));
-        if !refused(&ended, method) {
+        if !refused_method(&ended, method) {
             ended.succeeds();
             assert!(fs::read(dir.at(method)).unwrap() == data, "{method}");
         }
@@ -173,7 +171,7 @@ fn dashes_are_standard_input_and_output() {
     let input = dir.file("in", &data);
     let wanted = defined("rot13", &data);
     assert!(run_with(&mut fullbore(["transform", "rot13", "-", "-"]), &data).succeeds().stdout == wanted);
-    assert!(run(&mut transform("rot13", &input, "-".as_ref(), &[])).succeeds().stdout == wanted);
+    assert!(dir.run("transform rot13 in -").succeeds().stdout == wanted);
     run_with(&mut transform("rot13", "-".as_ref(), &dir.at("out"), &[]), &data).succeeds();
     assert!(fs::read(dir.at("out")).unwrap() == wanted);
     let mut redirected = fullbore(["transform", "rot13", "-", "-"]);
@@ -232,7 +230,7 @@ fn in_place_changes_the_file_itself() {
         fs::hard_link(&file, dir.at("link")).unwrap();
         let mut command = fullbore(["transform", "shift:10", "--in-place", "--strategy", strategy]);
         let ended = run(command.arg(&file));
-        if !methods().iter().any(|method| refused(&ended, method)) {
+        if !refused(&ended) {
             ended.succeeds();
             assert!(fs::read(dir.at("link")).unwrap() == defined("shift:10", &data), "{strategy}");
         }
@@ -255,7 +253,7 @@ fn overwrite_uses_the_existing_file() {
             fs::hard_link(&output, dir.at("link")).unwrap();
             let ended =
                 run(&mut transform("upper", &input, &output, &["--overwrite", "--strategy", strategy]));
-            if refused(&ended, "direct") {
+            if refused_method(&ended, "direct") {
                 continue;
             }
             ended.succeeds();
@@ -265,7 +263,7 @@ fn overwrite_uses_the_existing_file() {
             );
         }
     }
-    run(&mut transform("upper", &input, &dir.at("new"), &["--overwrite"])).succeeds();
+    dir.run("transform upper in new --overwrite").succeeds();
     assert!(fs::read(dir.at("new")).unwrap() == defined("upper", &data));
 }
 
@@ -273,7 +271,7 @@ fn overwrite_uses_the_existing_file() {
 fn explain_names_strategy_and_reason() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(3_000_000, 8));
-    let ended = run(&mut transform("upper", &input, &dir.at("out"), &["--explain"])).succeeds();
+    let ended = dir.run("transform upper in out --explain").succeeds();
     for word in ["strategy: method=", "because: ", "not "] {
         assert!(ended.stderr.contains(word), "{ended}");
     }
@@ -307,15 +305,14 @@ fn unavailable_methods_are_replaced_or_rejected() {
 fn json_is_an_account_of_the_run() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(2_500_000, 10));
-    let ended =
-        run(&mut transform("upper", &input, &dir.at("out"), &["--json", "--strategy", "cci"])).succeeds();
-    let account: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let ended = dir.run("transform upper in out --json --strategy cci").succeeds();
+    let account = ended.json();
     assert_eq!(account["bytes"], 2_500_000);
     assert_eq!(account["asked"], "cci");
     assert!(account["strategy"].as_str().unwrap().contains("method=buffered,request=64K"), "{account}");
     assert!(account["real_seconds"].as_f64().unwrap() > 0.0);
     assert!(account["read_requests"].as_u64().unwrap() >= 39, "{account}");
-    let ended = run(&mut transform("none", &input, "-".as_ref(), &["--json"])).succeeds();
+    let ended = dir.run("transform none in - --json").succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap(), "the summary is not in the output");
     let account: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
     assert_eq!(account["bytes"], 2_500_000);
@@ -325,16 +322,15 @@ fn json_is_an_account_of_the_run() {
 fn time_and_progress_go_to_standard_error() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(2_500_000, 11));
-    let ended =
-        run(&mut transform("none", &input, "-".as_ref(), &["--time", "--progress", "always"])).succeeds();
+    let ended = dir.run("transform none in - --time --progress always").succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap());
     for word in ["real ", "user ", "sys ", "/s", "none: "] {
         assert!(ended.stderr.contains(word), "{ended}");
     }
-    let ended = run(&mut transform("none", &input, &dir.at("out"), &["--progress", "never"])).succeeds();
+    let ended = dir.run("transform none in out --progress never").succeeds();
     assert!(ended.stderr.is_empty() && ended.stdout.is_empty(), "{ended}");
     // Standard error is not a terminal here: no progress by default.
-    let ended = run(&mut transform("none", &input, &dir.at("out"), &[])).succeeds();
+    let ended = dir.run("transform none in out").succeeds();
     assert!(ended.stderr.is_empty(), "{ended}");
 }
 
@@ -364,7 +360,7 @@ fn an_empty_file_gives_an_empty_file() {
             }
             for options in [&["--strategy", strategy][..], &["--strategy", strategy, "--overwrite"]] {
                 let ended = run(&mut transform("shift:1", &input, &dir.at("out"), options));
-                if methods().iter().any(|method| refused(&ended, method)) {
+                if refused(&ended) {
                     continue;
                 }
                 ended.succeeds();
@@ -375,7 +371,7 @@ fn an_empty_file_gives_an_empty_file() {
     let mut in_place = fullbore(["transform", "shift:1", "--in-place"]);
     run(in_place.arg(&input)).succeeds();
     assert_eq!(fs::metadata(&input).unwrap().len(), 0);
-    assert!(run(&mut fullbore(["transform", "shift:1", "-", "-"])).succeeds().stdout.is_empty());
+    assert!(dir.run("transform shift:1 - -").succeeds().stdout.is_empty());
 }
 
 #[test]

@@ -166,9 +166,7 @@ fn corpus(dir: &TestDir) -> Vec<OsString> {
 
 #[test]
 fn hostile_files_count_alike_alone_and_together() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     let names = corpus(&dir);
     fs::write(dir.at("list"), names.join(OsStr::new("\0")).as_bytes()).unwrap();
@@ -202,9 +200,7 @@ fn hostile_files_count_alike_alone_and_together() {
 
 #[test]
 fn names_in_messages_are_quoted_alike() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     let pieces: [&[u8]; 24] = [
         b"a",
@@ -247,9 +243,7 @@ fn names_in_messages_are_quoted_alike() {
 
 #[test]
 fn standard_input_continues_and_ends_at_its_offset() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     for (name, content) in
         [("odd", broken(5, 100_001)), ("large", b"one two\n".repeat(400_000)), ("small", b"a b\nc".to_vec())]
@@ -276,9 +270,7 @@ fn standard_input_continues_and_ends_at_its_offset() {
 
 #[test]
 fn every_character_counts_as_in_the_peer() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     let mut list = Vec::new();
     for page in 0..0x11_0000 / 256 {
@@ -307,9 +299,7 @@ fn every_character_counts_as_in_the_peer() {
 
 #[test]
 fn every_split_of_a_file_matches_the_peer() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     dir.file("text", broken(6, 150_000));
     for locale in ["C", "C.UTF-8"] {
@@ -335,9 +325,7 @@ fn every_split_of_a_file_matches_the_peer() {
 
 #[test]
 fn long_lines_endless_streams_and_huge_holes() {
-    if peer().is_none() {
-        return;
-    }
+    let Some(_) = peer() else { return };
     let dir = TestDir::new();
     dir.file("line", "wörter und 中文\t".repeat(100_000_000 / 20));
     for locale in ["C", "C.UTF-8"] {
@@ -360,9 +348,7 @@ fn totals_follow_the_flag() {
     let dir = TestDir::new();
     dir.file("one", "a b\n");
     dir.file("two", "c\n".repeat(100));
-    let told = |arguments: &[&str]| {
-        run(fullbore(["wc"]).args(arguments).current_dir(dir.path()).stdin(Stdio::null())).succeeds().text()
-    };
+    let told = |arguments: &[&str]| run(dir.command("wc").args(arguments)).succeeds().text();
     let both = "  1   2   4 one\n100 100 200 two\n";
     let sum = "101 102 204 total\n";
     for (when, files, wanted) in [
@@ -391,7 +377,7 @@ fn json_has_counts_and_summary() {
         (ended.code(), ended.stderr.as_str()),
         (1, "fullbore wc: missing: No such file or directory\n")
     );
-    let found: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let found = ended.json();
     let file = |path: &str, lines: u64, words: u64, columns: u64| serde_json::json!({ "path": path, "lines": lines, "words": words, "columns": columns });
     assert_eq!(found["files"], serde_json::json!([file("one", 1, 2, 3), file("two", 0, 1, 1)]));
     assert_eq!(found["total"], serde_json::json!({ "lines": 1, "words": 3, "columns": 3 }));
@@ -401,10 +387,10 @@ fn json_has_counts_and_summary() {
 #[test]
 fn explain_names_how_the_file_was_read() {
     let dir = TestDir::new();
-    let file = dir.file("one", "a b\n".repeat(1_000_000));
-    let ended = run(fullbore(["wc", "--explain"]).arg(&file)).succeeds();
+    dir.file("one", "a b\n".repeat(1_000_000));
+    let ended = dir.run("wc --explain one").succeeds();
     assert!(ended.stderr.contains("workers="), "{}", ended.stderr);
-    let ended = run(fullbore(["wc", "--explain", "-c"]).arg(&file)).succeeds();
+    let ended = dir.run("wc --explain -c one").succeeds();
     assert!(ended.stderr.contains("not read"), "{}", ended.stderr);
     assert!(ended.text().starts_with("4000000 "));
 }
