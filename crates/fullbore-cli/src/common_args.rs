@@ -279,27 +279,47 @@ impl CliRun<'_> {
         }
     }
 
-    /// Ends the run: prints its times if `--time` was given, and returns the common part of the `--json` summary.
-    pub fn end(&self, bytes: u64) -> serde_json::Value {
+    /// Ends the run, and prints its times if `--time` was given.
+    pub fn end(&self, bytes: u64) -> RunSummary {
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
-        let rate = bytes as f64 / real;
+        let summary = RunSummary { bytes, real, usage, plans: self.plans.clone() };
         if self.common.time {
             Exit::eprint(&format!(
                 "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
-                usage.user,
-                usage.system,
+                summary.usage.user,
+                summary.usage.system,
                 size::human(bytes),
-                size::rate(rate)
+                size::rate(summary.rate())
             ));
         }
+        summary
+    }
+}
+
+/// The figures of a run that has ended.
+#[derive(Debug)]
+pub struct RunSummary {
+    bytes: u64,
+    real: f64,
+    usage: ProcessUsage,
+    plans: Arc<Mutex<Vec<serde_json::Value>>>,
+}
+
+impl RunSummary {
+    fn rate(&self) -> f64 {
+        self.bytes as f64 / self.real
+    }
+
+    /// Returns the common part of the `--json` summary.
+    pub fn json(&self) -> serde_json::Value {
         let mut account = json!({
-            "bytes": bytes,
-            "real_seconds": real,
-            "user_seconds": usage.user,
-            "system_seconds": usage.system,
+            "bytes": self.bytes,
+            "real_seconds": self.real,
+            "user_seconds": self.usage.user,
+            "system_seconds": self.usage.system,
             "peak_memory_bytes": fullbore::probe::peak_memory(),
-            "bytes_per_second": rate,
+            "bytes_per_second": self.rate(),
         });
         let plans = std::mem::take(&mut *self.plans.lock().unwrap_or_else(PoisonError::into_inner));
         if !plans.is_empty() {

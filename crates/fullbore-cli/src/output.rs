@@ -1,7 +1,7 @@
 //! Standard output of a run: lines are printed in batches with a bounded delay.
 
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use fullbore::quote::printable_bytes;
@@ -28,14 +28,14 @@ static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 pub(crate) struct Output {
     held: Mutex<Buffered>,
     line: Mutex<Option<ProgressLine>>,
-    terminal: bool,
+    terminal: LazyLock<bool>,
 }
 
 #[derive(Debug)]
 struct Buffered {
     bytes: Vec<u8>,
     flushed: Instant,
-    /// True if output is not held back: on a terminal, or without a thread that would flush it.
+    /// True if output is not held back, because no thread would flush it.
     at_once: bool,
     looked_after: bool,
     failed: Option<Exit>,
@@ -43,15 +43,18 @@ struct Buffered {
 
 impl Output {
     pub(crate) fn new() -> Arc<Self> {
-        let terminal = std::io::stdout().is_terminal();
         let held = Buffered {
             bytes: Vec::new(),
             flushed: Instant::now(),
-            at_once: terminal,
+            at_once: false,
             looked_after: false,
             failed: None,
         };
-        Arc::new(Self { held: Mutex::new(held), line: Mutex::default(), terminal })
+        Arc::new(Self {
+            held: Mutex::new(held),
+            line: Mutex::default(),
+            terminal: LazyLock::new(|| std::io::stdout().is_terminal()),
+        })
     }
 
     /// Locks the progress line.
@@ -69,7 +72,7 @@ impl Output {
 
     /// As [`print_raw`](Self::print_raw); control characters in names are escaped on a terminal.
     pub(crate) fn print(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
-        match self.terminal {
+        match *self.terminal {
             true => self.print_raw(&printable_bytes(text)),
             false => self.print_raw(text),
         }
@@ -79,6 +82,7 @@ impl Output {
     pub(crate) fn print_raw(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
         let mut held = lock(&self.held);
         held.bytes.extend_from_slice(text);
+        held.at_once |= *self.terminal;
         if !held.looked_after && !held.at_once {
             *lock(&CURRENT) = Arc::downgrade(self);
             held.looked_after = signals::tick();

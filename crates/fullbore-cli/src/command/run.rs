@@ -43,8 +43,9 @@ impl TransferArgs {
         let stats = work(&job.durability(durability), output);
         run.clear_progress();
         let stats = stats?;
-        let mut summary = run.end(stats.bytes);
+        let summary = run.end(stats.bytes);
         if let (true, Some(plan)) = (self.json, plan.get()) {
+            let mut summary = summary.json();
             plan_fields(plan).into_iter().for_each(|(name, value)| summary[name] = value);
             summary["asked"] = plan.spec_text.clone().into();
             summary["read_requests"] = stats.reads.requests.into();

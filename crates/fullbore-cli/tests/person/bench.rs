@@ -8,7 +8,7 @@ use std::time::Duration;
 use fullbore_bench::document::{Document, Proof};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{TestDir, fullbore, names, run};
+use crate::support::{TestDir, assert_contains, fullbore, names, run};
 
 /// A short run.
 const SHORT: &str = "bench --dir . --time 12 --size 32M";
@@ -22,9 +22,10 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let dir = TestDir::new();
     let results = dir.at("results");
     let text = dir.run(&format!("{SHORT} --output results")).succeeds().text();
-    for part in ["Peak of each path", "Strategy chosen for each job", "roof: memory copy", "profile:"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    assert_contains(
+        &text,
+        &["Peak of each path", "Strategy chosen for each job", "roof: memory copy", "profile:"],
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
     assert_eq!(dir.names(), ["config", "results"], "the test files are removed");

@@ -54,9 +54,9 @@ fn truncated_input_is_an_error_on_a_pipe() {
 
 /// Returns the duration of an undisturbed run.
 fn duration(dir: &TestDir, data: &[u8], strategy: &str) -> Duration {
-    let input = dir.file("in", data);
+    dir.file("in", data);
     let start = Instant::now();
-    run(&mut transform("shift:1", &input, &dir.at("out"), &["--strategy", strategy]));
+    dir.run(&format!("transform shift:1 in out --strategy {strategy}"));
     start.elapsed()
 }
 

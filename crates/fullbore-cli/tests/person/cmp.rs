@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::{Finished, TestDir, bytes, fullbore, has, run, start};
+use crate::support::{Finished, TestDir, assert_contains, bytes, fullbore, has, run, start};
 
 /// True if a GNU `cmp` with known wording is installed.
 fn peer() -> bool {
@@ -412,9 +412,7 @@ fn json_has_the_result() {
 fn explain_names_the_strategies() {
     let dir = corpus();
     let said = line(&dir, "CMP --explain --time big same", true, "C").succeeds();
-    for word in ["big:", "same:", "strategy: ", "because: ", "real ", "3.00 MB in all"] {
-        assert!(said.stderr.contains(word), "no {word:?} in {}", said.stderr);
-    }
+    assert_contains(&said.stderr, &["big:", "same:", "strategy: ", "because: ", "real ", "3.00 MB in all"]);
     let said = line(&dir, "CMP --explain a hard", true, "C").succeeds();
     assert!(said.stderr.contains("nothing is read: both are the same file"), "{}", said.stderr);
     let said = line(&dir, "CMP --explain -s big cut", true, "C").fails(1, &["the sizes differ"]);

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 use rustix::process::Signal;
 
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, or_skip, run, run_with, start};
+use crate::support::{
+    Mount, TestDir, Unprivileged, assert_contains, bytes, fullbore, or_skip, run, run_with, start,
+};
 
 fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["copy"]);
@@ -316,19 +318,18 @@ fn verbose_lists_names_and_summary_adds_up() {
     sparse.write_all_at(&bytes(1 << 20, 2), 3 << 20).unwrap();
     let ended = dir.run("copy -rv s t --explain").succeeds();
     let text = ended.text();
-    for line in ["'s' -> 't'\n", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", "'s/sparse' -> 't/sparse'\n"] {
-        assert!(text.contains(line), "{line} in {text}");
-    }
+    assert_contains(
+        &text,
+        &["'s' -> 't'\n", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", "'s/sparse' -> 't/sparse'\n"],
+    );
     assert!(ended.stderr.contains("strategy: ") && ended.stderr.contains("skipped as holes"), "{ended}");
     assert!(ended.stderr.contains("copied: 2 files, 1 directories"), "{ended}");
-    let ended = dir.run("copy -r s u --json --reflink=never").succeeds();
-    let json = ended.json();
+    let json = dir.run("copy -r s u --json --reflink=never").succeeds().json();
     assert_eq!(json["copy"]["files"], 2);
     assert_eq!(json["copy"]["copied"], 1000 + (1 << 20));
     assert_eq!(json["copy"]["holes"], 9 << 20);
     assert_eq!(json["bytes"], (10 << 20) + 1000);
-    let ended = dir.run("copy s/sparse v --verify --json --reflink=never").succeeds();
-    let json = ended.json();
+    let json = dir.run("copy s/sparse v --verify --json --reflink=never").succeeds().json();
     assert_eq!(json["copy"]["verified"], 1 << 20);
     let ended = dir.run("copy -r s w --progress always").succeeds();
     assert!(ended.stderr.contains("copy: ") && ended.stderr.contains(" of 10.5 MB"), "{ended}");

@@ -279,7 +279,7 @@ fn another_file_system_is_left() {
     };
     dir.file("m/b", "the same");
     for how in ["hard", "reflink"] {
-        let text = run(&mut dedupe(dir.path(), ["--link", how, "."])).succeeds().text();
+        let text = dir.run(&format!("dedupe --link {how} .")).succeeds().text();
         assert!(text.contains("./m/b: left: on another file system"), "{text}");
     }
 }

@@ -82,7 +82,7 @@ fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
             assert!(ended.code() == 1 && ended.stderr.contains("out"), "{strategy} {options:?}: {ended}");
             assert!(!output.exists(), "{strategy} {options:?}");
         }
-        let ended = run(&mut transform("none", &input, &output, &["--sync", "none", "--strategy", strategy]));
+        let ended = dir.run(&format!("transform none in disk/out --sync none --strategy {strategy}"));
         assert!(ended.code() == 2 && ended.stderr.contains("out: cannot"), "{strategy}: {ended}");
         assert!(!output.exists(), "{strategy}");
     }

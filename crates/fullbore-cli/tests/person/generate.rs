@@ -21,7 +21,7 @@ fn sizes_are_exact_in_every_unit() {
         ("1.5M", 3 << 19),
     ] {
         for content in ["random", "text", "zeros"] {
-            run(fullbore(["gen", text, "--content", content]).arg(dir.at("out"))).succeeds();
+            dir.run(&format!("gen {text} --content {content} out")).succeeds();
             assert_eq!(fs::metadata(dir.at("out")).unwrap().len(), bytes, "{text} {content}");
         }
     }

@@ -77,7 +77,7 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
             (0..50).for_each(|file| drop(dir.file(&format!("{directory}/{file}"), format!("file {file}"))));
         }
         let before = state(&dir.at("foreign"));
-        let dedupe = || drop(run(fullbore(["dedupe", "--link", how, "t"]).current_dir(dir.path())));
+        let dedupe = || drop(dir.run(&format!("dedupe --link {how} t")));
         if !exchanged(&dir.at("t/d"), &dir.at("link"), dedupe) {
             return;
         }

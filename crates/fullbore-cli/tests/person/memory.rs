@@ -44,13 +44,11 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     }
     drop(dir);
     let dir = TestDir::new();
-    let input = dir.at("in");
     dir.run("gen 256M in").succeeds();
     for strategy in
         ["auto", "method=mmap,workers=4,model=pool", "method=direct", "method=uring,depth=64,cache=direct"]
     {
-        let ended =
-            run(&mut transform("shift:1", &input, &dir.at("out"), &["--json", "--strategy", strategy]));
+        let ended = dir.run(&format!("transform shift:1 in out --json --strategy {strategy}"));
         if refused(&ended) {
             continue;
         }

@@ -6,11 +6,10 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::streams::fifo;
-use crate::support::{TestDir, Unprivileged, bytes, fullbore, run};
+use crate::support::{TestDir, Unprivileged, assert_contains, bytes, fullbore, run};
 
 fn facts(path: &Path) -> serde_json::Value {
-    let ended = run(fullbore(["probe", "--json"]).arg(path)).succeeds();
-    ended.json()
+    run(fullbore(["probe", "--json"]).arg(path)).succeeds().json()
 }
 
 fn works(facts: &serde_json::Value) -> Vec<&str> {
@@ -39,9 +38,10 @@ fn file_report_is_complete() {
         assert!(works(&found).contains(&method), "{method}: {found}");
     }
     let text = dir.run("probe file").succeeds().text();
-    for word in ["kind", "regular file", "file system", "direct I/O", "engines", "buffered", "page cache"] {
-        assert!(text.contains(word), "no {word:?} in {text}");
-    }
+    assert_contains(
+        &text,
+        &["kind", "regular file", "file system", "direct I/O", "engines", "buffered", "page cache"],
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(fs::read(&file).unwrap() == data);
     assert_eq!(dir.names(), ["file"]);
@@ -111,7 +111,5 @@ fn unreadable_file_is_reported_in_part() {
     fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     let Some(person) = Unprivileged::new() else { return };
     let text = run(person.command(["probe"]).arg(&secret)).succeeds().text();
-    for word in ["regular file", "Permission denied", "no: not tried"] {
-        assert!(text.contains(word), "no {word:?} in {text}");
-    }
+    assert_contains(&text, &["regular file", "Permission denied", "no: not tried"]);
 }

@@ -7,7 +7,7 @@ use fullbore::file::File;
 use fullbore::strategy::key;
 use serde_json::json;
 
-use crate::support::{TestDir, bytes, fullbore, run};
+use crate::support::{TestDir, assert_contains, bytes, fullbore, run};
 
 /// Saves entries as from measurements of the directory's own file system and of another.
 fn save(dir: &TestDir) {
@@ -52,17 +52,18 @@ fn saved_entries_are_shown_by_file_system_and_job() {
     let dir = TestDir::new();
     save(&dir);
     let text = dir.run("profile show").succeeds().text();
-    for word in [
-        "/elsewhere",
-        "read, cold",
-        "transform to a new file, warm",
-        "2026-01-02",
-        "1. ",
-        "3.20 GB/s",
-        "cci-mm",
-    ] {
-        assert!(text.contains(word), "no {word:?} in {text}");
-    }
+    assert_contains(
+        &text,
+        &[
+            "/elsewhere",
+            "read, cold",
+            "transform to a new file, warm",
+            "2026-01-02",
+            "1. ",
+            "3.20 GB/s",
+            "cci-mm",
+        ],
+    );
     for path in [".", "here"] {
         let text = dir.run(&format!("profile show {path}")).succeeds().text();
         assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");

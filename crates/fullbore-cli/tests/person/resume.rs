@@ -248,8 +248,7 @@ fn killed_copy_resumes_at_its_offset() {
         }
     }
     assert!(stopped > 0, "no run was interrupted");
-    let ended = run(&mut going(&["--json"])).succeeds();
-    let json = ended.json();
+    let json = run(&mut going(&["--json"])).succeeds().json();
     assert!(fs::read(&target).unwrap() == data);
     assert_eq!(dir.names(), ["source", "target"]);
     let (resumed, copied) =
@@ -257,8 +256,7 @@ fn killed_copy_resumes_at_its_offset() {
     assert!(resumed > 0, "{json}");
     assert_eq!(resumed + copied, data.len() as u64);
     // The copy is complete, and a further run has nothing to do.
-    let ended = run(&mut going(&["--json"])).succeeds();
-    let json = ended.json();
+    let json = run(&mut going(&["--json"])).succeeds().json();
     assert_eq!(json["copy"]["skipped"], 1);
 }
 

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::streams::fifo;
-use crate::support::{Finished, TestDir, bytes, fullbore, has, installed, or_skip, run, run_with, shell};
+use crate::support::{
+    Finished, TestDir, assert_contains, bytes, fullbore, has, installed, or_skip, run, run_with, shell,
+};
 
 /// The peer of each algorithm.
 const PEERS: &[(&str, &str)] = &[
@@ -126,9 +128,10 @@ fn output_matches_the_peers() {
             ] {
                 let ours = run(sum(&dir, ["-a", algorithm]).args(more).args(arguments()));
                 same(&ours, &theirs, &format!("{peer} {options:?} {more:?}"));
-                for word in ["missing: No such file or directory", "directory: Is a directory"] {
-                    assert!(ours.stderr.contains(word), "{ours}");
-                }
+                assert_contains(
+                    &ours.stderr,
+                    &["missing: No such file or directory", "directory: Is a directory"],
+                );
             }
         }
     }
@@ -203,13 +206,12 @@ fn several_hashes_in_one_pass_match_single_hashes() {
     let mut wanted = String::new();
     for name in ["empty", "small", "large"] {
         for algorithm in all.split(',') {
-            wanted += &run(&mut sum(&dir, ["--tag", "-a", algorithm, name])).succeeds().text();
+            wanted += &dir.run(&format!("sum --tag -a {algorithm} {name}")).succeeds().text();
         }
     }
     assert_eq!(wanted.lines().count(), 21);
     for workers in ["1", "2", "3", "8"] {
-        let ours =
-            run(&mut sum(&dir, ["-a", all, "--workers", workers, "empty", "small", "large"])).succeeds();
+        let ours = dir.run(&format!("sum -a {all} --workers {workers} empty small large")).succeeds();
         assert_eq!(ours.text(), wanted, "{workers} workers");
     }
     let trees = dir.run("sum -a crc32c -a blake3 -a crc32c large").succeeds().text();
@@ -242,7 +244,7 @@ fn trees_are_walked_in_the_order_of_their_paths() {
     let line = r#"cd "$1" && find tree -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum"#;
     let wanted = shell(line, &[dir.path()]).succeeds();
     for workers in ["1", "4"] {
-        same(&run(&mut sum(&dir, ["-a", "sha256", "-r", "tree", "--workers", workers])), &wanted, workers);
+        same(&dir.run(&format!("sum -a sha256 -r tree --workers {workers}")), &wanted, workers);
     }
     dir.run("sum tree").fails(1, &["tree: Is a directory"]);
     let followed = dir.run("sum -rL tree").fails(1, &["tree/b/link", "leads back"]);

@@ -138,9 +138,7 @@ impl Finished {
     #[track_caller]
     pub(crate) fn fails(self, wanted: i32, words: &[&str]) -> Self {
         assert_eq!(self.code(), wanted, "{self}");
-        for word in words {
-            assert!(self.stderr.contains(word), "no {word:?} in: {self}");
-        }
+        assert_contains(&self.stderr, words);
         assert!(!self.stderr.contains("panicked"), "{self}");
         self
     }
@@ -154,6 +152,14 @@ impl fmt::Display for Finished {
 
 pub(crate) fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
+}
+
+/// Asserts that a text has each of `words`.
+#[track_caller]
+pub(crate) fn assert_contains(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "no {word:?} in: {text}");
+    }
 }
 
 /// A running program.

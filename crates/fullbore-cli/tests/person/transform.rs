@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::process::{Command, Stdio};
 
 use crate::support::{
-    TestDir, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method, run, run_with,
-    shell, transform,
+    TestDir, assert_contains, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method,
+    run, run_with, shell, transform,
 };
 
 /// Applies an operation according to its definition.
@@ -90,7 +90,7 @@ fn transforms_match_other_programs() {
     for (operation, input, peer) in peers {
         let program = peer.split(' ').next().unwrap();
         let Some(()) = or_skip(peer, installed(program)) else { continue };
-        run(&mut transform(operation, input, &dir.at("ours"), &[])).succeeds();
+        dir.run(&format!("transform {operation} in ours")).succeeds();
         let theirs = Command::new("sh")
             .args(["-c", peer])
             .env("LC_ALL", "C")
@@ -106,13 +106,13 @@ fn transforms_match_other_programs() {
 fn there_and_back_is_the_same_file() {
     let dir = TestDir::new();
     let data = every_byte();
-    let input = dir.file("in", &data);
+    dir.file("in", &data);
     for (there, back) in
         [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
     {
-        run(&mut transform(there, &input, &dir.at("there"), &[])).succeeds();
+        dir.run(&format!("transform {there} in there")).succeeds();
         assert_ne!(fs::read(dir.at("there")).unwrap(), data);
-        run(&mut transform(back, &dir.at("there"), &dir.at("back"), &[])).succeeds();
+        dir.run(&format!("transform {back} there back")).succeeds();
         assert!(fs::read(dir.at("back")).unwrap() == data, "{there}, {back}");
     }
 }
@@ -121,7 +121,7 @@ fn there_and_back_is_the_same_file() {
 fn every_strategy_gives_the_same_bytes() {
     let dir = TestDir::new();
     let data = bytes(3_333_333, 1);
-    let input = dir.file("in", &data);
+    dir.file("in", &data);
     let wanted = defined("shift:10", &data);
     let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
     let more = [
@@ -136,7 +136,7 @@ fn every_strategy_gives_the_same_bytes() {
     for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
         for alloc in ["extend", "size", "preallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
-            let ended = run(&mut transform("shift:10", &input, &dir.at("out"), &["--strategy", &strategy]));
+            let ended = dir.run(&format!("transform shift:10 in out --strategy {strategy}"));
             if refused(&ended) {
                 continue;
             }
@@ -159,7 +159,7 @@ fn kernel_copies_only_copy() {
             ended.succeeds();
             assert!(fs::read(dir.at(method)).unwrap() == data, "{method}");
         }
-        run(&mut transform("upper", &input, &dir.at("upper"), &["--strategy", &option])).fails(2, &[method]);
+        dir.run(&format!("transform upper in upper --strategy {option}")).fails(2, &[method]);
         assert!(!dir.at("upper").exists());
     }
 }
@@ -243,7 +243,7 @@ fn in_place_changes_the_file_itself() {
 fn overwrite_uses_the_existing_file() {
     let dir = TestDir::new();
     let data = bytes(900_001, 6);
-    let input = dir.file("in", &data);
+    dir.file("in", &data);
     for old in [0, 1, 500_000, 900_001, 2_000_000] {
         for strategy in
             ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"]
@@ -251,8 +251,7 @@ fn overwrite_uses_the_existing_file() {
             let output = dir.file("out", bytes(old, 7));
             let _ = fs::remove_file(dir.at("link"));
             fs::hard_link(&output, dir.at("link")).unwrap();
-            let ended =
-                run(&mut transform("upper", &input, &output, &["--overwrite", "--strategy", strategy]));
+            let ended = dir.run(&format!("transform upper in out --overwrite --strategy {strategy}"));
             if refused_method(&ended, "direct") {
                 continue;
             }
@@ -272,9 +271,7 @@ fn explain_names_strategy_and_reason() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(3_000_000, 8));
     let ended = dir.run("transform upper in out --explain").succeeds();
-    for word in ["strategy: method=", "because: ", "not "] {
-        assert!(ended.stderr.contains(word), "{ended}");
-    }
+    assert_contains(&ended.stderr, &["strategy: method=", "because: ", "not "]);
     assert!(ended.stdout.is_empty());
     let asked = ["--explain", "--strategy", "cci-mt,request=32K"];
     let ended = run(&mut transform("upper", &input, &dir.at("out"), &asked)).succeeds();
@@ -305,8 +302,7 @@ fn unavailable_methods_are_replaced_or_rejected() {
 fn json_is_an_account_of_the_run() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(2_500_000, 10));
-    let ended = dir.run("transform upper in out --json --strategy cci").succeeds();
-    let account = ended.json();
+    let account = dir.run("transform upper in out --json --strategy cci").succeeds().json();
     assert_eq!(account["bytes"], 2_500_000);
     assert_eq!(account["asked"], "cci");
     assert!(account["strategy"].as_str().unwrap().contains("method=buffered,request=64K"), "{account}");
@@ -324,9 +320,7 @@ fn time_and_progress_go_to_standard_error() {
     let input = dir.file("in", bytes(2_500_000, 11));
     let ended = dir.run("transform none in - --time --progress always").succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap());
-    for word in ["real ", "user ", "sys ", "/s", "none: "] {
-        assert!(ended.stderr.contains(word), "{ended}");
-    }
+    assert_contains(&ended.stderr, &["real ", "user ", "sys ", "/s", "none: "]);
     let ended = dir.run("transform none in out --progress never").succeeds();
     assert!(ended.stderr.is_empty() && ended.stdout.is_empty(), "{ended}");
     // Standard error is not a terminal here: no progress by default.

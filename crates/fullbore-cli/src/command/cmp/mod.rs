@@ -183,8 +183,9 @@ impl Cmp {
     fn equal(&self, request: &CmpRequest<'_>, reason: &str) -> Result<(), Exit> {
         let run = self.common.begin()?;
         run.remark(&format!("nothing is read: {reason}"));
-        let account = run.end(0);
+        let summary = run.end(0);
         if self.json && !self.quiet {
+            let account = summary.json();
             return Exit::print(&format!("{}\n", json_result(request, &Comparison::Equal, account)));
         }
         Ok(())
@@ -201,8 +202,9 @@ impl Cmp {
     ) -> fullbore::Result<bool> {
         let extent = Extent { limit: request.limit, lines: mode == CmpMode::First };
         let (found, stats) = pair.compare(&extent)?;
-        let account = run.end(stats.bytes);
+        let summary = run.end(stats.bytes);
         if self.json && mode == CmpMode::First {
+            let account = summary.json();
             write(format!("{}\n", json_result(request, &found, account)).as_bytes())?;
             return Ok(found == Comparison::Equal);
         }

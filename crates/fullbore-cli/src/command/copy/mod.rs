@@ -106,10 +106,11 @@ impl Copy {
         run.flush()?;
         let stats = stats?;
         run.summarize(&format!("copied: {}", summary(&stats)));
-        let mut run = run.end(stats.bytes());
+        let summary = run.end(stats.bytes());
         if flags.json {
-            run["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
-            Exit::print(&format!("{run}\n"))?;
+            let mut account = summary.json();
+            account["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
+            Exit::print(&format!("{account}\n"))?;
         }
         match stats {
             CopyStats { changed: 1.., .. } => Err(Exit::Reported(3)),

@@ -10,24 +10,19 @@ use serde_json::{Value, json};
 
 use super::find::Group;
 use super::link::LinkResult;
-use crate::command::sum::{LineOutput, escape, named};
+use crate::command::sum::{escape, named};
 use crate::exit::Exit;
 
 pub(super) struct Report<'r> {
     run: &'r CliRun<'r>,
     json: bool,
-    out: LineOutput<'r>,
     summary: Value,
     linked: u64,
 }
 
 impl<'r> Report<'r> {
     pub(super) fn new(run: &'r CliRun<'r>, json: bool) -> Self {
-        Self { run, json, out: LineOutput::new(run), summary: Value::Null, linked: 0 }
-    }
-
-    fn print(&mut self, text: &[u8]) -> Result<(), Exit> {
-        self.out.write(text)
+        Self { run, json, summary: Value::Null, linked: 0 }
     }
 
     /// Prints the totals of all groups.
@@ -49,7 +44,7 @@ impl<'r> Report<'r> {
             groups.len(),
             size::human(redundant),
         );
-        self.print(text.as_bytes())
+        self.run.print(text.as_bytes())
     }
 
     /// Prints one group, with the results of its names if they were to be linked.
@@ -61,7 +56,7 @@ impl<'r> Report<'r> {
         let linked = outcomes.iter().flat_map(|all| all.iter());
         self.linked += linked.filter(|(_, outcome)| matches!(outcome, LinkResult::Linked)).count() as u64;
         let text = if self.json { self.object(group, outcomes) } else { Self::lines(group, outcomes) };
-        self.print(&text)
+        self.run.print(&text)
     }
 
     fn lines(group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
@@ -124,13 +119,13 @@ impl<'r> Report<'r> {
 
     /// Ends the report.
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
-        let account = self.run.end(read);
+        let summary = self.run.end(read);
         if self.json {
             self.summary["linked_names"] = self.linked.into();
-            let text = format!("{}\n", json!({ "summary": self.summary, "account": account }));
-            self.print(text.as_bytes())?;
+            let text = format!("{}\n", json!({ "summary": self.summary, "account": summary.json() }));
+            self.run.print(text.as_bytes())?;
         }
-        self.out.flush()
+        self.run.flush()
     }
 }
 

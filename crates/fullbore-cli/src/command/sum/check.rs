@@ -12,13 +12,12 @@ use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
-use serde_json::json;
 
 use super::lines::{escape, named};
 use super::lists::{Item, Lists};
 use super::parse::{ChecksumLine, Parser};
 use super::pass::Passes;
-use super::{LineOutput, Sum, error_line, message};
+use super::{Sum, end, error_line, message};
 use crate::exit::{Exit, called, program};
 
 /// Flags for the output of verdicts.
@@ -91,7 +90,6 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         json: sum.json,
         one: if let [only] = requested[..] { Some(only) } else { None },
         run: &run,
-        out: LineOutput::new(&run),
         list: List::default(),
         bytes: 0,
         bad: false,
@@ -124,11 +122,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     })
     .map_err(Exit::from)?;
     first_failure.end()?;
-    let account = run.end(reporter.bytes);
-    if sum.json {
-        reporter.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
-    }
-    reporter.out.flush()?;
+    end(&run, reporter.bytes, sum.json)?;
     match (reporter.changed, reporter.bad) {
         (true, _) => Err(Exit::Reported(3)),
         (_, true) => Err(Exit::Reported(1)),
@@ -213,7 +207,6 @@ struct VerdictReporter<'r> {
     /// The requested algorithm, if there is exactly one.
     one: Option<&'static Algorithm>,
     run: &'r CliRun<'r>,
-    out: LineOutput<'r>,
     list: List,
     bytes: u64,
     bad: bool,
@@ -338,7 +331,7 @@ impl VerdictReporter<'_> {
             text.extend_from_slice(verdict.as_bytes());
         }
         text.push(b'\n');
-        self.out.write(&text)
+        self.run.print(&text)
     }
 
     /// Ends a list.

@@ -207,7 +207,6 @@ impl Sum {
                 sized: cksum,
             },
             json: self.json,
-            out: LineOutput::new(&run),
             run: &run,
             bytes: 0,
             worst: 0,
@@ -249,11 +248,7 @@ impl Sum {
         })
         .map_err(Exit::from)?;
         first_failure.end()?;
-        let account = run.end(printer.bytes);
-        if self.json {
-            printer.out.write(format!("{}\n", json!({ "account": account })).as_bytes())?;
-        }
-        printer.out.flush()?;
+        end(&run, printer.bytes, self.json)?;
         match printer.worst {
             0 => Ok(()),
             code => Err(Exit::Reported(code)),
@@ -271,7 +266,6 @@ struct Printer<'r> {
     hashes: &'r [Hash],
     lines: LineFormat,
     json: bool,
-    out: LineOutput<'r>,
     run: &'r CliRun<'r>,
     bytes: u64,
     /// The exit code so far.
@@ -307,7 +301,7 @@ impl Printer<'_> {
                 }
             }
         }
-        self.out.write(&text)
+        self.run.print(&text)
     }
 }
 
@@ -327,21 +321,11 @@ fn error_line(name: &Path, error: &Error) -> String {
     format!("{}: {}: {}\n", program(""), Shown(name), message(error))
 }
 
-/// Standard output: by line on a terminal, in larger pieces elsewhere.
-pub(super) struct LineOutput<'r> {
-    run: &'r CliRun<'r>,
-}
-
-impl<'r> LineOutput<'r> {
-    pub(super) fn new(run: &'r CliRun<'r>) -> Self {
-        Self { run }
+/// Ends a run with the summary of `--json`.
+fn end(run: &CliRun<'_>, bytes: u64, json: bool) -> Result<(), Exit> {
+    let summary = run.end(bytes);
+    if json {
+        run.print(format!("{}\n", json!({ "account": summary.json() })))?;
     }
-
-    pub(super) fn write(&self, text: &[u8]) -> Result<(), Exit> {
-        self.run.print(text)
-    }
-
-    pub(super) fn flush(&self) -> Result<(), Exit> {
-        self.run.flush()
-    }
+    run.flush()
 }

@@ -151,9 +151,9 @@ impl Report {
     /// Prints the totals.
     pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
-        let account = run.end(sum.bytes);
+        let summary = run.end(sum.bytes);
         if self.json {
-            let total = Value::Object(self.columns.object(&sum));
+            let (total, account) = (Value::Object(self.columns.object(&sum)), summary.json());
             let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{account}}}");
         } else {
             match self.total {
