@@ -132,7 +132,7 @@ impl CommonArgs {
         }
         let (output, plans) = (Output::new(), Arc::default());
         if self.explain {
-            job = job.on_plan(explain(&output, &plans));
+            job = job.on_plan(plan_recorder(&output, &plans));
         }
         Ok(CliRun {
             common: self,
@@ -147,7 +147,7 @@ impl CommonArgs {
 }
 
 /// Returns a function that prints the plan for a path, and records it for the summary.
-fn explain(
+fn plan_recorder(
     output: &Arc<Output>,
     plans: &Arc<Mutex<Vec<serde_json::Value>>>,
 ) -> impl Fn(&Path, &Plan) + Send + Sync + use<> {

@@ -88,7 +88,7 @@ fn transform_and_gen_have_the_flags_of_the_tools() {
             }
             assert_eq!(summary["bytes"], len, "{command:?} {flags:?}");
         }
-        // Where the file system bypasses the cache, the requests do.
+        // A file system that cannot bypass the cache gets a note.
         let ended = run(fullbore(command).arg(dir.at("out")).args(["--cache", "direct", "--json"]));
         let summary = ended.json();
         let (strategy, notes) = (summary["strategy"].to_string(), summary["notes"].to_string());
