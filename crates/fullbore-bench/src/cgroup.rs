@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::Temporary;
+use fullbore::sys;
 
 /// A group with a limit, which the process enters temporarily. Removed when dropped.
 #[derive(Debug)]
@@ -26,8 +27,13 @@ impl MemoryCgroup {
     /// [`ErrorKind::Unsupported`] if there is no memory controller or the process may not create groups.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
-            Error::new(ErrorKind::Unsupported, "limit memory with", "/sys/fs/cgroup", what)
-                .advise("run as root on a system with the memory controller of control groups")
+            Error::new(
+                ErrorKind::Unsupported,
+                "limit memory with",
+                Path::new(sys::SYS).join("fs/cgroup"),
+                what,
+            )
+            .advise("run as root on a system with the memory controller of control groups")
         };
         let (own_cgroup, file) =
             own_cgroup().ok_or_else(|| refuse("no memory controller is mounted".into()))?;
@@ -88,8 +94,8 @@ fn join(group: &Path, process: &str) -> Result<()> {
 
 /// Returns the group of this process that can limit memory, and the name of the file that sets the limit.
 fn own_cgroup() -> Option<(PathBuf, &'static str)> {
-    let memberships = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let memberships = fs::read_to_string(Path::new(sys::PROC).join("self/cgroup")).ok()?;
+    let mounts = fs::read_to_string(Path::new(sys::PROC).join("self/mounts")).ok()?;
     let mount = |kind: &str, option: &str| {
         mounts.lines().find_map(|line| {
             let mut fields = line.split(' ').skip(1);

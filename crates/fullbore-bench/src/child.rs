@@ -1,18 +1,17 @@
 //! Child processes that do a sample's work; they are killed when the run stops.
 
+use fullbore::sys;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, kill_process};
-
 static CHILDREN: Mutex<Children> = Mutex::new(Children { stopped: false, running: Vec::new() });
 
 struct Children {
     stopped: bool,
-    running: Vec<Pid>,
+    running: Vec<u32>,
 }
 
 fn children() -> MutexGuard<'static, Children> {
@@ -25,7 +24,7 @@ pub fn stop_children() {
     state.stopped = true;
     for pid in state.running.drain(..) {
         // It may have ended meanwhile.
-        let _ = kill_process(pid, Signal::KILL);
+        let _ = sys::kill(pid);
     }
 }
 
@@ -42,7 +41,6 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
     child: Child,
-    pid: Option<Pid>,
 }
 
 /// Starts a process without input.
@@ -63,23 +61,23 @@ pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Resu
         return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
     }
     let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    state.running.extend(pid);
-    Ok(ChildProcess { child, pid })
+    state.running.push(child.id());
+    Ok(ChildProcess { child })
 }
 
 impl ChildProcess {
     /// Waits for its end and returns its piped output.
     pub(crate) fn output(self) -> io::Result<Output> {
-        let Self { child, pid } = self;
+        let Self { child } = self;
+        let process = child.id();
         let output = child.wait_with_output();
-        untrack(pid);
+        untrack(process);
         output
     }
 }
 
-fn untrack(pid: Option<Pid>) {
-    children().running.retain(|one| Some(*one) != pid);
+fn untrack(process: u32) {
+    children().running.retain(|one| *one != process);
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fullbore::engine::{self, CachePolicy, Choice, METHODS};
 use fullbore::file::File;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
+use fullbore::sys;
 
 use crate::document::{Device, EngineFact, Environment, FileSystem};
 use crate::test_files::TestFiles;
@@ -30,7 +31,7 @@ pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
 
 /// Returns a note on the limitations without root, if this is not root.
 pub(crate) fn missing_without_root() -> Option<String> {
-    (!rustix::process::geteuid().is_root()).then(|| {
+    (sys::effective_user() != 0).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
          settings and serial numbers cannot be read. Root changes nothing else."
             .to_owned()

@@ -7,8 +7,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Executor, Worker};
-use rustix::fs::{FileType, fstat, stat};
-use rustix::stdio::stdin;
+use fullbore::sys::{self, FileKind};
 
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
@@ -23,8 +22,8 @@ pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
 
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
 pub fn is_stream(path: &Path) -> bool {
-    let stat = if path == Path::new("-") { fstat(stdin()) } else { stat(path) };
-    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile)
+    let stat = if path == Path::new("-") { sys::status(sys::stdin()) } else { sys::stat(path) };
+    stat.is_ok_and(|stat| stat.kind() != FileKind::Regular)
 }
 
 /// Folds `operation` over each file of an argument list (standard input if it is empty) and passes the results to

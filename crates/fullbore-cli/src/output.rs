@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Wea
 use std::time::{Duration, Instant};
 
 use fullbore::quote::printable_bytes;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use fullbore::sys::{self, Interest};
 
 use crate::exit::Exit;
 use crate::progress::ProgressLine;
@@ -135,10 +135,10 @@ pub(crate) fn flush_overdue() -> bool {
 impl Buffered {
     /// Writes while standard output accepts data without blocking.
     fn write_some(&mut self) {
-        let stdout = rustix::stdio::stdout();
+        let stdout = sys::stdout();
         while !self.bytes.is_empty() && self.failed.is_none() {
-            let mut fds = [PollFd::new(&stdout, PollFlags::OUT)];
-            if !poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+            let ready = sys::wait_ready([stdout], Interest::Write, Some(Duration::ZERO));
+            if !ready.is_ok_and(|[ready]| ready) {
                 return;
             }
             let count = self.bytes.len().min(PIPE_WRITE);

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use fullbore::file::cleanup;
 use fullbore::quote::Shown;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pipe::{PipeFlags, pipe_with};
+use fullbore::sys::{self, Interest};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
@@ -28,7 +27,7 @@ pub(crate) fn install() -> io::Result<()> {
     // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
     // handler does nothing, but its existence has that effect.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    let (woken, wake) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let (woken, wake) = sys::pipe_nonblocking()?;
     let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
@@ -46,21 +45,19 @@ pub(crate) fn install() -> io::Result<()> {
 
 /// Starts regular checks of held output; `false`: there is no thread for them.
 pub(crate) fn tick() -> bool {
-    WAKE.get().is_some_and(|wake| rustix::io::write(wake, &[0]).is_ok())
+    WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok())
 }
 
 fn watch(woken: &impl AsFd, caught: &AtomicUsize) {
-    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as _ };
     let mut held = false;
     loop {
-        let mut fds = [PollFd::new(woken, PollFlags::IN)];
-        let polled = poll(&mut fds, held.then_some(&tick));
+        let polled = sys::wait_ready([woken.as_fd()], Interest::Read, held.then_some(TICK));
         match caught.load(Ordering::Relaxed) {
             0 => {}
             signal => end(signal as i32),
         }
-        if polled.is_ok_and(|ready| ready > 0) {
-            let _ = rustix::io::read(woken, &mut [0; 64]);
+        if polled.is_ok_and(|[ready]| ready) {
+            let _ = sys::read(woken, &mut [0; 64]);
         }
         held = output::flush_overdue();
     }

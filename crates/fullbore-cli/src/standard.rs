@@ -1,20 +1,17 @@
 //! Standard streams as inherited: a closed one cannot be read or written.
 
+use fullbore::sys::{self, OpenFlags};
 use std::io::{self, Write};
-
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::fcntl_getfd;
-use rustix::stdio::{stdin, stdout};
 
 /// Opens placeholders for closed standard streams before the standard library opens `/dev/null` for them, which reads
 /// as empty and accepts writes. A placeholder, as in gnulib's `stdopen`, fails with "Bad file descriptor".
 #[ctor::ctor(unsafe)]
 fn keep_closed_streams_closed() {
     for (closed, flags) in
-        [(fcntl_getfd(stdin()).is_err(), OFlags::WRONLY), (fcntl_getfd(stdout()).is_err(), OFlags::RDONLY)]
+        [(!sys::is_open(sys::stdin()), OpenFlags::WRITE), (!sys::is_open(sys::stdout()), OpenFlags::READ)]
     {
         // The lowest free number is the stream's: it stays open.
-        if closed && let Ok(stream) = open("/dev/null", flags, Mode::empty()) {
+        if closed && let Ok(stream) = sys::open("/dev/null", flags, 0) {
             std::mem::forget(stream);
         }
     }
@@ -26,7 +23,7 @@ pub struct StandardOutput;
 
 impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(stdout(), bytes)?)
+        Ok(sys::write(sys::stdout(), bytes)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

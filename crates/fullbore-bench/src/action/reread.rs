@@ -3,13 +3,13 @@
 //!
 //! All reads bypass the page cache, one at a time; only the second of each pair is timed.
 
+use fullbore::sys;
 use std::time::Duration;
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
-use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 
 use super::latency::percentiles;
@@ -124,14 +124,14 @@ impl RereadWorkload {
             let buf = pool.take().ok_or_else(|| {
                 Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "the only one is in use")
             })?;
-            let before = clock_gettime(ClockId::Monotonic);
+            let before = sys::monotonic_nanoseconds();
             target.ask(&mut channel, 0, block, buf)?;
             let done = channel.next()?;
-            let after = clock_gettime(ClockId::Monotonic);
+            let after = sys::monotonic_nanoseconds();
             if let Some(done) = done {
                 pool.put(done.buf);
             }
-            Ok((after.tv_sec - before.tv_sec) as f64 + (after.tv_nsec - before.tv_nsec) as f64 * 1e-9)
+            Ok((after - before) as f64 * 1e-9)
         };
         let (mut latencies, mut sum) = (Latencies::default(), 0.0);
         for pair in 0..pairs {

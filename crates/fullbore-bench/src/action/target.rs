@@ -10,6 +10,7 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 use fullbore::strategy::Strategy;
+use fullbore::sys::{self, Advice};
 
 /// A file and the parameters of its requests.
 #[derive(Debug)]
@@ -47,9 +48,9 @@ impl Target<'_> {
         }
         let file = self.file.reopen(writes);
         let random = self.order != Order::Sequential;
-        let advice = if random { rustix::fs::Advice::Random } else { rustix::fs::Advice::Sequential };
+        let advice = if random { Advice::Random } else { Advice::Sequential };
         // A hint, as a pattern passes it.
-        let _ = rustix::fs::fadvise(&file, 0, None, advice);
+        let _ = sys::advise(&file, 0, None, advice);
         let (method, cache) = self.direction().of(&self.strategy);
         let config = EngineConfig {
             file: &file,

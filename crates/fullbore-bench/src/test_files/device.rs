@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::probe::{self, Device};
+use fullbore::sys::{self, OpenFlags};
 
 /// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
 #[derive(Debug, Clone)]
@@ -16,7 +17,7 @@ pub(super) struct KernelPaths {
 
 impl Default for KernelPaths {
     fn default() -> Self {
-        Self { sys: "/sys".into(), proc: "/proc".into() }
+        Self { sys: sys::SYS.into(), proc: sys::PROC.into() }
     }
 }
 
@@ -49,7 +50,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let Some(device) = facts.devices.first() else {
         return Err(refuse("the kernel does not list it".into(), "name a whole disk"));
     };
-    let number = (rustix::fs::major(status.rdev()), rustix::fs::minor(status.rdev()));
+    let number = sys::split_device(status.rdev());
     let mut against = in_use(&KernelPaths::default(), number);
     if device.partition.is_some() {
         against.push("it is a partition of a disk".into());
@@ -65,7 +66,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let held = fs::OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+        .custom_flags(OpenFlags::EXCLUSIVE.bits() as i32)
         .open(path)
         .map_err(|error| Error::io("open exclusively", path, error))?;
     let len = device.size.unwrap_or(0);

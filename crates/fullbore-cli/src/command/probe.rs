@@ -6,6 +6,7 @@ use clap::Args;
 use fullbore::engine::{self, CachePolicy, Choice, METHODS, Method};
 use fullbore::file::{File, Output, Placement};
 use fullbore::probe::{self, EngineFact, Facts, PathKind};
+use fullbore::sys;
 
 use crate::exit::Exit;
 
@@ -140,7 +141,7 @@ impl ProbeFiles {
     fn in_directory(path: &Path) -> Result<Self, String> {
         let output = scratch(path)?;
         // Content to read and to map.
-        rustix::io::pwrite(output.file(), &[0x5a; 64 << 10], 0)
+        sys::write_at(output.file(), &[0x5a; 64 << 10], 0)
             .map_err(|error| format!("cannot write a file in it: {error}"))?;
         Ok(Self { file: output.file().clone(), write: true, beside: scratch(path) })
     }

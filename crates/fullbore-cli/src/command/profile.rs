@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use fullbore::size;
 use fullbore::strategy::Profile as Saved;
-use rustix::fs::{CWD, Mode, OFlags};
+use fullbore::sys::{self, OpenFlags};
 
 use crate::exit::Exit;
 
@@ -127,7 +127,7 @@ fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
         Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
     };
-    let fd = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|error| fail(error.into()))?;
+    let fd =
+        sys::open_at(sys::CURRENT_DIRECTORY, path, OpenFlags::PATH, 0).map_err(|error| fail(error.into()))?;
     Ok(fullbore::probe::device_facts(fd).map_err(fail)?.key)
 }

@@ -294,7 +294,7 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
 pub(super) fn table_options() -> TableOptions {
     let colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| match size.ws_col {
+    let width = fullbore::sys::terminal_columns(std::io::stdout()).map_or(80, |columns| match columns {
         0 => 80,
         columns => usize::from(columns).clamp(60, 120),
     });

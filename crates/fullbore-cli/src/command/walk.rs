@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
-use rustix::fs::{AtFlags, Dir, FileType};
-use rustix::io::Errno;
+use fullbore::sys::{self, AtFlags, Code, FileKind};
 
 /// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +50,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
     /// its entries stay those found in it, even if the path changes.
     fn enter(&mut self, path: PathBuf, named: bool) -> Result<(), Error> {
         let fail = |error: std::io::Error| Error::io("read directory", &path, error);
-        let system = |error: Errno| fail(error.into());
+        let system = |error: Code| fail(error.into());
         let held = match (self.open.last(), path.file_name()) {
             (Some(above), Some(name)) if !named => above.held.child(name, self.rules.follow),
             _ => HeldDir::open(&path),
@@ -63,8 +62,8 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         }
         let mut left = Vec::new();
         let fd = held.fd().map_err(fail)?;
-        let mut entries = Dir::read_from(&fd).map_err(system)?;
-        while let Some(entry) = entries.read() {
+        let entries = sys::Directory::read_from(&fd).map_err(system)?;
+        for entry in entries {
             let entry = entry.map_err(system)?;
             let name = entry.file_name().to_bytes();
             if matches!(name, b"." | b"..") || !self.rules.hidden && name.starts_with(b".") {
@@ -72,10 +71,10 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
             }
             let name = OsStr::from_bytes(name).to_owned();
             let stat = |follow: bool| {
-                let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-                rustix::fs::statat(&fd, &name, flags).map(|stat| FileType::from_raw_mode(stat.st_mode))
+                let flags = if follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
+                sys::stat_at(&fd, &name, flags).map(|stat| stat.kind())
             };
-            match self.classify(entry.file_type(), stat) {
+            match self.classify(entry.kind(), stat) {
                 Ok(Some(sort)) => left.push((name, sort)),
                 // Only regular files have content.
                 Ok(None) => {}
@@ -98,20 +97,18 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
     /// Classifies an entry; `None`: skip it.
     fn classify(
         &self,
-        kind: FileType,
-        stat: impl Fn(bool) -> rustix::io::Result<FileType>,
-    ) -> rustix::io::Result<Option<EntryKind>> {
+        kind: FileKind,
+        stat: impl Fn(bool) -> sys::Result<FileKind>,
+    ) -> sys::Result<Option<EntryKind>> {
         let kind = match kind {
-            FileType::Unknown => stat(self.rules.follow)?,
-            FileType::Symlink if self.rules.follow => stat(true)?,
+            FileKind::Other => stat(self.rules.follow)?,
+            FileKind::Symlink if self.rules.follow => stat(true)?,
             kind => kind,
         };
-        Ok(if kind.is_dir() {
-            Some(EntryKind::Directory)
-        } else if kind.is_file() {
-            Some(EntryKind::File)
-        } else {
-            None
+        Ok(match kind {
+            FileKind::Directory => Some(EntryKind::Directory),
+            FileKind::Regular => Some(EntryKind::File),
+            _ => None,
         })
     }
 }

@@ -5,9 +5,9 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use fullbore::sys;
 use grep_cli::DecompressionMatcher;
 use ignore::overrides::Override;
-use rustix::fs::{MemfdFlags, memfd_create};
 
 /// Files that are searched through the output of a command.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ const MESSAGES: u64 = 64 << 10;
 
 impl CommandOutput {
     fn start(mut command: Command, name: &'static str) -> io::Result<Self> {
-        let messages = fs::File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);
+        let messages = fs::File::from(sys::memory_file("messages")?);
         let mut child = command.stdout(Stdio::piped()).stderr(messages.try_clone()?).spawn()?;
         let output = child.stdout.take();
         Ok(Self { command, child, output, messages, name, ended: false })

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind, FileStamp};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
+use fullbore::sys;
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
 use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
@@ -441,15 +442,12 @@ fn unchanged(file: &impl AsFd, before: &(FileKind, FileStamp), path: &Path) -> R
 /// True if the first byte in a pipe does not begin a byte order mark. The byte stays in the pipe. `false` if peeking is
 /// not possible.
 fn first_is_plain(pipe: &impl AsFd) -> bool {
-    use rustix::pipe::{SpliceFlags, pipe as new_pipe, tee};
-    let Ok((reader, writer)) = new_pipe() else { return false };
+    let Ok((reader, writer)) = sys::pipe() else { return false };
     let mut byte = [0];
-    match tee(pipe, &writer, 1, SpliceFlags::empty()) {
+    match sys::tee(pipe, &writer, 1) {
         // An empty pipe has no byte order mark.
         Ok(0) => true,
-        Ok(_) => {
-            matches!(rustix::io::read(&reader, &mut byte), Ok(1)) && !matches!(byte[0], 0xef | 0xff | 0xfe)
-        }
+        Ok(_) => matches!(sys::read(&reader, &mut byte), Ok(1)) && !matches!(byte[0], 0xef | 0xff | 0xfe),
         Err(_) => false,
     }
 }

@@ -112,7 +112,7 @@ fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePoli
 
 /// Describes an error of the system in terms of access methods.
 fn explain_error(error: &io::Error) -> String {
-    let meaning = match Code::of(&error) {
+    let meaning = match Code::of(error) {
         Some(Code::UNSUPPORTED) => "the file system does not support it",
         Some(Code::INVALID) => "the file system or the kernel does not support it here",
         Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED) => "forbidden here (seccomp, sysctl or permissions)",

@@ -321,7 +321,7 @@ impl Direct {
 
     /// True if the error means that direct I/O does not work here after all, which is recorded.
     fn gives_up(&self, error: &io::Error) -> bool {
-        let no = matches!(Code::of(&error), Some(Code::INVALID | Code::UNSUPPORTED));
+        let no = matches!(Code::of(error), Some(Code::INVALID | Code::UNSUPPORTED));
         if no {
             self.gave_up.store(true, Ordering::Relaxed);
             let reason = format!("an aligned transfer was rejected ({})", plainly(error));

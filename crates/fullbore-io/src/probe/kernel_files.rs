@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::sys;
+
 /// Locations of `/proc` and `/sys`.
 #[derive(Debug, Clone)]
 pub(crate) struct KernelFiles {
@@ -19,7 +21,7 @@ pub(crate) struct KernelFiles {
 impl KernelFiles {
     /// Returns the locations of the running system.
     pub(crate) fn running() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), root: PathBuf::new() }
+        Self { proc: sys::PROC.into(), sys: sys::SYS.into(), root: PathBuf::new() }
     }
 
     /// Returns the locations in a tree of test files.

@@ -1,7 +1,6 @@
 //! Counters of the process, the machine and a device, and their differences between two moments.
 
 use std::io;
-use std::path::Path;
 
 use super::device_number::DeviceNumber;
 use super::kernel_files::{KernelFiles, whole};
@@ -109,7 +108,7 @@ pub fn peak_memory() -> Option<u64> {
 
 /// Returns the value of a field of `/proc/self/status`, without surrounding spaces. `None` if there is no such field.
 pub fn process_status(name: &str) -> Option<String> {
-    let status = whole(Path::new("/proc/self/status")).ok()?;
+    let status = whole(&KernelFiles::running().proc.join("self/status")).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(value.trim().to_owned())
 }

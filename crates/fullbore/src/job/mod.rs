@@ -48,7 +48,9 @@ pub struct Job {
 
 /// A function that receives plans.
 #[derive(Clone)]
-struct OnPlan(Arc<dyn Fn(&Path, &Plan) + Send + Sync>);
+struct OnPlan(Arc<PlanHandler>);
+
+type PlanHandler = dyn Fn(&Path, &Plan) + Send + Sync;
 
 impl fmt::Debug for OnPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,7 @@ use ::compio::runtime::Runtime;
 use fullbore::Result;
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
-use rustix::fs::OFlags;
+use fullbore::sys::OpenFlags;
 
 use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::pass::Pass;
@@ -37,7 +37,7 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
         false => options.read(true),
     };
     if config.direct {
-        options.custom_flags(OFlags::DIRECT.bits() as i32);
+        options.custom_flags(OpenFlags::DIRECT.bits() as i32);
     }
     let file = runtime.block_on(options.open(&config.path)).map_err(failed)?;
     let memory = (0..config.depth).map(|_| aligned(config)).collect();

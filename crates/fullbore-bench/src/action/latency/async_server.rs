@@ -32,7 +32,7 @@ pub(super) fn wait_until(start: Instant, due: f64) {
 /// Wakes this thread from sleep at the requested time, not up to 50 µs later, the default (`PR_SET_TIMERSLACK`).
 pub(super) fn sleep_precisely() {
     // A failure makes requests slightly late, and their latency includes that.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let _ = fullbore::sys::set_timer_slack(std::num::NonZeroU64::MIN);
 }
 
 /// An I/O queue with its buffers.

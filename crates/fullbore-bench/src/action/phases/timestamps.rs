@@ -3,14 +3,12 @@
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::super::target::Target;
 
 /// Returns the monotonic time in seconds.
 fn now() -> f64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+    fullbore::sys::monotonic_nanoseconds() as f64 * 1e-9
 }
 
 /// Sums over requests, in seconds; times count from the origin.

@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use fullbore::error::Error;
 use fullbore::file::Temporary;
 use fullbore::probe::DeviceNumber;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+use fullbore::sys;
 
 use super::events::{EVENTS, Event, parse};
 
@@ -101,18 +101,14 @@ fn refused(path: &Path, error: &io::Error) -> String {
 
 /// Returns the tracing file system: its mount point, or an own detached mount that ends with its descriptor.
 fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
-    for place in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
-        if Path::new(place).join("instances").exists() {
-            return Ok((place.into(), None));
+    for place in ["kernel/tracing", "kernel/debug/tracing"] {
+        let place = Path::new(sys::SYS).join(place);
+        if place.join("instances").exists() {
+            return Ok((place, None));
         }
     }
-    let mount = || -> Result<OwnedFd, rustix::io::Errno> {
-        let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        rustix::mount::fsconfig_create(&context)?;
-        rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
-    };
-    let mount = mount().map_err(|error| format!("tracefs cannot be mounted: {}", io::Error::from(error)))?;
-    let place = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+    let mount = sys::mount_trace_files().map_err(|error| format!("tracefs cannot be mounted: {error}"))?;
+    let place = sys::handle_path(&mount);
     if !place.join("instances").exists() {
         return Err("the tracing file system has no instances".to_owned());
     }
@@ -124,7 +120,7 @@ fn remove_stale_instances(root: &Path) {
     for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+        if process.is_some_and(|process| !Path::new(sys::PROC).join(process.to_string()).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -15,10 +15,10 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
+use fullbore::sys::{self, Code, OpenFlags};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
-use rustix::fs::OFlags;
 use serde_json::json;
 
 use crate::exit::{Exit, reason};
@@ -101,7 +101,7 @@ impl Cmp {
         }
         for (file, name) in [&left, &right].into_iter().zip(request.names) {
             if file.kind() == FileKind::Directory {
-                return Err(system_failure(name, rustix::io::Errno::ISDIR.into()));
+                return Err(system_failure(name, Code::IS_DIRECTORY.into()));
             }
         }
         let run = self.common.begin()?;
@@ -262,29 +262,28 @@ impl CmpRequest<'_> {
 /// Opens an operand; errors use its name.
 fn open(name: &OsStr) -> io::Result<File> {
     let opened = if name == "-" {
-        let standard = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+        let standard = sys::try_clone(sys::stdin())?;
         File::from_fd(standard, "-")
     } else {
         File::open(name)
     };
     opened.map_err(|error| match (error.raw_os_error(), error.kind()) {
         (Some(number), _) => io::Error::from_raw_os_error(number),
-        (None, ErrorKind::Unsupported) if name == "-" => rustix::io::Errno::ISDIR.into(),
+        (None, ErrorKind::Unsupported) if name == "-" => Code::IS_DIRECTORY.into(),
         // A socket, or a device that does not exist.
-        _ => rustix::io::Errno::NXIO.into(),
+        _ => Code::NO_SUCH_ADDRESS.into(),
     })
 }
 
 /// Returns the offset of the first compared byte, if the file has offsets.
 fn position(file: &File, skip: u64) -> Option<u64> {
-    rustix::fs::tell(file).ok().map(|position| position.saturating_add(skip))
+    sys::position(file).ok().map(|position| position.saturating_add(skip))
 }
 
 /// True if both are the same inode from the same offset on.
 fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
-    let (Ok(one), Ok(other)) = (rustix::fs::fstat(left), rustix::fs::fstat(right)) else { return false };
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-        && position(left, request.skip[0]) == position(right, request.skip[1])
+    let (Ok(one), Ok(other)) = (sys::status(left), sys::status(right)) else { return false };
+    one.identity() == other.identity() && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
 /// Returns the number of bytes of a file to compare, if its size is reliable.
@@ -315,14 +314,13 @@ fn in_posix_locale() -> bool {
 
 /// True if standard output is `/dev/null`.
 fn output_is_discarded() -> bool {
-    let (Ok(out), Ok(null)) = (rustix::fs::fstat(rustix::stdio::stdout()), rustix::fs::stat("/dev/null"))
-    else {
+    let (Ok(out), Ok(null)) = (sys::status(sys::stdout()), sys::stat("/dev/null")) else {
         return false;
     };
     // A read-only descriptor replaces a closed standard output.
-    let writes = rustix::fs::fcntl_getfl(rustix::stdio::stdout())
-        .is_ok_and(|flags| flags & OFlags::ACCMODE != OFlags::RDONLY);
-    (out.st_dev, out.st_ino) == (null.st_dev, null.st_ino) && writes
+    let writes =
+        sys::status_flags(sys::stdout()).is_ok_and(|flags| flags & OpenFlags::ACCESS != OpenFlags::READ);
+    out.identity() == null.identity() && writes
 }
 
 /// Returns the result for `--json`.

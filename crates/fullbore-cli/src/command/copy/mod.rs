@@ -7,6 +7,7 @@ mod options;
 mod prompt;
 mod summary;
 
+use fullbore::sys;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,6 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fullbore::pattern::{self, CopyEvent, CopyOptions, CopyStats, Follow};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::When;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::flags::Flags;
 use self::operands::Pair;
@@ -134,7 +134,7 @@ fn backup_of_itself(pairs: &mut [Pair], options: &mut CopyOptions) {
 
 /// Raises the limit of open files to the hard limit: deep trees have many directories open.
 fn raise_open_file_limit() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let sys::Limit { maximum, .. } = sys::limit(sys::Resource::OpenFiles);
     // With a lower limit, very deep trees fail with an error that names the path.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let _ = sys::set_limit(sys::Resource::OpenFiles, sys::Limit { current: maximum, maximum });
 }

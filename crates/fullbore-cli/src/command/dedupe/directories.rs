@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, HeldDir};
-use rustix::fs::{AtFlags, Stat};
+use fullbore::sys::{self, AtFlags, Code, Status};
 
 /// The directories of a run by path. Names are looked up in the open directories, never by path again, because a path
 /// may lead elsewhere by then.
@@ -34,7 +34,7 @@ impl Directories {
         let held = path.parent().and_then(|directory| self.0.get(directory));
         match (held, path.file_name()) {
             (Some(held), Some(name)) => Ok(Entry { held, name, path }),
-            _ => Err(Error::io("open", path, rustix::io::Errno::NOENT.into())),
+            _ => Err(Error::io("open", path, Code::NOT_FOUND.into())),
         }
     }
 }
@@ -46,13 +46,13 @@ impl Entry<'_> {
     }
 
     /// Returns the current status of the name.
-    pub(super) fn stat(&self) -> Result<Stat> {
+    pub(super) fn stat(&self) -> Result<Status> {
         stat(self.held, self.name, self.path)
     }
 }
 
 /// Returns the status of a name in a directory; links are not followed.
-pub(super) fn stat(held: &HeldDir, name: &OsStr, path: &Path) -> Result<Stat> {
-    let found = held.fd().and_then(|fd| Ok(rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?));
+pub(super) fn stat(held: &HeldDir, name: &OsStr, path: &Path) -> Result<Status> {
+    let found = held.fd().and_then(|fd| Ok(sys::stat_at(fd, name, AtFlags::NOFOLLOW)?));
     found.map_err(|error| Error::io("inspect", path, error))
 }

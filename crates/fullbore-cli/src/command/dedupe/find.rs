@@ -10,8 +10,8 @@ use fullbore::file::{File, FileStamp, HeldDir};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
 use fullbore::pattern::Executor;
+use fullbore::sys::FileKind;
 use fullbore_cli::common_args::CliRun;
-use rustix::fs::FileType;
 
 use super::content;
 use super::directories::{self, Directories};
@@ -176,11 +176,11 @@ fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Optio
         None => HeldDir::of(&path).map_err(|error| Error::io("inspect", &path, error))?.0,
     };
     let stat = directories::stat(&held, path.file_name().unwrap_or_default(), &path)?;
-    let len = stat.st_size as u64;
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let len = stat.size;
+    let regular = stat.kind() == FileKind::Regular;
     let wanted = regular && (bounds.min..=bounds.max).contains(&len);
-    let sparse = len.saturating_sub((stat.st_blocks as u64).saturating_mul(512)) > HOLES;
-    Ok(wanted.then_some(FoundName { path, held, identity: (stat.st_dev, stat.st_ino), len, sparse }))
+    let sparse = len.saturating_sub(stat.allocated()) > HOLES;
+    Ok(wanted.then_some(FoundName { path, held, identity: stat.identity(), len, sparse }))
 }
 
 impl Search<'_> {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, Temporary};
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use fullbore::sys::{self, AtFlags, Code, OpenFlags};
 
 use super::ReplaceMethod;
 use super::content::equal;
@@ -65,7 +64,7 @@ impl Links {
                         Ok(Some(reason)) => LinkResult::Left(reason),
                         Ok(None) if self.dry_run => LinkResult::Would,
                         Ok(None) => LinkResult::Linked,
-                        Err(error) if error.raw_os_error() == Some(Errno::MLINK.raw_os_error()) => {
+                        Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
                             // The file has reached its maximum number of links: from here on this one is kept.
                             kept.insert(device(file), file);
                             LinkResult::Kept
@@ -93,11 +92,7 @@ impl Links {
         let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&target)?);
         for (kin, known, path) in [(&one, keep, source.path), (&other, file, name)] {
             let stat = &kin.stat;
-            let now = (
-                (stat.st_dev, stat.st_ino),
-                stat.st_size as u64,
-                (stat.st_mtime, i64::from(stat.st_mtime_nsec as i32)),
-            );
+            let now = (stat.identity(), stat.size, (stat.mtime, stat.mtime_nsec));
             if now != (known.inode.identity, known.inode.len, known.modified) {
                 return Err(changed(path));
             }
@@ -124,7 +119,7 @@ impl Links {
             },
         };
         let temporary = match made {
-            Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+            Err(error) if error.code() == Some(Code::CROSSES_DEVICES) => {
                 return Ok(Some("on another file system"));
             }
             other => other?,
@@ -136,7 +131,7 @@ impl Links {
         let failed = |error: std::io::Error| Error::io("replace", name, error);
         let held = target.held.fd().map_err(failed)?;
         temporary
-            .persist_with(|_, made| rustix::fs::renameat(&held, made, &held, target.name))
+            .persist_with(|_, made| sys::rename(&held, made, &held, target.name))
             .map_err(|error| failed(error.into()))?;
         Ok(None)
     }
@@ -147,7 +142,7 @@ fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>)
     let failed = |error: std::io::Error| Error::io("link", source.path, error);
     let from = source.held.fd().map_err(failed)?;
     let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
-        rustix::fs::linkat(&from, source.name, directory, name, AtFlags::empty())
+        sys::hard_link(&from, source.name, directory, name, AtFlags::empty())
     })
     .map_err(failed)?;
     if !equal(&one.file, other)? {
@@ -163,15 +158,14 @@ fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>)
 /// Creates a file in the directory of `target` that shares the blocks of `one`, has the bytes of `other` and its
 /// attributes.
 fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temporary> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
     let (temporary, fd) = Temporary::create(target.held, target.name, false, |directory, name| {
-        rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)
+        sys::open_at(directory, name, flags, 0o600)
     })
     .map_err(|error| Error::io("create a temporary file for", target.path, error))?;
-    rustix::fs::ioctl_ficlone(&fd, &one.file)
+    sys::clone_file(&fd, &one.file)
         .map_err(|error| Error::io("share the blocks of", target.path, error.into()))?;
-    let read = rustix::io::fcntl_dupfd_cloexec(&fd, 3)
-        .map_err(|error| Error::io("read", target.path, error.into()))?;
+    let read = sys::try_clone(&fd).map_err(|error| Error::io("read", target.path, error.into()))?;
     if !equal(&File::from_fd(read, target.path)?, &other.file)? {
         return Err(changed(target.path));
     }
@@ -181,6 +175,7 @@ fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temp
 
 /// True if the error means that the file system cannot share blocks of these files.
 fn cannot_reflink(error: &Error) -> bool {
-    let refusals = [Errno::NOTSUP, Errno::NOTTY, Errno::XDEV, Errno::INVAL, Errno::NOSYS];
-    refusals.iter().any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))
+    let refusals =
+        [Code::UNSUPPORTED, Code::INAPPROPRIATE, Code::CROSSES_DEVICES, Code::INVALID, Code::NOT_IMPLEMENTED];
+    error.code().is_some_and(|code| refusals.contains(&code))
 }

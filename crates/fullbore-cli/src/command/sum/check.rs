@@ -10,6 +10,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
+use fullbore::sys::Code;
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
 
@@ -262,9 +263,7 @@ impl VerdictReporter<'_> {
             Verdict::Failed(expected, error) => {
                 self.list.claims += 1;
                 self.note_tool(&expected, None);
-                if self.how.ignore_missing
-                    && error.raw_os_error() == Some(rustix::io::Errno::NOENT.raw_os_error())
-                {
+                if self.how.ignore_missing && error.code() == Some(Code::NOT_FOUND) {
                     return Ok(());
                 }
                 self.changed |= error.kind() == ErrorKind::Changed;

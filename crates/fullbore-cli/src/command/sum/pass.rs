@@ -8,6 +8,7 @@ use fullbore::file::{File, FileKind};
 use fullbore::operation::Split;
 use fullbore::operation::hash::{Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
+use fullbore::sys::Code;
 use fullbore_cli::for_each;
 
 /// Files shorter than this, in bytes, are hashed by the reading thread: helper threads cost more than they save.
@@ -30,7 +31,7 @@ impl Passes {
         self.of(hashes, &file, executor, worker).map_err(|error| match file.kind() {
             // The peers report the system's error for reading a directory. A check beforehand would cost every file a
             // system call.
-            FileKind::Directory => Error::io("read", name, rustix::io::Errno::ISDIR.into()),
+            FileKind::Directory => Error::io("read", name, Code::IS_DIRECTORY.into()),
             _ => error,
         })
     }

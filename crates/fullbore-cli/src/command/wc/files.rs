@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
+use fullbore::sys::{self, SeekFrom};
 
 use super::Diagnostic;
 use fullbore_cli::exit::program;
@@ -220,12 +221,12 @@ pub(super) fn size_is_unreliable(file: &File) -> fullbore::Result<bool> {
 }
 
 fn page() -> u64 {
-    rustix::param::page_size() as u64
+    sys::page_size() as u64
 }
 
 /// Returns the current offset of a file: standard input may have been read partly before.
 fn start(standard: bool) -> u64 {
-    if standard { rustix::fs::tell(rustix::stdio::stdin()).unwrap_or(0) } else { 0 }
+    if standard { sys::position(sys::stdin()).unwrap_or(0) } else { 0 }
 }
 
 /// Counts a file from its current offset to its end, ignoring its reported length.
@@ -277,5 +278,5 @@ pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64
 /// Sets the offset of standard input as reading would.
 pub(super) fn seek_standard_input(offset: u64) {
     // A stream that cannot seek was read in order.
-    let _ = rustix::fs::seek(rustix::stdio::stdin(), rustix::fs::SeekFrom::Start(offset));
+    let _ = sys::seek(sys::stdin(), SeekFrom::Start(offset));
 }

@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fullbore::operation::{Counts, Encoding};
+use fullbore::sys::{self, FileKind};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
-use rustix::fs::FileType;
 use serde_json::{Map, Value};
 
 use super::Total;
@@ -55,12 +55,12 @@ impl Columns {
         let (mut sum, mut least) = (0_u64, 1);
         for path in files {
             let found = match path == Path::new("-") {
-                true => rustix::fs::fstat(rustix::stdio::stdin()),
-                false => rustix::fs::stat(path),
+                true => sys::status(sys::stdin()),
+                false => sys::stat(path),
             };
             match found {
-                Ok(found) if FileType::from_raw_mode(found.st_mode).is_file() => {
-                    sum = sum.saturating_add(u64::try_from(found.st_size).unwrap_or(0));
+                Ok(found) if found.kind() == FileKind::Regular => {
+                    sum = sum.saturating_add(found.size);
                 }
                 Ok(_) => least = 7,
                 Err(_) => {}

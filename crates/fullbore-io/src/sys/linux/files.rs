@@ -10,6 +10,12 @@ use rustix::time::ClockId;
 
 use super::super::{CURRENT_DIRECTORY, OpenFlags, PathArg, Result};
 
+/// Mount point of the kernel's files about processes and the machine.
+pub const PROC: &str = "/proc";
+
+/// Mount point of the kernel's files about devices.
+pub const SYS: &str = "/sys";
+
 bitflags::bitflags! {
     /// Flags of one transfer: `preadv2(2)`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]

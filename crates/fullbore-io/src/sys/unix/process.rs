@@ -57,10 +57,10 @@ pub fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
-/// Asks a process to end.
-pub fn terminate(process: u32) -> Result<()> {
+/// Ends a process at once.
+pub fn kill(process: u32) -> Result<()> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(super::Code::INVALID)?;
-    Ok(rustix::process::kill_process(process, Signal::TERM)?)
+    Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 
 /// The standard input.

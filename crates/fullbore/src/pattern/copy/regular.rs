@@ -156,7 +156,6 @@ impl Job<'_> {
         let preserve = &self.options.preserve;
         let mode = attributes::creation_mode(preserve, stat);
         let flags = OpenFlags::WRITE;
-        let mode = mode;
         let within = directory.target()?;
         let made = if nameless {
             match sys::open_at(&within, c".", flags | OpenFlags::UNNAMED, mode) {
