@@ -73,6 +73,9 @@ impl From<CacheArg> for CachePolicy {
     }
 }
 
+/// The plans of a run, for the summary.
+type Plans = Mutex<Vec<serde_json::Value>>;
+
 /// A run of a tool: its job and its visible effects (progress, plans, output).
 #[derive(Debug)]
 pub struct CliRun<'w> {
@@ -81,7 +84,7 @@ pub struct CliRun<'w> {
     progress: Arc<Progress>,
     start: Instant,
     before: ProcessUsage,
-    plans: Arc<Mutex<Vec<serde_json::Value>>>,
+    plans: Arc<Plans>,
     output: Arc<Output>,
 }
 
@@ -147,10 +150,7 @@ impl CommonArgs {
 }
 
 /// Returns a function that prints the plan for a path, and records it for the summary.
-fn plan_recorder(
-    output: &Arc<Output>,
-    plans: &Arc<Mutex<Vec<serde_json::Value>>>,
-) -> impl Fn(&Path, &Plan) + Send + Sync + use<> {
+fn plan_recorder(output: &Arc<Output>, plans: &Arc<Plans>) -> impl Fn(&Path, &Plan) + Send + Sync + use<> {
     let (output, plans) = (output.clone(), plans.clone());
     move |path, plan| {
         let mut text = format!("{}:\n", Shown(path));
@@ -303,7 +303,7 @@ pub struct RunSummary {
     bytes: u64,
     real: f64,
     usage: ProcessUsage,
-    plans: Arc<Mutex<Vec<serde_json::Value>>>,
+    plans: Arc<Plans>,
 }
 
 impl RunSummary {

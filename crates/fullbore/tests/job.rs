@@ -187,12 +187,11 @@ fn settings_override_the_fields_of_a_strategy_in_any_order() {
     assert_eq!(*again.spec(), "depth=2,workers=2,budget=4M,cache=drop".parse().unwrap());
 }
 
-/// Paths and read methods.
-type Recorded = Arc<Mutex<Vec<(PathBuf, String)>>>;
+type RecordedPlans = Mutex<Vec<(PathBuf, String)>>;
 
 /// Returns a job that records the paths and read methods of its plans.
-fn recording() -> (Job, Recorded) {
-    let plans = Recorded::default();
+fn recording() -> (Job, Arc<RecordedPlans>) {
+    let plans: Arc<RecordedPlans> = Arc::default();
     let recorded = plans.clone();
     let job = Job::new().strategy("read=buffered,request=64K").unwrap().on_plan(move |path, plan| {
         let strategy = &plan.strategy;

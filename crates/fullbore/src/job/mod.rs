@@ -47,10 +47,10 @@ pub struct Job {
 }
 
 /// A function that receives plans.
-#[derive(Clone)]
-struct OnPlan(Arc<PlanHandler>);
+type PlanObserver = dyn Fn(&Path, &Plan) + Send + Sync;
 
-type PlanHandler = dyn Fn(&Path, &Plan) + Send + Sync;
+#[derive(Clone)]
+struct OnPlan(Arc<PlanObserver>);
 
 impl fmt::Debug for OnPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
