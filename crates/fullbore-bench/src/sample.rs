@@ -1,17 +1,14 @@
 //! One timed run of a trial, with counters before and after, and the proof of its cache state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
-use crate::action::{DeviceIo, ExpectedState, Iteration, Workload};
+use crate::action::{DeviceIo, ExpectedState, Iteration, RunContext, Workload};
 use crate::document::{CacheState, Proof, Sample};
-use crate::test_files::TestFiles;
 
 /// Minimum cached share of a range for it to count as warm; cold is at most the rest. The margin is for the last pages
 /// of a range, which read-ahead of adjacent ranges may add or evict.
@@ -19,36 +16,6 @@ const CACHED_SHARE: f64 = 0.99;
 
 /// Minimum share of the bytes that must be transferred by the device for the sample to count as device I/O.
 const FROM_DEVICE: f64 = 0.5;
-
-/// Environment of a run.
-#[derive(Debug)]
-pub(crate) struct RunContext<'a> {
-    /// The test files, a set per directory; at least one.
-    pub(crate) file_sets: &'a [TestFiles],
-    /// The devices under them, as far as known.
-    pub(crate) devices: &'a [DeviceNumber],
-    /// Progress and cancellation.
-    pub(crate) progress: &'a Progress,
-    /// Start of the whole run.
-    pub(crate) start: Instant,
-    /// Seed of data and orders.
-    pub(crate) seed: u64,
-    /// Path of the program `fullbore` itself, if known.
-    pub(crate) program: Option<&'a Path>,
-}
-
-impl RunContext<'_> {
-    /// Returns the test files of the first directory.
-    pub(crate) fn test_files(&self) -> &TestFiles {
-        &self.file_sets[0]
-    }
-
-    /// Returns the error for a trial of the device if there is no device.
-    pub(crate) fn no_device(&self) -> Error {
-        let what = "the file system keeps its files in memory: it has no device and no cold files";
-        Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
-    }
-}
 
 /// Takes a sample: prepares, starts the clock, runs, and proves its labels.
 ///

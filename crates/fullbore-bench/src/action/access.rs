@@ -12,15 +12,15 @@ use fullbore::strategy::{Completion, Strategy};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
+use super::context::RunContext;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo};
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
-use super::{
+use super::workload::{
     CoveredRange, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
 };
 use crate::document::{CacheState, Labels};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample, in multiples of the requests in flight.

@@ -14,7 +14,7 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
 
-use super::RunResult;
+use super::workload::RunResult;
 
 /// One of the transfers: a run of a file, read or written sequentially.
 #[derive(Debug, Clone)]

@@ -10,12 +10,14 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
+use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::striped::{self, Layout};
-use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::{CacheState, Labels, saturation};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample on a disk, in multiples of the requests in flight.

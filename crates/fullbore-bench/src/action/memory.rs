@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use fullbore::{Result, probe};
 
-use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::context::RunContext;
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::Labels;
-use crate::sample::RunContext;
 
 /// A trial in which every processor copies from memory to a buffer, the upper limit of reads from the page cache.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 mod access;
 mod command;
 mod concurrent;
+mod context;
 mod devices;
 mod interface;
 mod latency;
@@ -13,196 +14,15 @@ mod memory;
 mod one_way;
 mod phases;
 mod precondition;
+mod registry;
 mod requested_strategy;
 mod reread;
 mod streams;
 mod striped;
 mod target;
 mod transform;
+mod workload;
 
-use std::fmt;
-use std::ops::Range;
-use std::path::PathBuf;
-
-use fullbore::Result;
-use fullbore::file::File;
-use fullbore::pattern::Order;
-
-use crate::document::{CacheState, Labels, Latency, Phases};
-use crate::sample::RunContext;
-use crate::test_files::Needs;
-
-/// Settings of one trial: a value for each key of the grid.
-pub(crate) type Settings = toml::Table;
-
-/// An action that experiments may name.
-#[derive(Debug)]
-pub(crate) struct Action {
-    /// Name in a grid.
-    pub(crate) name: &'static str,
-    /// Creates the work of one trial, or returns the error in its settings.
-    pub(crate) parse: fn(Settings) -> ParsedWorkload,
-}
-
-/// The work of a trial, or the error in its settings.
-pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
-
-/// All actions.
-pub(crate) const ACTIONS: &[Action] = &[
-    Action { name: "read", parse: access::read },
-    Action { name: "write", parse: access::write },
-    Action { name: "transform", parse: transform::parse },
-    Action { name: "memory", parse: memory::parse },
-    Action { name: "interface", parse: interface::parse },
-    Action { name: "latency", parse: latency::parse },
-    Action { name: "phases", parse: phases::parse },
-    Action { name: "reread", parse: reread::parse },
-    Action { name: "command", parse: command::parse },
-    Action { name: "devices", parse: devices::parse },
-    Action { name: "streams", parse: streams::parse },
-];
-
-/// Deserialises settings into an action's own type, whose errors name unknown keys.
-pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
-    settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
-
-/// One iteration of a trial.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Iteration {
-    /// Approximate number of bytes of the sample; work on whole files ignores it.
-    pub(crate) span: u64,
-    /// Number of the sample in the run; each iteration uses a different part of the file.
-    pub(crate) number: u64,
-}
-
-/// The work of one trial.
-pub(crate) trait Workload: fmt::Debug {
-    /// Returns the test files that it needs.
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    /// Returns the labels of the trial. Before [`open`](Self::open), they are derived from the settings alone.
-    fn labels(&self) -> Labels;
-
-    /// Checks that the trial can run here and creates its state.
-    ///
-    /// # Errors
-    /// The reason why it cannot run: the cell is skipped with it.
-    fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
-
-    /// Returns the full strategy, for the profile.
-    fn strategy(&self) -> Option<String> {
-        None
-    }
-
-    /// True if more requested bytes make a sample longer.
-    fn elastic(&self) -> bool {
-        true
-    }
-
-    /// Establishes the state that the trial requires; not timed.
-    ///
-    /// # Errors
-    /// The system's.
-    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
-
-    /// Runs the same work for `seconds` before the clock starts, to exclude the device's burst.
-    ///
-    /// # Errors
-    /// The work's errors.
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()>;
-
-    /// Runs the timed work.
-    ///
-    /// # Errors
-    /// The work's errors.
-    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
-
-    /// Adds results of the last run that are known only after the clock and the counters have stopped.
-    ///
-    /// # Errors
-    /// The system's.
-    fn finish_measurement(&mut self, _done: &mut RunResult) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns the range of the next run, for a peer to do the same; `None` if a peer cannot.
-    fn covered_range(&self, _context: &RunContext<'_>) -> Option<CoveredRange> {
-        None
-    }
-
-    /// Returns the same work, not opened, for a comparison with a peer; `None` if no peer can do it.
-    fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
-        None
-    }
-
-    /// Removes the files of the last run; not timed.
-    ///
-    /// # Errors
-    /// The system's.
-    fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// The range of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct CoveredRange {
-    /// Path of the file.
-    pub(crate) path: PathBuf,
-    /// Range in bytes.
-    pub(crate) range: Range<u64>,
-    /// Order of the requests.
-    pub(crate) order: Order,
-    /// True if each request is timed, which costs two readings of the clock.
-    pub(crate) timed: bool,
-}
-
-/// Expected state of a sample, and the files whose counters prove it.
-#[derive(Debug, Default)]
-pub(crate) struct ExpectedState {
-    /// Ranges whose cached pages are counted.
-    pub(crate) ranges: Vec<(File, Range<u64>)>,
-    /// Expected page-cache state when the clock starts.
-    pub(crate) cache: Option<CacheState>,
-    /// Expected transfers of the device.
-    pub(crate) device: DeviceIo,
-}
-
-/// Transfers of the device that a sample's labels imply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum DeviceIo {
-    /// Any.
-    #[default]
-    Any,
-    /// Reads of the sample's bytes.
-    Reads,
-    /// Writes of the sample's bytes.
-    Writes,
-}
-
-/// Result of a run of the work.
-#[derive(Debug, Default)]
-pub(crate) struct RunResult {
-    /// Bytes moved.
-    pub(crate) bytes: u64,
-    /// Duration in seconds, if the work measures it more precisely than the surrounding clock.
-    pub(crate) seconds: Option<f64>,
-    /// Requests issued.
-    pub(crate) requests: u64,
-    /// Mean number of requests in flight per worker.
-    pub(crate) depth: Option<f64>,
-    /// Latency percentiles.
-    pub(crate) latency: Option<Latency>,
-    /// Phases of the requests' time.
-    pub(crate) phases: Option<Phases>,
-    /// Throughput of each stream or target, in bytes per second.
-    pub(crate) streams: Vec<f64>,
-    /// CPU time of child processes in seconds, user and system, if they did the work.
-    pub(crate) children: Option<(f64, f64)>,
-    /// CPU time in seconds, user and system, of opening and closing, which is not part of the work; `seconds` excludes
-    /// it, too.
-    pub(crate) setup_cpu: (f64, f64),
-}
+pub(crate) use context::RunContext;
+pub(crate) use registry::ACTIONS;
+pub(crate) use workload::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Settings, Workload};

@@ -7,7 +7,7 @@ use fullbore::Result;
 use fullbore::file::File;
 
 use super::one_way::OneWayIo;
-use super::{DeviceIo, ExpectedState};
+use super::workload::{DeviceIo, ExpectedState};
 use crate::document::CacheState;
 use crate::test_files::TestFiles;
 

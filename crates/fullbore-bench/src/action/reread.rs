@@ -12,13 +12,15 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 use serde::Deserialize;
 
+use super::context::RunContext;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::Labels;
-use crate::sample::RunContext;
 use crate::test_files::TestFiles;
 
 /// Timed reads per sample.

@@ -9,12 +9,12 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
+use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
-use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::document::{CacheState, Labels};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample in a stream, in multiples of the requests in flight.

@@ -9,12 +9,12 @@ use fullbore::strategy::{Planner, Purpose, Strategy};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
+use super::context::RunContext;
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
-use super::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Settings of a transformation.

@@ -11,10 +11,10 @@ use super::job_result::{self, JobResult};
 use super::program::Program;
 use super::shape::{Shape, percentiles, shape};
 use super::{Setting, Unsupported};
+use crate::action::RunContext;
 use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::experiment::Trial;
-use crate::sample::RunContext;
 use crate::test_files::Needs;
 use crate::units;
 

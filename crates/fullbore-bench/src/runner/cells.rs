@@ -6,10 +6,10 @@ use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use crate::action::{Iteration, Workload};
+use crate::action::{Iteration, RunContext, Workload};
 use crate::document::{Cell, Document, Sample};
 use crate::experiment::Trial;
-use crate::sample::{RunContext, take_sample};
+use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule};
 
 /// Minimum number of samples per cell.

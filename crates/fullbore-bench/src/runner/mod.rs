@@ -14,13 +14,13 @@ use fullbore::{Error, Result};
 
 use self::cells::{Cells, Clock};
 use self::document_builder::DocumentBuilder;
-use crate::action::Iteration;
+use crate::action::{Iteration, RunContext};
 use crate::audit;
 use crate::document::{Document, Experiment};
 use crate::experiment::{self, Trial};
 use crate::fio;
 use crate::host;
-use crate::sample::{RunContext, take_sample};
+use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::test_files::{self, Needs, TestFiles};
 

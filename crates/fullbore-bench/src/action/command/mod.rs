@@ -14,10 +14,12 @@ use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
-use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::context::RunContext;
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::child;
 use crate::document::{CacheState, Labels};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Bytes of the input over which a tool's output is verified.

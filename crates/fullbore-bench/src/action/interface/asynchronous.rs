@@ -5,9 +5,10 @@ use fullbore::asynchronous::{AsyncFile, Driver};
 use fullbore::buf::{Buf, Buffer, Pool};
 use futures_lite::future::block_on;
 
+use super::entry::Interface;
 use super::in_flight::{self, OwnedBuffer, PassIo};
+use super::open::{OpenConfig, buffer, handle};
 use super::pass::Pass;
-use super::{Interface, OpenConfig, buffer, handle};
 
 /// An asynchronous file with the buffers of its calls.
 struct AsyncFileIo<M> {

@@ -14,9 +14,10 @@ use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 use fullbore::sys::OpenFlags;
 
+use super::entry::{Completion, Interface};
 use super::in_flight::{self, OwnedBuffer, PassIo};
+use super::open::OpenConfig;
 use super::pass::Pass;
-use super::{Completion, Interface, OpenConfig};
 
 /// A file of a runtime, with the buffers of its calls.
 struct CompioFile {

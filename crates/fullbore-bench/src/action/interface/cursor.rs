@@ -8,8 +8,9 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::stream::FileStream;
 
+use super::entry::Interface;
+use super::open::{OpenConfig, buffer, standard};
 use super::pass::Pass;
-use super::{Interface, OpenConfig, buffer, standard};
 
 /// Default buffer of std's readers and writers, in bytes.
 const BUFFER: usize = 8 << 10;
@@ -80,7 +81,7 @@ pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<
 
 /// Opens a `fullbore::stream::FileStream`.
 pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let (file, config, buffer) = (super::handle(config)?, config.clone(), buffer(pool)?);
+    let (file, config, buffer) = (super::open::handle(config)?, config.clone(), buffer(pool)?);
     let stream = match config.buffer {
         Some(size) => FileStream::with_buffer(file, size),
         None => FileStream::new(file),

@@ -9,8 +9,9 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::file::File;
 
+use super::entry::{Completion, Interface};
+use super::open::{OpenConfig, buffer, handle, standard};
 use super::pass::{Pass, Payload};
-use super::{Completion, Interface, OpenConfig, buffer, handle, standard};
 
 /// A file that is read and written at offsets.
 trait PositionalIo: Sync {

@@ -4,7 +4,10 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::{Allocation, Completion, INTERFACES, InterfaceEntry, OptionalSetting, vectored};
+use super::entry::{Completion, InterfaceEntry, OptionalSetting};
+use super::open::Allocation;
+use super::registry::INTERFACES;
+use super::vectored;
 use crate::action::one_way::Direction;
 use crate::document::CacheState;
 

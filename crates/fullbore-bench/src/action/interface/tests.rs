@@ -6,8 +6,14 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
+use super::entry::{Completion, Interface, InterfaceEntry, OptionalSetting};
+use super::open::{Allocation, OpenConfig};
 use super::pass::{Pass, Payload, RecordOrder};
-use super::*;
+use super::registry::INTERFACES;
+use super::workload::parse;
+use fullbore::Result;
+use fullbore::error::ErrorKind;
+use fullbore::file::Hint;
 
 /// Seed of the written data.
 const SEED: u64 = 7;

@@ -11,8 +11,9 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
+use super::entry::Interface;
+use super::open::OpenConfig;
 use super::pass::{Pass, Payload};
-use super::{Interface, OpenConfig};
 
 /// One file per task, each with its own position.
 struct TokioFile {

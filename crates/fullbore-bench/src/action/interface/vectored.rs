@@ -6,8 +6,9 @@ use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::file::File;
 
+use super::entry::Interface;
+use super::open::{OpenConfig, buffer, handle};
 use super::pass::{Pass, Payload};
-use super::{Interface, OpenConfig, buffer, handle};
 
 /// Maximum number of buffers per call.
 pub(super) const MOST: usize = 64;

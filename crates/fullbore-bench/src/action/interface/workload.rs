@@ -10,13 +10,16 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
+use super::entry::{Completion, Interface, InterfaceEntry};
+use super::open::OpenConfig;
 use super::pass::{Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, ValidatedSpec};
-use super::{Completion, Interface, InterfaceEntry, OpenConfig};
+use crate::action::context::RunContext;
 use crate::action::precondition::Precondition;
-use crate::action::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use crate::action::workload::{
+    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::{CacheState, Labels};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of calls per sample, in multiples of the concurrent calls.
@@ -48,7 +51,7 @@ impl fmt::Debug for InterfaceWorkload {
     }
 }
 
-pub(super) fn parse(given: Settings) -> ParsedWorkload {
+pub(in crate::action) fn parse(given: Settings) -> ParsedWorkload {
     let spec: InterfaceSpec = settings(given)?;
     let (validated, entry) = spec.validate()?;
     Ok(Box::new(InterfaceWorkload { validated, entry, ready: None, known: false }))
@@ -267,7 +270,7 @@ mod tests {
     use fullbore::pattern::Progress;
 
     use super::*;
-    use crate::action::DeviceIo;
+    use crate::action::workload::DeviceIo;
 
     /// Length in bytes, the smallest of test files.
     const LEN: u64 = 16 << 20;

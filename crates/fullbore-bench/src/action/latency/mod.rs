@@ -18,12 +18,14 @@ use serde::Deserialize;
 use self::arrivals::{Spacing, schedule};
 use self::async_server::AsyncServer;
 use self::open_loop::{ServedRequests, serve};
+use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::{CacheState, Labels, Latency};
-use crate::sample::RunContext;
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum and maximum duration of a sample, in seconds; the minimum yields enough latencies for percentiles.

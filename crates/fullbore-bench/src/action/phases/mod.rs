@@ -19,13 +19,15 @@ use serde::Deserialize;
 use self::events::{TraceSums, sum_events};
 use self::timestamps::RequestTimestamps;
 use self::trace::Trace;
+use super::context::RunContext;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
-use super::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::document::{Labels, Phases};
-use crate::sample::RunContext;
 use crate::test_files::TestFiles;
 
 /// Maximum number of requests per sample: each adds some lines to the trace.

@@ -1,0 +1,129 @@
+//! The file of a pass: its options, its buffers and the calls that open it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use fullbore::Result;
+use fullbore::buf::{Buf, Pool};
+use fullbore::error::{Error, ErrorKind};
+use fullbore::file::{Access, CachePolicy, File, Hint, Mode, OpenOptions};
+use serde::Deserialize;
+
+use super::entry::Completion;
+use super::pass::Payload;
+
+/// The way in which a new file gets its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Allocation {
+    /// The file grows as it is written.
+    #[default]
+    Extend,
+    /// The length is set first (`ftruncate`); blocks are allocated as they are written.
+    Size,
+    /// Blocks are allocated first; the length grows as it is written (.NET's `PreallocationSize`).
+    Reserve,
+    /// Length and blocks are set first (`fallocate`).
+    Preallocate,
+}
+
+impl Allocation {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Extend => "extend",
+            Self::Size => "size",
+            Self::Reserve => "reserve",
+            Self::Preallocate => "preallocate",
+        }
+    }
+}
+
+/// The file to open, and its options.
+#[derive(Debug, Clone)]
+pub(super) struct OpenConfig {
+    pub(super) path: PathBuf,
+    /// A new file, with its length in bytes and its allocation; `None`: an existing file.
+    pub(super) new: Option<(u64, Allocation)>,
+    /// Length of a record in bytes.
+    pub(super) record: usize,
+    /// Length of the interface's own buffer in bytes; `None`: its default.
+    pub(super) buffer: Option<usize>,
+    /// True if the page cache is bypassed.
+    pub(super) direct: bool,
+    /// Hint for the system; `None`: none.
+    pub(super) hint: Option<Hint>,
+    /// Buffers per call.
+    pub(super) vectors: usize,
+    /// Concurrent calls.
+    pub(super) depth: usize,
+    pub(super) completion: Completion,
+    pub(super) bytes: Payload,
+}
+
+impl OpenConfig {
+    /// Returns the number of buffers and the length of each in bytes.
+    pub(super) fn memory(&self) -> (usize, usize) {
+        (self.depth * self.vectors, self.record / self.vectors)
+    }
+
+    /// Creates the buffers, primed.
+    pub(super) fn pool(&self) -> Result<Pool> {
+        let (count, each) = self.memory();
+        let mut pool =
+            Pool::new(count, each).map_err(|error| Error::io("create buffers for", &self.path, error))?;
+        pool.prepare(|memory| self.bytes.prime(&mut memory[..each]));
+        Ok(pool)
+    }
+}
+
+/// Takes a buffer from the pool.
+pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
+    let none = || Error::new(ErrorKind::Invalid, "measure", "memory", "no buffer is left");
+    pool.take().ok_or_else(none)
+}
+
+/// Opens the file as std does.
+pub(super) fn standard(config: &OpenConfig) -> Result<fs::File> {
+    let failed = |error| Error::io("open", &config.path, error);
+    let mut options = fs::File::options();
+    match config.bytes.writes() {
+        true => options.write(true),
+        false => options.read(true),
+    };
+    let Some((len, allocation)) = config.new else {
+        return options.open(&config.path).map_err(failed);
+    };
+    let file = options.create_new(true).open(&config.path).map_err(failed)?;
+    if allocation != Allocation::Extend {
+        // The settings allow no other allocation here.
+        file.set_len(len).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// Opens the file as this library does. A rejected option is an error, because the cell would be mislabelled.
+pub(super) fn handle(config: &OpenConfig) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let access = if config.bytes.writes() { Access::Write } else { Access::Read };
+    options.access(access);
+    if config.direct {
+        options.cache(CachePolicy::Direct).strict(true);
+    }
+    if let Some(hint) = config.hint {
+        options.hint(hint).strict(true);
+    }
+    let Some((len, allocation)) = config.new else {
+        return options.open(&config.path);
+    };
+    options.mode(Mode::CreateNew);
+    if allocation == Allocation::Reserve {
+        options.reserve(len).strict(true);
+    }
+    let file = options.open(&config.path)?;
+    match allocation {
+        Allocation::Extend | Allocation::Reserve => {}
+        Allocation::Size => file.set_len(len)?,
+        Allocation::Preallocate => file.allocate_and_extend(len)?,
+    }
+    Ok(file)
+}

@@ -1,0 +1,28 @@
+//! The registry of actions. A new action is a file in this folder and a line here.
+
+use super::workload::{ParsedWorkload, Settings};
+use super::{access, command, devices, interface, latency, memory, phases, reread, streams, transform};
+
+/// An action that experiments may name.
+#[derive(Debug)]
+pub(crate) struct Action {
+    /// Name in a grid.
+    pub(crate) name: &'static str,
+    /// Creates the work of one trial, or returns the error in its settings.
+    pub(crate) parse: fn(Settings) -> ParsedWorkload,
+}
+
+/// All actions.
+pub(crate) const ACTIONS: &[Action] = &[
+    Action { name: "read", parse: access::read },
+    Action { name: "write", parse: access::write },
+    Action { name: "transform", parse: transform::parse },
+    Action { name: "memory", parse: memory::parse },
+    Action { name: "interface", parse: interface::parse },
+    Action { name: "latency", parse: latency::parse },
+    Action { name: "phases", parse: phases::parse },
+    Action { name: "reread", parse: reread::parse },
+    Action { name: "command", parse: command::parse },
+    Action { name: "devices", parse: devices::parse },
+    Action { name: "streams", parse: streams::parse },
+];
