@@ -3,6 +3,7 @@
 
 mod action;
 pub mod advice;
+pub mod analysis;
 mod audit;
 mod cgroup;
 mod child;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use fullbore::strategy::{Entry, FileSystem, Job, Measured};
 
-use crate::document::{Document, candidates};
+use crate::analysis::candidates;
+use crate::document::Document;
 
 /// Returns the entries of a document. `strategies` has the full strategy of each cell by its id.
 pub(crate) fn file_system(

@@ -5,9 +5,10 @@ mod full;
 mod markup;
 mod synthetic;
 
+use fullbore_bench::analysis::peers;
 use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
 use fullbore_bench::document::{
-    Axis, EarlierFinding, Figure, Pipeline, Rule, RuleVerdict, Stage, SummaryOptions, peers,
+    Axis, EarlierFinding, Figure, Pipeline, Rule, RuleVerdict, Stage, SummaryOptions,
 };
 use fullbore_bench::report;
 use fullbore_bench::stats::Bootstrap;
@@ -303,7 +304,7 @@ fn hostile(attack: &str) -> Document {
         document.cells.push(measured);
     }
     document.findings =
-        fullbore_bench::document::findings(&document.cells, &document.experiments, &Default::default());
+        fullbore_bench::analysis::findings(&document.cells, &document.experiments, &Default::default());
     document.findings.pipeline = Some(Pipeline {
         stages: vec![Stage {
             name: attack.into(),

@@ -17,7 +17,7 @@ use super::striped::{self, Layout};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
 };
-use crate::document::{CacheState, Labels, saturation};
+use crate::document::{CacheState, Labels, TOGETHER, alone};
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample on a disk, in multiples of the requests in flight.
@@ -249,12 +249,12 @@ impl Workload for DevicesWorkload {
 
     fn labels(&self) -> Labels {
         let variant = match self.mode {
-            Mode::Alone => saturation::alone(self.selection.highest()),
-            Mode::Together if self.selection.is_prefix() => saturation::TOGETHER.into(),
+            Mode::Alone => alone(self.selection.highest()),
+            Mode::Together if self.selection.is_prefix() => TOGETHER.into(),
             Mode::Striped if self.selection.is_prefix() => "striped".into(),
             Mode::Together | Mode::Striped => {
                 let disks: Vec<String> = self.selection.0.iter().map(ToString::to_string).collect();
-                let how = if self.mode == Mode::Striped { "striped" } else { saturation::TOGETHER };
+                let how = if self.mode == Mode::Striped { "striped" } else { TOGETHER };
                 format!("disks {} {how}", disks.join("+"))
             }
         };

@@ -4,6 +4,11 @@ use super::input::EligibleCell;
 use crate::document::{Confidence, StopReason};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 
+/// Share of the peak that counts as reaching it: within the 3% that the paper of 1997 calls repeatable.
+pub(super) const AT_PEAK: f64 = 0.97;
+/// CPU time of at most this share counts as a saving.
+pub(super) const CHEAPER: f64 = 0.9;
+
 /// A ratio is imprecise if its interval reaches more than this share of the way to 1 on a log scale: 9 is, if it may be
 /// 2.9.
 const HALF_WAY: f64 = 0.5;

@@ -1,10 +1,10 @@
 //! A cell in two documents: rate, CPU time and latency, each compared.
 
-use super::Options;
 use super::change::{Change, Measure};
 use super::family::holm;
+use super::options::Options;
 use super::pairs::{Matched, label_changes, rounds};
-use super::words;
+use super::text::shown;
 use crate::document::{Cell, Labels, Sample};
 use crate::stats::median;
 use crate::units;
@@ -74,7 +74,7 @@ impl CellChange {
             rate,
             cost,
             latency,
-            notes: notes(baseline, this).iter().map(|note| words::shown(note)).collect(),
+            notes: notes(baseline, this).iter().map(|note| shown(note)).collect(),
         })
     }
 
@@ -90,7 +90,7 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
         return Ok(());
     }
     Err(match &cell.skipped {
-        Some(reason) => format!("not measured: {}", words::shown(reason)),
+        Some(reason) => format!("not measured: {}", shown(reason)),
         None if cell.samples.is_empty() => "not measured: the run ended first".into(),
         None => "no usable sample: counters contradict each, or no bytes were moved".into(),
     })

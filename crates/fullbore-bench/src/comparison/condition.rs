@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::ComparedRun;
-use super::change::{Change, Judgement};
-use super::family::holm;
+use super::change::Judgement;
 
 /// A condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +48,7 @@ impl ChangeKind {
         ("shorter", Self::Shorter),
     ];
 
-    fn judgement(self) -> Judgement {
+    pub(super) fn judgement(self) -> Judgement {
         match self {
             Self::Slower | Self::CpuHigher | Self::Longer => Judgement::Worse,
             Self::Faster | Self::LowerCpu | Self::Shorter => Judgement::Better,
@@ -58,7 +56,7 @@ impl ChangeKind {
     }
 
     /// True for a figure that falls.
-    fn falls(self) -> bool {
+    pub(super) fn falls(self) -> bool {
         matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
     }
 }
@@ -118,113 +116,6 @@ impl fmt::Display for Condition {
             }
             Self::Unclear => f.write_str("unclear"),
             Self::Missing => f.write_str("missing"),
-        }
-    }
-}
-
-/// A cell that meets a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MatchingCell {
-    /// Name of the document.
-    pub document: String,
-    /// Id of the cell, in the baseline if it is missing here.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// A condition and the cells that meet it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConditionResult {
-    /// The condition.
-    pub condition: Condition,
-    /// The cells that meet it.
-    pub cells: Vec<MatchingCell>,
-    /// Number of cells that meet it by their own interval, but not among all cells compared.
-    pub alone: usize,
-    /// Number of cells tested for it.
-    pub tested: usize,
-}
-
-impl fmt::Display for ConditionResult {
-    /// Writes the number of cells that meet the condition, and the first of them.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::words::met(self))
-    }
-}
-
-impl ConditionResult {
-    /// Determines the cells that meet `condition`.
-    ///
-    /// A change counts if the whole interval lies beyond the share, and if it still does among all comparisons: Holm's
-    /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So
-    /// whatever the number of cells, a comparison in which nothing changed by more fails in at most 2.5% of cases.
-    pub(super) fn of(condition: &Condition, others: &[ComparedRun], confidence: f64) -> Self {
-        let mut met = Self { condition: *condition, cells: Vec::new(), alone: 0, tested: 0 };
-        let cell = |other: &ComparedRun, id: &str, name: &str| MatchingCell {
-            document: other.origin.name.clone(),
-            id: id.to_owned(),
-            name: name.to_owned(),
-        };
-        match condition {
-            Condition::Missing => {
-                for other in others {
-                    met.cells.extend(other.missing.iter().map(|alone| cell(other, &alone.id, &alone.name)));
-                    met.tested += other.missing.len() + other.cells.len();
-                }
-            }
-            Condition::Unclear => {
-                for other in others {
-                    let unclear = other.cells.iter().filter(|c| c.rate.judgement == Judgement::Unclear);
-                    met.cells.extend(unclear.map(|c| cell(other, &c.id, &c.name)));
-                    met.tested += other.cells.len();
-                }
-            }
-            Condition::Changed { kind, share } => met.changed(*kind, *share, others, confidence, cell),
-        }
-        met
-    }
-
-    fn changed(
-        &mut self,
-        kind: ChangeKind,
-        share: f64,
-        others: &[ComparedRun],
-        confidence: f64,
-        cell: impl Fn(&ComparedRun, &str, &str) -> MatchingCell,
-    ) {
-        let of = |c: &super::CellChange| -> Option<Change> {
-            match kind {
-                ChangeKind::Slower | ChangeKind::Faster => Some(c.rate.clone()),
-                ChangeKind::CpuHigher | ChangeKind::LowerCpu => c.cost.clone(),
-                ChangeKind::Longer | ChangeKind::Shorter => c.latency.clone(),
-            }
-        };
-        let candidates: Vec<_> = others
-            .iter()
-            .flat_map(|other| other.cells.iter().map(move |c| (other, c)))
-            .filter_map(|(other, c)| {
-                let change = of(c)?;
-                let test = change.test?;
-                let p = match kind.falls() {
-                    true => test.p_of_at_least(1.0 - share),
-                    false => test.p_of_at_most(1.0 + share),
-                };
-                Some((other, c, change, p))
-            })
-            .collect();
-        self.tested = candidates.len();
-        let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
-        for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
-            let beyond = match kind.judgement() {
-                Judgement::Worse => change.worse_by(share),
-                _ => change.better_by(share),
-            };
-            if beyond && p <= (1.0 - confidence) / 2.0 {
-                self.cells.push(cell(other, &c.id, &c.name));
-            } else if beyond {
-                self.alone += 1;
-            }
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use super::{CellChange, Change, ComparedRun, Comparison, Unmatched};
+use super::cell::CellChange;
+use super::change::{Change, Measure};
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Unmatched};
 
 /// The columns, in order. Ratios are this ÷ baseline; an empty field was not recorded or does not apply. `verdict` is
 /// the verdict on the rate, or `missing` or `added` for a cell of one document only.
@@ -70,7 +73,7 @@ pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
 fn compared(other: &ComparedRun, cell: &CellChange, confidence: f64) -> Vec<String> {
     let rate = &cell.rate;
     let measure = |change: &Change| match change.measure {
-        super::Measure::CostPerRequest => "cost-per-request",
+        Measure::CostPerRequest => "cost-per-request",
         _ => "cost-per-mb",
     };
     let mut row = vec![

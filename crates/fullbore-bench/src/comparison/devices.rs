@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::environment::{Aspect, Differences, plain};
+use super::difference::{Aspect, Differences};
+use super::text::plain;
 use crate::document::Environment;
 
 /// Fields of a device that identify it and do not affect speed.

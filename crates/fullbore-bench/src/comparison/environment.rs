@@ -1,141 +1,20 @@
 //! Differences between the environments of two runs that could by themselves explain a difference in speed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::devices;
+use super::difference::{Aspect, Differences};
+use super::text::plain;
 use crate::document::{Document, Environment};
 use crate::units;
-
-/// The aspect of a difference: the words of `--across`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aspect {
-    /// Processor, its number and governor, memory, virtualisation.
-    Machine,
-    /// Limits of control groups, affinity and resource limits.
-    Limits,
-    /// The kernel's release.
-    Kernel,
-    /// The file system: kind, mounted source, mount options, block size, direct I/O.
-    FileSystem,
-    /// The devices and the settings of their queues.
-    Device,
-    /// The version of fullbore.
-    Version,
-    /// The size of the test file.
-    FileSize,
-}
-
-impl Aspect {
-    /// All aspects, in the order of reports.
-    pub const ALL: [Self; 7] = [
-        Self::Machine,
-        Self::Limits,
-        Self::Kernel,
-        Self::FileSystem,
-        Self::Device,
-        Self::Version,
-        Self::FileSize,
-    ];
-
-    /// The word on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Machine => "machine",
-            Self::Limits => "limits",
-            Self::Kernel => "kernel",
-            Self::FileSystem => "file-system",
-            Self::Device => "device",
-            Self::Version => "version",
-            Self::FileSize => "file-size",
-        }
-    }
-}
-
-impl fmt::Display for Aspect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Aspect {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|aspect| aspect.word() == word)
-            .ok_or_else(|| format!("\"{word}\" is not one of {}", Self::ALL.map(Self::word).join(", ")))
-    }
-}
-
-/// A difference between two environments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// Its aspect.
-    pub aspect: Aspect,
-    /// The differing fact, in words.
-    pub what: String,
-    /// The value in the baseline.
-    pub baseline: String,
-    /// The value in the other document.
-    pub this: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} | {}", self.what, self.baseline, self.this)
-    }
-}
-
-/// The differences and notes of a pair of documents.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Differences {
-    /// Differences that could explain a difference in speed.
-    pub differences: Vec<Difference>,
-    /// Notes for the reader, a phrase each.
-    pub notes: Vec<String>,
-}
 
 /// Memory that differs by less counts as equal: kernels reserve slightly different amounts.
 const MEMORY_TOLERANCE: f64 = 0.02;
 
 /// Mount options that name something and do not affect speed.
 const NAMING_OPTIONS: [&str; 5] = ["subvol=", "subvolid=", "lowerdir=", "upperdir=", "workdir="];
-
-impl Differences {
-    fn differs(&mut self, aspect: Aspect, what: &str, baseline: impl Into<String>, this: impl Into<String>) {
-        self.differences.push(Difference {
-            aspect,
-            what: what.into(),
-            baseline: baseline.into(),
-            this: this.into(),
-        });
-    }
-
-    /// Compares two texts, each empty if not recorded. A text that only one document records is a note.
-    pub(super) fn text(&mut self, aspect: Aspect, what: &str, baseline: &str, this: &str) {
-        match (baseline.is_empty(), this.is_empty()) {
-            (false, false) if baseline != this => self.differs(aspect, what, baseline, this),
-            (true, false) => self.notes.push(format!("{what} is recorded in one document only: {this}")),
-            (false, true) => self.notes.push(format!("{what} is recorded in one document only: {baseline}")),
-            _ => {}
-        }
-    }
-
-    /// Compares two limits; no limit is a value too.
-    fn limit(&mut self, what: &str, baseline: Option<String>, this: Option<String>) {
-        if baseline != this {
-            let text = |limit: Option<String>| limit.unwrap_or_else(|| "none".into());
-            self.differs(Aspect::Limits, what, text(baseline), text(this));
-        }
-    }
-}
 
 /// Finds the differences. Times, names of directories and mount points, free space and the seed are harmless.
 pub fn differences(baseline: &Document, this: &Document) -> Differences {
@@ -176,15 +55,6 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
 /// A fact as text; empty if not recorded.
 pub(super) fn fact(environment: &Environment, pointer: &str) -> String {
     plain(environment.facts.pointer(pointer).unwrap_or(&Value::Null))
-}
-
-/// A value as text; empty for null.
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn machine(differences: &mut Differences, a: &Environment, b: &Environment) {

@@ -1,7 +1,10 @@
 //! The comparison as one self-contained HTML file: a chapter for each document.
 
+use super::change::{Judgement, Measure};
+use super::compare::Comparison;
+use super::compared_run::ComparedRun;
 use super::words::{self, figure, interval, marked_ratio, ratio};
-use super::{ComparedRun, Comparison, Judgement, Measure, json, svg};
+use super::{json, svg};
 use crate::report::markup::{escape, json_for_script, set};
 use crate::report::{ICON, STYLE};
 
@@ -36,8 +39,8 @@ pub fn html(comparison: &Comparison) -> String {
     page += &format!(
         "<footer><p>Ratios of medians with {} bootstrap intervals. Schema {} version {}.</p></footer>\n",
         crate::units::percent(comparison.confidence),
-        super::SCHEMA,
-        super::VERSION
+        json::SCHEMA,
+        json::VERSION
     );
     page += &format!(
         "<script type=\"application/json\" id=\"comparison\">{}</script>\n",
@@ -71,7 +74,7 @@ fn conditions(comparison: &Comparison) -> String {
         return String::new();
     }
     let lines: String =
-        comparison.conditions.iter().map(|met| format!("<li>{}</li>\n", set(&words::met(met)))).collect();
+        comparison.conditions.iter().map(|met| format!("<li>{}</li>\n", set(&met.to_string()))).collect();
     format!(
         "<section id=\"conditions\">\n<h2>Conditions</h2>\n<ul class=\"sentences\">\n{lines}</ul>\n</section>\n"
     )

@@ -2,12 +2,19 @@
 
 use serde::Serialize;
 
-use super::{
-    CellChange, Change, ComparedRun, Comparison, Difference, Matched, Measure, Origin, SCHEMA, Unmatched,
-    VERSION,
-};
+use super::cell::CellChange;
+use super::change::{Change, Measure};
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Origin, Unmatched};
+use super::difference::Difference;
+use super::pairs::Matched;
 use crate::document::Labels;
 use crate::stats::Estimate;
+
+/// The value of the `schema` field of a comparison as JSON.
+pub const SCHEMA: &str = "fullbore.comparison";
+/// The version of the JSON form.
+pub const VERSION: u32 = 1;
 
 /// Renders a comparison as JSON, indented by two spaces, with a final newline.
 pub fn json(comparison: &Comparison) -> String {

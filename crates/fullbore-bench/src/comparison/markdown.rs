@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use super::cell::CellChange;
+use super::change::{Judgement, Measure};
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Unmatched};
 use super::words::{self, figure, heading, interval, marked_ratio, ratio};
-use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, Unmatched};
 
 /// Renders a comparison as GitHub Markdown. Text from the documents is escaped.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -14,7 +17,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     for met in &comparison.conditions {
         let mark = if met.cells.is_empty() { "" } else { "**" };
-        let _ = writeln!(page, "\n{mark}{}{mark}", text(&words::met(met)));
+        let _ = writeln!(page, "\n{mark}{}{mark}", text(&met.to_string()));
     }
     for other in &comparison.others {
         document(&mut page, comparison, other);

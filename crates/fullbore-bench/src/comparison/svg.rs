@@ -1,7 +1,11 @@
 //! The chart of a comparison: every cell's ratio with its interval on one log axis, as inline SVG.
 
+use super::cell::CellChange;
+use super::change::{Judgement, Measure};
+use super::compare::Comparison;
+use super::compared_run::ComparedRun;
+use super::words;
 use super::words::{figure, interval, ratio};
-use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, words};
 use crate::report::markup::escape;
 
 const WIDTH: f64 = 1100.0;

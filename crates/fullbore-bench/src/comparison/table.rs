@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::cell::CellChange;
+use super::change::{Judgement, Measure};
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Unmatched};
 use super::words::{self, figure, heading, interval, marked_ratio, ratio};
-use super::{CellChange, ComparedRun, Comparison, Judgement, Measure, Unmatched};
 use crate::table::{TableOptions, broken};
 
 const NARROWEST: usize = 60;
@@ -26,7 +29,7 @@ pub fn render(comparison: &Comparison, options: TableOptions) -> String {
     }
     for met in &comparison.conditions {
         let colour = if met.cells.is_empty() { GREEN } else { RED };
-        sheet.coloured(0, colour, &words::met(met));
+        sheet.coloured(0, colour, &met.to_string());
     }
     for other in &comparison.others {
         sheet.wrapped(0, &format!("{}: {}", other.origin.name, words::summary(other)));

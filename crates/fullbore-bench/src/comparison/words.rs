@@ -1,17 +1,12 @@
 //! Figures and sentences shared by all forms of a comparison.
 
-use std::fmt;
-
-use super::{
-    Aspect, Change, ComparedRun, Comparison, ConditionResult, Difference, Judgement, Measure, Origin,
-};
+use super::change::{Change, Judgement, Measure};
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Origin};
+use super::difference::Difference;
+use super::text::shown;
 use crate::stats::Estimate;
 use crate::units;
-
-/// Text from a document or a path, with control characters replaced: they could control a terminal.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
-}
 
 /// The figure of a measure with its unit.
 pub(super) fn figure(measure: Measure, value: f64) -> String {
@@ -129,40 +124,4 @@ pub(super) fn ignored_differences(other: &ComparedRun) -> Vec<String> {
         false => shown(&format!("across {}: {difference}", difference.aspect)),
     };
     other.differences.iter().map(line).collect()
-}
-
-/// The result of a condition.
-pub(super) fn met(met: &ConditionResult) -> String {
-    let cells = units::count(met.tested, "cell");
-    let alone = match met.alone {
-        0 => String::new(),
-        n => format!("; {n} more by the cell's own interval, but not among {cells} (Holm)"),
-    };
-    match met.cells.len() {
-        0 => format!("--fail-on {}: not met by any of {cells}{alone}", met.condition),
-        n => {
-            let names: Vec<&str> = met.cells.iter().take(3).map(|cell| cell.name.as_str()).collect();
-            let more =
-                if n > names.len() { format!("; and {} more", n - names.len()) } else { String::new() };
-            format!("--fail-on {}: met by {n} of {cells}: {}{more}{alone}", met.condition, names.join("; "))
-        }
-    }
-}
-
-/// The reason for a refused comparison, and the option that allows it.
-pub(super) fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
-    writeln!(f, "not compared: differences between the environments could explain a difference in speed")?;
-    let mut aspects: Vec<Aspect> = Vec::new();
-    for (name, differences) in documents {
-        writeln!(f, "  {name} against the baseline (baseline | this):")?;
-        for difference in differences {
-            writeln!(f, "    {:<11} {}", difference.aspect.word(), shown(&difference.to_string()))?;
-            if !aspects.contains(&difference.aspect) {
-                aspects.push(difference.aspect);
-            }
-        }
-    }
-    aspects.sort();
-    let words: Vec<&str> = aspects.iter().map(|aspect| aspect.word()).collect();
-    write!(f, "to compare across them: --across {} (or --anyway for all differences)", words.join(","))
 }

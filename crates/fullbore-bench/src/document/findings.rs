@@ -3,17 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Advice, Rule};
-use super::cell::{Cell, Labels};
-use super::choices::{Choice, choices};
-use super::peers::{PeerRatio, peers};
+use super::cell::Cell;
+use super::labels::Labels;
 use super::pipeline::Pipeline;
-use super::saturation::{Saturation, saturation};
-use super::series::{Axis, Experiment, Series, experiments, series};
-use crate::advice::{advice, rules};
-use crate::stats::{
-    Bootstrap, CostLine, Estimate, HalfPower, RequestTime, fit_cost, fit_cost_samples, fit_request_time,
-    half_power,
-};
+use super::series::{Experiment, Series};
+use crate::stats::{Comparison, CostLine, Estimate, HalfPower, RequestTime};
 
 /// The findings of a run, with the ids of the cells that support them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +61,18 @@ pub struct SeriesRef {
     pub cells: Vec<String>,
 }
 
+impl SeriesRef {
+    /// Describes a series of `cells`.
+    pub(crate) fn new(experiment: &Experiment, line: &Series, cells: &[Cell]) -> Self {
+        Self {
+            experiment: experiment.name.clone(),
+            name: line.name.clone(),
+            labels: line.labels.clone(),
+            cells: line.cells.iter().map(|&i| cells[i].id.clone()).collect(),
+        }
+    }
+}
+
 /// The fastest cell of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
@@ -108,107 +114,111 @@ pub struct SeriesRequestTime {
     pub time: RequestTime,
 }
 
-/// Computes all findings from summarised cells.
-///
-/// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment `memory`.
-/// Cells without a summary are skipped.
-pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
-    let mut findings = Findings { roof: roof(cells), ..Findings::default() };
-    let top = findings.roof.as_ref().map(|r| r.rate.value);
-    for experiment in experiments(described, cells).iter().filter(|e| e.name != MEMORY) {
-        for line in series(cells, experiment) {
-            let path = SeriesRef::new(experiment, &line, cells);
-            findings.peaks.extend(peak(cells, &line, &path, top));
-            if experiment.axis == Axis::Targets {
-                findings.saturation.extend(saturation(cells, &line, &path, bootstrap));
-            }
-            if !matches!(experiment.axis, Axis::Request | Axis::Depth) {
-                continue;
-            }
-            let curve: Vec<(u64, Vec<f64>)> = line
-                .cells
-                .iter()
-                .filter_map(|&i| Some((experiment.axis.of(&cells[i].labels)?, cells[i].rates())))
-                .collect();
-            let found = half_power(&curve, bootstrap)
-                .map(|half_power| SeriesHalfPower { series: path.clone(), half_power });
-            if experiment.axis == Axis::Depth {
-                findings.half_power_depth.extend(found);
-                continue;
-            }
-            findings.half_power_request.extend(found);
-            findings.request_times.extend(
-                fit_request_time(&curve, bootstrap)
-                    .map(|time| SeriesRequestTime { series: path.clone(), time }),
-            );
-            let costs: Vec<(f64, f64)> = line.cells.iter().filter_map(|&i| cost_point(&cells[i])).collect();
-            let fitted = fit_cost(&costs, bootstrap.confidence);
-            // The residuals measure the error of the line, the samples measure the noise: an interval covers both.
-            let drawn: Vec<(f64, Vec<f64>)> =
-                line.cells.iter().filter_map(|&i| cost_samples(&cells[i])).collect();
-            let fitted = fitted.map(|fit| match fit_cost_samples(&drawn, bootstrap) {
-                Some(noise) => CostLine {
-                    per_request: fit.per_request.holding(&noise.per_request),
-                    per_byte: fit.per_byte.holding(&noise.per_byte),
-                    ..fit
-                },
-                None => fit,
-            });
-            findings.costs.extend(fitted.map(|line| SeriesCost { series: path, line }));
+/// Growth of throughput with the number of disks, and the number at which it stops.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Saturation {
+    /// The path: cells that differ only in the number of disks.
+    pub series: SeriesRef,
+    /// Smallest number of disks whose median is within 3 % of the largest median: more disks do not help.
+    pub at: u64,
+    /// Id of its cell.
+    pub cell: String,
+    /// Its throughput in bytes per second.
+    pub rate: Estimate,
+    /// True if `at` is the largest number measured: no saturation yet.
+    pub still_rising: bool,
+    /// True if the intervals confirm `at`: throughput is significantly lower with every smaller number, and at `at` it
+    /// is significantly within the margin of the largest.
+    pub sure: bool,
+    /// Every measured number of disks, ascending.
+    pub steps: Vec<SaturationStep>,
+}
+
+/// Throughput of a number of disks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SaturationStep {
+    /// Number of disks.
+    pub targets: u64,
+    /// Id of the cell.
+    pub cell: String,
+    /// Total throughput in bytes per second.
+    pub rate: Estimate,
+    /// Throughput without a shared limit, in bytes per second: the sum of the single disks'; for a striped file, their
+    /// number times the slowest. Without cells of single disks: their number times the throughput of one disk.
+    #[serde(default)]
+    pub expected: Option<f64>,
+    /// `rate` as a share of `expected`.
+    #[serde(default)]
+    pub efficiency: Option<f64>,
+}
+
+/// The strategy chosen for a kind of job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Kind of job with the cache state, such as `sequential read, cold`.
+    pub job: String,
+    /// The strategy in the syntax of `--strategy`.
+    pub strategy: String,
+    /// Id of the cell that measured it.
+    pub cell: String,
+    /// Its throughput in bytes per second.
+    pub rate: Estimate,
+    /// Reason for the choice, in one line.
+    pub evidence: String,
+    /// Best strategy of another access method, or of the same if only one was measured.
+    #[serde(default)]
+    pub runner_up: Option<RunnerUp>,
+}
+
+/// The second-best strategy of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunnerUp {
+    /// The strategy in the syntax of `--strategy`.
+    pub strategy: String,
+    /// Id of its cell.
+    pub cell: String,
+    /// Throughput of the chosen strategy ÷ throughput of this one.
+    pub comparison: Comparison,
+}
+
+/// Ratio of one of our cells to a peer's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerRatio {
+    /// Id of our cell.
+    pub cell: String,
+    /// Id of the peer's cell.
+    pub peer_cell: String,
+    /// The peer: `fio`, `cp` …
+    pub peer: String,
+    /// Our throughput ÷ the peer's, in the same rounds.
+    pub rate: Comparison,
+    /// Our median latency ÷ the peer's, if both were measured.
+    #[serde(default)]
+    pub p50: Option<f64>,
+    /// Our 99th percentile of latency ÷ the peer's, if both were measured.
+    #[serde(default)]
+    pub p99: Option<f64>,
+    /// Our CPU time per request ÷ the peer's, if both count requests.
+    #[serde(default)]
+    pub cpu_per_request: Option<f64>,
+    /// Our CPU time per megabyte ÷ the peer's.
+    #[serde(default)]
+    pub cpu_per_mb: Option<f64>,
+    /// Differences between the two workloads, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl PeerRatio {
+    /// Formats the ratios: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, CPU time 0.93`.
+    pub fn text(&self) -> String {
+        let Estimate { value, low, high } = self.rate.ratio;
+        let mut described = format!("rate {value:.2} ({low:.2} to {high:.2})");
+        for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
+            described += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
         }
+        // With equal requests, both ratios are the same.
+        let processor = self.cpu_per_request.or(self.cpu_per_mb);
+        described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
     }
-    findings.choices = choices(cells, bootstrap);
-    findings.peers = peers(cells, bootstrap);
-    findings.advice = advice(cells, &findings, bootstrap);
-    findings.rules = rules(cells, &findings, bootstrap);
-    findings
-}
-
-/// Name of the experiment whose fastest cell is the roof.
-const MEMORY: &str = "memory";
-
-fn roof(cells: &[Cell]) -> Option<Roof> {
-    let memory = cells.iter().filter(|c| c.experiment == MEMORY);
-    let rated = memory.filter_map(|c| Some(Roof { rate: c.summary.as_ref()?.rate, cell: c.id.clone() }));
-    rated.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
-}
-
-impl SeriesRef {
-    fn new(experiment: &Experiment, line: &Series, cells: &[Cell]) -> Self {
-        Self {
-            experiment: experiment.name.clone(),
-            name: line.name.clone(),
-            labels: line.labels.clone(),
-            cells: line.cells.iter().map(|&i| cells[i].id.clone()).collect(),
-        }
-    }
-}
-
-fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> Option<Peak> {
-    let rated = line.cells.iter().filter_map(|&i| Some((i, cells[i].summary.as_ref()?.rate)));
-    let (fastest, rate) = rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    Some(Peak {
-        series: path.clone(),
-        cell: cells[fastest].id.clone(),
-        rate,
-        share_of_roof: roof.filter(|r| *r > 0.0).map(|r| rate.value / r),
-    })
-}
-
-/// Returns (bytes per request, charged seconds per request of each sample); `None` if requests were not counted.
-fn cost_samples(cell: &Cell) -> Option<(f64, Vec<f64>)> {
-    let (bytes, _) = cost_point(cell)?;
-    let counted = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
-    Some((bytes, counted.map(|s| s.charged_s() / s.requests as f64).collect()))
-}
-
-/// Returns (bytes per request, charged seconds per request) as measured: the mean request size, not the nominal one.
-fn cost_point(cell: &Cell) -> Option<(f64, f64)> {
-    let cost = cell.summary.as_ref()?.cpu_per_request?;
-    let (bytes, requests) = cell
-        .samples
-        .iter()
-        .filter(|s| s.usable())
-        .fold((0u64, 0u64), |(b, r), s| (b.saturating_add(s.bytes), r.saturating_add(s.requests)));
-    (requests > 0).then(|| (bytes as f64 / requests as f64, cost.charged.value))
 }

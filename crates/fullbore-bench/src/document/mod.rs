@@ -5,146 +5,31 @@
 
 mod advice;
 mod cell;
-mod choices;
 mod environment;
 mod findings;
+mod json;
+mod labels;
 mod moment;
-mod peers;
 mod pipeline;
 mod printable;
-mod reader;
-pub(crate) mod saturation;
+mod results;
+mod sample;
 mod series;
 mod summary;
 
-use std::io::Write;
-
-use serde::{Deserialize, Serialize};
-
 pub use advice::{Advice, Confidence, Rule, RuleVerdict};
-pub use cell::{CacheState, Cell, Labels, Latency, Phases, Proof, Sample};
-pub(crate) use choices::candidates;
-pub use choices::{Choice, RunnerUp, choices};
+pub use cell::Cell;
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{
-    Findings, Peak, Roof, SeriesCost, SeriesHalfPower, SeriesRef, SeriesRequestTime, findings,
+    Choice, Findings, Peak, PeerRatio, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,
+    SeriesHalfPower, SeriesRef, SeriesRequestTime,
 };
+pub use json::{Error, LIMIT};
+pub use labels::{CacheState, Labels};
+pub(crate) use labels::{TOGETHER, alone};
 pub use moment::rfc3339;
-pub use peers::{PeerRatio, peers};
 pub use pipeline::{Pipeline, Stage};
-pub use reader::{Error, LIMIT};
-pub use saturation::{Saturation, SaturationStep};
+pub use results::{Document, MINOR, Run, SCHEMA, VERSION};
+pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{CpuCost, StopReason, Summary, SummaryOptions, summarise};
-
-/// Value of the `schema` field of a results document.
-pub const SCHEMA: &str = "fullbore.results";
-/// Version that this build writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
-
-/// Minor version that this build writes: number of additions within the version.
-pub const MINOR: u32 = 1;
-
-/// One run of the meter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Document {
-    /// Always [`SCHEMA`].
-    pub schema: String,
-    /// Version of the schema; increases when a reader of the old version would misread the new.
-    pub version: u32,
-    /// Minor version; its additions may be ignored by older readers.
-    #[serde(default)]
-    pub minor: u32,
-    /// Parameters of the run.
-    pub run: Run,
-    /// The machine and storage.
-    #[serde(default)]
-    pub environment: Environment,
-    /// The meter's measurements of itself.
-    #[serde(default)]
-    pub audit: Audit,
-    /// The experiments, in the order of the report; the description of an unlisted one is derived from its cells.
-    #[serde(default)]
-    pub experiments: Vec<Experiment>,
-    /// The cells of the experiments' grids, with their samples.
-    pub cells: Vec<Cell>,
-    /// Findings from the cells.
-    #[serde(default)]
-    pub findings: Findings,
-}
-
-/// Time, parameters and state of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    /// Start, RFC 3339 in UTC (see [`rfc3339`]).
-    pub started: String,
-    /// Length of the run in seconds.
-    pub duration_s: f64,
-    /// Version of fullbore.
-    pub fullbore_version: String,
-    /// The command line, including the program's name.
-    #[serde(default)]
-    pub command: Vec<String>,
-    /// Seed of the order of trials, of test data and of intervals.
-    pub seed: u64,
-    /// Measured directory.
-    pub directory: String,
-    /// Size of the test file in bytes.
-    pub file_bytes: u64,
-    /// True if every planned cell was measured or skipped for a reason.
-    pub complete: bool,
-    /// True if the run was interrupted (Ctrl-C, SIGTERM).
-    #[serde(default)]
-    pub interrupted: bool,
-    /// Notes on the run as a whole, a sentence each.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// All measured directories, if there are several.
-    #[serde(default)]
-    pub directories: Vec<String>,
-    /// The requested sets of experiments, in order, as TOML by name; `--resume` continues with them.
-    #[serde(default)]
-    pub sets: Vec<(String, String)>,
-}
-
-impl Document {
-    /// Creates a document of the current version without cells.
-    pub fn new(run: Run, environment: Environment) -> Self {
-        Self {
-            schema: SCHEMA.into(),
-            version: VERSION,
-            minor: MINOR,
-            run,
-            environment,
-            audit: Audit::default(),
-            experiments: Vec::new(),
-            cells: Vec::new(),
-            findings: Findings::default(),
-        }
-    }
-
-    /// Writes the document as JSON, indented by two spaces, with a final newline.
-    ///
-    /// # Errors
-    /// The writer's errors.
-    pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
-        serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
-        writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
-    }
-
-    /// Returns the document with the control characters in its texts escaped, because text derived from it may be shown
-    /// on a terminal.
-    pub fn printable(&self) -> std::borrow::Cow<'_, Self> {
-        printable::printable(self)
-    }
-
-    /// Returns a short name for each cell by id, such as `read: direct, cold, 64 KiB`.
-    pub fn cell_names(&self) -> std::collections::BTreeMap<String, String> {
-        series::cell_names(&self.cells, &self.experiments)
-    }
-
-    /// Returns the cell with this id.
-    pub fn cell(&self, id: &str) -> Option<&Cell> {
-        self.cells.iter().find(|c| c.id == id)
-    }
-}

@@ -6,9 +6,17 @@ use std::io::{self, Write};
 use fullbore::quote;
 use serde_json::Value;
 
-use super::Document;
+use super::results::Document;
 
-pub(super) fn printable(document: &Document) -> Cow<'_, Document> {
+impl Document {
+    /// Returns the document with the control characters in its texts escaped, because text derived from it may be shown
+    /// on a terminal.
+    pub fn printable(&self) -> Cow<'_, Self> {
+        printable(self)
+    }
+}
+
+fn printable(document: &Document) -> Cow<'_, Document> {
     let mut search = Search(false);
     if document.write(&mut search).is_ok() && !search.0 {
         return Cow::Borrowed(document);
@@ -49,10 +57,11 @@ impl Write for Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::{Environment, Run};
 
     #[test]
     fn every_text_is_escaped() {
-        let mut document = Document::new(super::super::Run::default(), super::super::Environment::default());
+        let mut document = Document::new(Run::default(), Environment::default());
         document.run.notes = vec!["plain\tnote\n".into()];
         assert!(matches!(printable(&document), Cow::Borrowed(_)));
         for (text, wanted) in

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fullbore::engine;
 use serde::{Deserialize, Serialize};
 
-use super::cell::{Cell, Labels};
+use super::cell::Cell;
+use super::labels::Labels;
 use crate::units;
 
 /// The x axis of an experiment's figure.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::{Labels, Latency, Proof, Sample};
+use super::labels::Labels;
+use super::sample::{Latency, Proof, Sample};
 use crate::stats::{
     Bootstrap, Changes, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
     mann_kendall, median, outliers, repeatability, two_humps, warm_up,

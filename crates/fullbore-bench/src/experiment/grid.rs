@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::{ExperimentError, Trial};
+use super::trial::{ExperimentError, Trial};
 use crate::action::{ACTIONS, Settings};
 
 /// Keys of a grid that are not the action's.

@@ -7,47 +7,15 @@
 
 mod built_in;
 mod grid;
-
-use std::fmt;
-
-use fullbore::quote::clipped;
+mod trial;
 
 use serde::Deserialize;
 
 pub use built_in::{BUILT_IN, QUICK, Set, built_in};
+pub use trial::ExperimentError;
+pub(crate) use trial::Trial;
 
-use crate::action::Workload;
 use crate::document::{Axis, EarlierFinding, Experiment, Figure};
-
-/// One fully specified run.
-#[derive(Debug)]
-pub(crate) struct Trial {
-    /// Unique within the run.
-    pub(crate) id: String,
-    /// The experiment it belongs to.
-    pub(crate) experiment: String,
-    /// Kind of job that its strategy competes for; empty: none.
-    pub(crate) job: String,
-    /// Seconds for which the same requests run before the clock starts, to exclude a device's burst from a cache or a
-    /// credit.
-    pub(crate) ramp: f64,
-    /// Seconds per sample; `None`: as the time of the run allows.
-    pub(crate) sample: Option<f64>,
-    /// The work of the trial.
-    pub(crate) workload: Box<dyn Workload>,
-}
-
-/// Error in a file of experiments.
-#[derive(Debug)]
-pub struct ExperimentError(String);
-
-impl fmt::Display for ExperimentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&clipped(&self.0))
-    }
-}
-
-impl std::error::Error for ExperimentError {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

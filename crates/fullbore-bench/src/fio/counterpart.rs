@@ -1,6 +1,6 @@
 //! Access methods of fullbore and the equivalent I/O engines of fio.
 
-use super::Unsupported;
+use super::setting::Unsupported;
 
 /// An access method and the I/O engine of fio that makes the same calls.
 #[derive(Debug)]

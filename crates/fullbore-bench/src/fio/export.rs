@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Target, Unsupported, job};
+use super::job;
+use super::job::Target;
+use super::setting::Unsupported;
 use crate::document::{Cell, Document};
 
 /// Source of an exported job file.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use fullbore::size;
 
+use super::setting::{Setting, Unsupported};
 use super::shape::{HUGE_PAGES, Shape, percentiles, shape};
-use super::{Setting, Unsupported};
 use crate::document::{CacheState, Labels};
 
 /// The properties of a job file beyond those of the cell.

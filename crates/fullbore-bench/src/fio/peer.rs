@@ -9,8 +9,8 @@ use fullbore::pattern::Order;
 
 use super::job_result::{self, JobResult};
 use super::program::Program;
+use super::setting::{Setting, Unsupported};
 use super::shape::{Shape, percentiles, shape};
-use super::{Setting, Unsupported};
 use crate::action::RunContext;
 use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Workload};
 use crate::document::{CacheState, Labels};

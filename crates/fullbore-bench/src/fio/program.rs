@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use fullbore::error::{Error, ErrorKind, Result};
 
-use super::Setting;
+use super::setting::Setting;
 use super::shape::HUGE_PAGES;
 use crate::child;
 

@@ -9,7 +9,7 @@ pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some(null) = audit.null_request_s {
-        let text = super::verdict::spanned(null, units::seconds);
+        let text = super::phrases::spanned(null, units::seconds);
         facts.push(("meter’s own cost per request (null engine)".into(), text));
     }
     facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));

@@ -1,7 +1,8 @@
 //! A chapter of the report: one experiment with its question, earlier and present findings, charts and tables.
 
-use super::data_table::{Titled, tables};
+use super::data_table::tables;
 use super::figures::ChartBuilder;
+use super::markup::Titled;
 use super::markup::{escape, folded, set};
 use super::palette::Palette;
 use super::picture::Chart;

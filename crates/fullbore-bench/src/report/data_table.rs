@@ -1,18 +1,15 @@
 //! The tables of a chapter: the peak of each path, and every figure that the charts draw.
 
 use super::figures::{cost_of, half_of};
-use super::markup::{Column, NOTHING, Table, figures, words};
+use super::markup::{Column, NOTHING, Table, Titled, figures, words};
 use super::measure::{axis_heading, between};
+use super::phrases::{peak, spanned};
 use super::prose::method_text;
 use super::request_figures::parts;
 use super::streams::{jain, stream_rates};
-use super::verdict::{peak, spanned};
 use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series, Summary};
 use crate::stats::{Estimate, median};
 use crate::units;
-
-/// A table with its title.
-pub(super) type Titled = (&'static str, Table);
 
 /// The tables of a chapter, without empty ones. If the first is of paths, it is the main one.
 pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<Titled> {

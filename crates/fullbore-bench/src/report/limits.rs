@@ -1,8 +1,8 @@
 //! Tables of limits: rate by number of disks, and request time by size.
 
-use super::data_table::Titled;
+use super::markup::Titled;
 use super::markup::{NOTHING, Table, figures, words};
-use super::verdict::spanned;
+use super::phrases::spanned;
 use crate::document::{Document, Experiment, Saturation, SeriesRequestTime};
 use crate::stats::Law;
 use crate::units;

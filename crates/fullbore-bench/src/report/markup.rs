@@ -89,6 +89,9 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+/// A table with its title.
+pub(super) type Titled = (&'static str, Table);
+
 impl Table {
     pub(super) fn new(columns: impl Into<Vec<Column>>, rows: Vec<Vec<String>>) -> Self {
         Self { columns: columns.into(), rows }

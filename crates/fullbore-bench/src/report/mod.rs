@@ -19,6 +19,7 @@ mod measure;
 mod palette;
 mod panels;
 mod peers;
+mod phrases;
 mod picture;
 mod pipeline_chart;
 mod prose;

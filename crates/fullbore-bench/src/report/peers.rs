@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::data_table::Titled;
+use super::markup::Titled;
 use super::markup::{NOTHING, Table, figures, words};
-use super::verdict::against;
+use super::phrases::against;
 use crate::document::{Document, Experiment, PeerRatio};
 use crate::stats::Verdict;
 use crate::units;

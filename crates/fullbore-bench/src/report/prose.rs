@@ -1,7 +1,7 @@
 //! The summary: throughput, losses and quality of a run in a few sentences.
 
 use super::markup::{escape, set};
-use super::verdict::{capital, compared};
+use super::phrases::{capital, compared};
 use crate::document::{CacheState, Cell, Document, Labels, Peak, StopReason};
 use crate::stats::Verdict;
 use crate::units;

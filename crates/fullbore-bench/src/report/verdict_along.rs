@@ -2,9 +2,9 @@
 //! load.
 
 use super::panels::named;
+use super::phrases::{against, capital, compared, peak, spanned};
 use super::request_figures::percentile;
 use super::streams::{jain, stream_rates};
-use super::verdict::{against, capital, compared, peak, spanned};
 use crate::document::{Axis, Cell, Document, Experiment, Series};
 use crate::stats::Verdict;
 use crate::units;

@@ -1,8 +1,8 @@
 //! Verdicts on the time of requests: their latency, its phases, and the pipeline.
 
+use super::phrases::spanned;
 use super::pipeline_chart::narrowest;
 use super::request_figures::{PARTS, parts, percentile};
-use super::verdict::spanned;
 use crate::document::{Axis, Document, Experiment, Figure, Series};
 use crate::units;
 

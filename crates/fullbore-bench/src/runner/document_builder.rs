@@ -7,12 +7,11 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
 
-use super::Options;
 use super::cells::{ActiveCell, Cells};
+use super::options::Options;
+use crate::analysis::findings;
 use crate::audit::OwnCost;
-use crate::document::{
-    Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, findings, rfc3339,
-};
+use crate::document::{Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, rfc3339};
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;

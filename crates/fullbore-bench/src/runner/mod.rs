@@ -3,6 +3,7 @@
 
 mod cells;
 mod document_builder;
+mod options;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use fullbore::{Error, Result};
 
 use self::cells::{Cells, Clock};
 use self::document_builder::DocumentBuilder;
+pub use self::options::Options;
 use crate::action::{Iteration, RunContext};
 use crate::audit;
 use crate::document::{Document, Experiment};
@@ -23,61 +25,6 @@ use crate::host;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::test_files::{self, Needs, TestFiles};
-
-/// Directories, duration and experiments of a run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The measured directories, at least one: every trial uses the first, trials of several disks the others, too.
-    pub directories: Vec<PathBuf>,
-    /// A whole block device instead of directories, with the serial number that its owner typed. Everything on it is
-    /// lost.
-    pub device: Option<(PathBuf, String)>,
-    /// Length of the test files in bytes; `None`: chosen by the meter.
-    pub size: Option<u64>,
-    /// Maximum duration of the run.
-    pub time: Duration,
-    /// Target half-width of a median's interval, as a share of the median.
-    pub precision: f64,
-    /// Seed of data, order and intervals.
-    pub seed: u64,
-    /// The sets of experiments by name, as TOML, in order.
-    pub sets: Vec<(String, String)>,
-    /// Command line, for the document.
-    pub command: Vec<String>,
-    /// Document of an interrupted run: its samples are kept and the run continues.
-    pub resume: Option<Document>,
-    /// True if fio also runs every cell that it can.
-    pub with_fio: bool,
-    /// Path of the program `fullbore` itself, which is compared with other commands; `None`: unknown.
-    pub program: Option<PathBuf>,
-}
-
-impl Default for Options {
-    /// One minute, without directories and sets, which the caller adds.
-    fn default() -> Self {
-        Self {
-            directories: Vec::new(),
-            device: None,
-            size: None,
-            time: Duration::from_secs(60),
-            precision: StopRule::default().relative_half_width,
-            seed: 1,
-            sets: Vec::new(),
-            command: Vec::new(),
-            resume: None,
-            program: None,
-            with_fio: false,
-        }
-    }
-}
-
-impl Options {
-    /// Returns the measured directories, or the device.
-    fn measured_paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let device = self.device.iter().map(|(path, _)| path);
-        device.chain(self.directories.iter().filter(|_| self.device.is_none()))
-    }
-}
 
 /// Progress of a run.
 #[derive(Debug, Clone, Copy)]

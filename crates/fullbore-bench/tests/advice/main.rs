@@ -6,10 +6,10 @@ mod rules;
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 
+use fullbore_bench::analysis::{choices, findings};
 use fullbore_bench::document::CacheState::{Cold, Warm};
 use fullbore_bench::document::{
     Advice, Cell, Confidence, Document, Labels, Latency, Proof, RuleVerdict, StopReason, SummaryOptions,
-    choices, findings,
 };
 use fullbore_bench::stats::Bootstrap;
 

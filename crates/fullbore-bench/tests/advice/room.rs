@@ -1,9 +1,8 @@
 //! Synthetic cells with labels.
 
 use fullbore_bench::advice::advice;
-use fullbore_bench::document::{
-    Advice, CacheState, Cell, Findings, Labels, Proof, Sample, SummaryOptions, choices,
-};
+use fullbore_bench::analysis::choices;
+use fullbore_bench::document::{Advice, CacheState, Cell, Findings, Labels, Proof, Sample, SummaryOptions};
 use fullbore_bench::stats::Bootstrap;
 
 pub(crate) const K: u64 = 1 << 10;

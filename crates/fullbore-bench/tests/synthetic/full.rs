@@ -2,9 +2,10 @@
 //! streams, latencies at a set load, the pipeline, advice and rules.
 #![allow(dead_code, unreachable_pub)]
 
+use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{
     Advice, Axis, CacheState, Cell, Confidence, Document, EarlierFinding, Experiment, Figure, Labels,
-    Latency, Phases, Pipeline, Proof, Rule, RuleVerdict, Sample, Stage, StopReason, SummaryOptions, findings,
+    Latency, Phases, Pipeline, Proof, Rule, RuleVerdict, Sample, Stage, StopReason, SummaryOptions,
 };
 use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
 

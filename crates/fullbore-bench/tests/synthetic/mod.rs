@@ -1,9 +1,10 @@
 //! A results document made from known laws: a storage with given limits, CPU costs and faults.
 #![allow(dead_code, unreachable_pub)]
 
+use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{
     Audit, CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Proof,
-    Run, Sample, StopReason, SummaryOptions, findings,
+    Run, Sample, StopReason, SummaryOptions,
 };
 use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
 

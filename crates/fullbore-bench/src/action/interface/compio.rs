@@ -14,9 +14,9 @@ use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 use fullbore::sys::OpenFlags;
 
-use super::entry::{Completion, Interface};
+use super::entry::Interface;
 use super::in_flight::{self, OwnedBuffer, PassIo};
-use super::open::OpenConfig;
+use super::open::{Completion, OpenConfig};
 use super::pass::Pass;
 
 /// A file of a runtime, with the buffers of its calls.

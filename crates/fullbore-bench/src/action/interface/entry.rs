@@ -2,9 +2,8 @@
 
 use fullbore::Result;
 use fullbore::buf::Pool;
-use serde::Deserialize;
 
-use super::open::OpenConfig;
+use super::open::{Completion, OpenConfig};
 use super::pass::Pass;
 
 /// An open file under an interface.
@@ -49,36 +48,4 @@ pub(super) enum OptionalSetting {
     Preallocation,
     /// `vectors`: several buffers per call.
     Vectors,
-}
-
-/// The way to wait for concurrent calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Completion {
-    /// One call at a time.
-    #[default]
-    Each,
-    /// Starts `depth` calls, then waits for all of them.
-    Batch,
-    /// Keeps `depth` calls in flight: when the oldest completes, another starts.
-    Ordered,
-    /// Keeps `depth` calls in flight: when any completes, another starts.
-    Any,
-    /// `depth` tasks of the runtime, each with one call at a time.
-    Tasks,
-    /// `depth` threads, each with one call at a time.
-    Threads,
-}
-
-impl Completion {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Each => "one at a time",
-            Self::Batch => "in batches",
-            Self::Ordered => "oldest first",
-            Self::Any => "as they come",
-            Self::Tasks => "tasks",
-            Self::Threads => "threads",
-        }
-    }
 }

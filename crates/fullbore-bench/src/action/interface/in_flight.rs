@@ -8,7 +8,7 @@ use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt};
 use fullbore::Result;
 use fullbore::buf::Buf;
 
-use super::entry::Completion;
+use super::open::Completion;
 use super::pass::{Pass, Payload};
 
 /// A pass in progress.

@@ -9,8 +9,8 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::file::File;
 
-use super::entry::{Completion, Interface};
-use super::open::{OpenConfig, buffer, handle, standard};
+use super::entry::Interface;
+use super::open::{Completion, OpenConfig, buffer, handle, standard};
 use super::pass::{Pass, Payload};
 
 /// A file that is read and written at offsets.

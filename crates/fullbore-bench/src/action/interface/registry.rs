@@ -7,11 +7,11 @@ use fullbore::buf::Pool;
 #[cfg(not(feature = "peers"))]
 use fullbore::error::{Error, ErrorKind};
 
-use super::entry::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
 #[cfg(not(feature = "peers"))]
 use super::entry::Interface;
 use super::entry::InterfaceEntry;
 use super::entry::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
 #[cfg(not(feature = "peers"))]
 use super::open::OpenConfig;
 use super::{asynchronous, cursor, positional};

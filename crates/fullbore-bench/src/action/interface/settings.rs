@@ -4,8 +4,8 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::entry::{Completion, InterfaceEntry, OptionalSetting};
-use super::open::Allocation;
+use super::entry::{InterfaceEntry, OptionalSetting};
+use super::open::{Allocation, Completion};
 use super::registry::INTERFACES;
 use super::vectored;
 use crate::action::one_way::Direction;

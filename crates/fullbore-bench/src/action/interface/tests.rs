@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
-use super::entry::{Completion, Interface, InterfaceEntry, OptionalSetting};
-use super::open::{Allocation, OpenConfig};
+use super::entry::{Interface, InterfaceEntry, OptionalSetting};
+use super::open::{Allocation, Completion, OpenConfig};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::registry::INTERFACES;
 use super::workload::parse;

@@ -10,8 +10,8 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
-use super::entry::{Completion, Interface, InterfaceEntry};
-use super::open::OpenConfig;
+use super::entry::{Interface, InterfaceEntry};
+use super::open::{Completion, OpenConfig};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, ValidatedSpec};
 use crate::action::context::RunContext;

@@ -2,10 +2,9 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, is_sequential};
-use super::super::ratio::speed;
+use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::{DEPTH, Sweep, sweeps};
 use super::super::words::{against, subject, task, times, way};
-use super::AT_PEAK;
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {

@@ -2,10 +2,9 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, End, TaskKey, end, is_sequential};
-use super::super::ratio::{Ratio, cost, speed};
+use super::super::ratio::{CHEAPER, Ratio, cost, speed};
 use super::super::sweep::{REQUEST, Sweep, sweeps};
 use super::super::words::{against, task, times};
-use super::CHEAPER;
 use crate::units;
 
 /// One request size, buffered and direct, with the ratio of direct's rate to buffered's.

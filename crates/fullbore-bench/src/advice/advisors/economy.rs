@@ -2,9 +2,8 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, by_task, fastest};
-use super::super::ratio::cost;
+use super::super::ratio::{AT_PEAK, CHEAPER, cost};
 use super::super::words::{ratio, subject, task, way};
-use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {

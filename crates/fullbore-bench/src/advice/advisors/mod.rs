@@ -55,8 +55,3 @@ pub(super) const ADVISORS: &[Advisor] = &[
     memory::advise,
     peers::advise,
 ];
-
-/// Share of the peak that counts as reaching it: within the 3% that the paper of 1997 calls repeatable.
-const AT_PEAK: f64 = 0.97;
-/// CPU time of at most this share counts as a saving.
-const CHEAPER: f64 = 0.9;

@@ -2,9 +2,8 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, End, by_task, end, fastest, is_random};
-use super::super::ratio::speed;
+use super::super::ratio::{AT_PEAK, speed};
 use super::super::words::{against, subject, task, times, way};
-use super::AT_PEAK;
 use crate::units;
 
 /// Largest size of a small random request in bytes; its time hardly depends on its size.

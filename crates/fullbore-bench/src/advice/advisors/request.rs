@@ -2,10 +2,9 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, is_sequential};
-use super::super::ratio::{cost, speed};
+use super::super::ratio::{AT_PEAK, CHEAPER, cost, speed};
 use super::super::sweep::{REQUEST, Sweep, sweeps};
 use super::super::words::{against, and_cost, subject, task, times, way};
-use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
 /// Common request size of programs that do not choose one, in bytes.

@@ -2,10 +2,9 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell, fastest};
-use super::super::ratio::speed;
+use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::groups_ignoring;
 use super::super::words::{against, subject, task, times, way};
-use super::AT_PEAK;
 use crate::document::Labels;
 use crate::units;
 

@@ -2,7 +2,7 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::{AdviceInput, EligibleCell};
-use super::super::ratio::speed;
+use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::{STREAMS, Sweep, sweeps};
 use super::super::words::{against, task, times, way};
 use crate::stats::median;
@@ -55,7 +55,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         let evidence = against((&streams(count), &best), (&streams(most), &highest_count), &found);
         return Some(Candidate::new(topic, &found, &[best, highest_count], worth, text, evidence));
     }
-    let (enough, at) = sweep.reaching(super::AT_PEAK)?;
+    let (enough, at) = sweep.reaching(AT_PEAK)?;
     let found = speed(at, first, input.bootstrap).filter(|found| found.is_greater())?;
     let worth = found.estimate.value;
     let text = format!(

@@ -2,10 +2,9 @@
 
 use super::super::candidate::Candidate;
 use super::super::input::AdviceInput;
-use super::super::ratio::{cost, speed};
+use super::super::ratio::{AT_PEAK, CHEAPER, cost, speed};
 use super::super::sweep::{Sweep, WORKERS, sweeps};
 use super::super::words::{against, and_cost, at_cost, subject, task, times, way};
-use super::{AT_PEAK, CHEAPER};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {

@@ -1,6 +1,6 @@
 //! The syntax of fio's job files: sections of options; options of `[global]` apply to each job after it.
 
-use super::ImportError;
+use super::notes::ImportError;
 
 /// An option of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use fullbore::size;
 
 use super::ignored::{IGNORED, REFUSED, reason_for};
 use super::ini::{Entry, Section};
+use super::notes::{ImportError, Notes};
 use super::value::{bytes, count, seconds, switch};
-use super::{ImportError, Notes};
 use crate::fio::counterpart::{Counterpart, of_ioengine};
 
 /// Most workers and greatest depth of a strategy.

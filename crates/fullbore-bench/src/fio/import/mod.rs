@@ -3,14 +3,12 @@
 mod ignored;
 mod ini;
 mod load;
+mod notes;
 mod value;
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use fullbore::quote::clipped;
-
 use self::load::Load;
+pub use self::notes::ImportError;
+use self::notes::Notes;
 
 /// An imported job file.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,25 +20,6 @@ pub struct Imported {
     /// Length of the jobs' test file in bytes: for [`Options::size`](crate::Options::size).
     pub size: Option<u64>,
 }
-
-/// An option of a job file that cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The option as written.
-    pub option: String,
-    /// The reason, and the remedy.
-    pub why: String,
-}
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, clipped(&self.option), clipped(&self.why))
-    }
-}
-
-impl std::error::Error for ImportError {}
 
 /// Reads a job file and converts its jobs to an experiment called `name`.
 ///
@@ -84,28 +63,4 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
         toml += &format!("\n# {}\n{}", load.name, load.grid());
     }
     Ok(Imported { toml, notes: notes.into_texts(), size })
-}
-
-/// Notes, with the options of one reason together.
-#[derive(Debug, Default)]
-struct Notes(BTreeMap<String, Vec<String>>);
-
-impl Notes {
-    /// Adds an option (empty: none in particular) with the reason why it is ignored or changed.
-    fn add(&mut self, option: &str, why: &str) {
-        let options = self.0.entry(why.to_owned()).or_default();
-        if !option.is_empty() && !options.iter().any(|known| known == option) {
-            options.push(option.to_owned());
-        }
-    }
-
-    fn into_texts(self) -> Vec<String> {
-        self.0
-            .into_iter()
-            .map(|(why, options)| match options.is_empty() {
-                true => why,
-                false => format!("{}: {why}", options.join(", ")),
-            })
-            .collect()
-    }
 }

@@ -1,58 +1,8 @@
 //! The number of disks at which throughput saturates because a shared resource is full (section 4 of Riedel, van Ingen
 //! and Gray: three disks filled a SCSI bus, three buses a PCI bus).
 
-use serde::{Deserialize, Serialize};
-
-use super::cell::{Cell, Labels};
-use super::findings::SeriesRef;
-use super::series::Series;
+use crate::document::{Cell, Labels, Saturation, SaturationStep, Series, SeriesRef, alone};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
-
-/// Variant label of disks measured concurrently.
-pub(crate) const TOGETHER: &str = "together";
-
-/// Returns the variant label of a disk measured alone; disks count from 1.
-pub(crate) fn alone(disk: usize) -> String {
-    format!("disk {disk} alone")
-}
-
-/// Growth of throughput with the number of disks, and the number at which it stops.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Saturation {
-    /// The path: cells that differ only in the number of disks.
-    pub series: SeriesRef,
-    /// Smallest number of disks whose median is within 3 % of the largest median: more disks do not help.
-    pub at: u64,
-    /// Id of its cell.
-    pub cell: String,
-    /// Its throughput in bytes per second.
-    pub rate: Estimate,
-    /// True if `at` is the largest number measured: no saturation yet.
-    pub still_rising: bool,
-    /// True if the intervals confirm `at`: throughput is significantly lower with every smaller number, and at `at` it
-    /// is significantly within the margin of the largest.
-    pub sure: bool,
-    /// Every measured number of disks, ascending.
-    pub steps: Vec<SaturationStep>,
-}
-
-/// Throughput of a number of disks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SaturationStep {
-    /// Number of disks.
-    pub targets: u64,
-    /// Id of the cell.
-    pub cell: String,
-    /// Total throughput in bytes per second.
-    pub rate: Estimate,
-    /// Throughput without a shared limit, in bytes per second: the sum of the single disks'; for a striped file, their
-    /// number times the slowest. Without cells of single disks: their number times the throughput of one disk.
-    #[serde(default)]
-    pub expected: Option<f64>,
-    /// `rate` as a share of `expected`.
-    #[serde(default)]
-    pub efficiency: Option<f64>,
-}
 
 /// Finds the saturation in a series along the number of disks; `None` with fewer than two numbers with a rate.
 pub(crate) fn saturation(
@@ -136,7 +86,8 @@ fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Axis, Experiment, Proof, Sample, SummaryOptions, findings};
+    use crate::analysis::findings;
+    use crate::document::{Axis, Experiment, Proof, Sample, SummaryOptions, TOGETHER};
 
     fn cell(targets: u32, variant: &str, chunk: Option<u64>, rate: f64, noise: f64) -> Cell {
         let labels = Labels {

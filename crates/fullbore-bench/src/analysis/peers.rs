@@ -2,55 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::cell::{Cell, Labels};
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates};
+use crate::document::{Cell, Labels, Latency, PeerRatio, Summary};
+use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, compare_paired, compare_rates};
 
 /// Minimum number of rounds with a sample of both for a paired comparison.
 const FEWEST: usize = 6;
-
-/// Ratio of one of our cells to a peer's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PeerRatio {
-    /// Id of our cell.
-    pub cell: String,
-    /// Id of the peer's cell.
-    pub peer_cell: String,
-    /// The peer: `fio`, `cp` …
-    pub peer: String,
-    /// Our throughput ÷ the peer's, in the same rounds.
-    pub rate: Comparison,
-    /// Our median latency ÷ the peer's, if both were measured.
-    #[serde(default)]
-    pub p50: Option<f64>,
-    /// Our 99th percentile of latency ÷ the peer's, if both were measured.
-    #[serde(default)]
-    pub p99: Option<f64>,
-    /// Our CPU time per request ÷ the peer's, if both count requests.
-    #[serde(default)]
-    pub cpu_per_request: Option<f64>,
-    /// Our CPU time per megabyte ÷ the peer's.
-    #[serde(default)]
-    pub cpu_per_mb: Option<f64>,
-    /// Differences between the two workloads, in words.
-    #[serde(default)]
-    pub note: Option<String>,
-}
-
-impl PeerRatio {
-    /// Formats the ratios: `rate 1.02 (1.01 to 1.03), p50 0.98, p99 1.01, CPU time 0.93`.
-    pub fn text(&self) -> String {
-        let Estimate { value, low, high } = self.rate.ratio;
-        let mut described = format!("rate {value:.2} ({low:.2} to {high:.2})");
-        for (name, ratio) in [("p50", self.p50), ("p99", self.p99)] {
-            described += &ratio.map_or_else(String::new, |ratio| format!(", {name} {ratio:.2}"));
-        }
-        // With equal requests, both ratios are the same.
-        let processor = self.cpu_per_request.or(self.cpu_per_mb);
-        described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
-    }
-}
 
 /// Pairs every measured cell of a peer with our cell that otherwise has the same labels, in the order of the cells.
 pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
@@ -79,8 +35,8 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
         _ => None,
     };
     let latency =
-        |of: fn(&super::Latency) -> f64| over(mine.latency.as_ref().map(of), other.latency.as_ref().map(of));
-    let a_request = |summary: &super::Summary| summary.cpu_per_request.map(|cost| cost.charged.value);
+        |of: fn(&Latency) -> f64| over(mine.latency.as_ref().map(of), other.latency.as_ref().map(of));
+    let a_request = |summary: &Summary| summary.cpu_per_request.map(|cost| cost.charged.value);
     Some(PeerRatio {
         cell: ours.id.clone(),
         peer_cell: theirs.id.clone(),
@@ -112,7 +68,7 @@ fn rates(ours: &Cell, theirs: &Cell, bootstrap: &Bootstrap) -> Option<Comparison
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Latency, Proof, Sample, SummaryOptions};
+    use crate::document::{Proof, Sample, SummaryOptions};
 
     fn cell(id: &str, labels: Labels, seconds: f64, latency: Option<f64>) -> Cell {
         let sample = |round: u32| Sample {

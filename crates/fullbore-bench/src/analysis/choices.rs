@@ -1,40 +1,9 @@
 //! The strategy chosen for each kind of job, with the evidence.
 
-use serde::{Deserialize, Serialize};
-
-use super::cell::Cell;
 use crate::advice::reads_without_trial;
+use crate::document::{Cell, Choice, RunnerUp};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
-
-/// The strategy chosen for a kind of job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
-    /// Kind of job with the cache state, such as `sequential read, cold`.
-    pub job: String,
-    /// The strategy in the syntax of `--strategy`.
-    pub strategy: String,
-    /// Id of the cell that measured it.
-    pub cell: String,
-    /// Its throughput in bytes per second.
-    pub rate: Estimate,
-    /// Reason for the choice, in one line.
-    pub evidence: String,
-    /// Best strategy of another access method, or of the same if only one was measured.
-    #[serde(default)]
-    pub runner_up: Option<RunnerUp>,
-}
-
-/// The second-best strategy of a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunnerUp {
-    /// The strategy in the syntax of `--strategy`.
-    pub strategy: String,
-    /// Id of its cell.
-    pub cell: String,
-    /// Throughput of the chosen strategy ÷ throughput of this one.
-    pub comparison: Comparison,
-}
 
 /// CPU time decides among strategies of equal throughput if one takes at most this share of the other's.
 const CHEAPER: f64 = 0.9;

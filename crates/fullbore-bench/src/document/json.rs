@@ -1,12 +1,12 @@
-//! Reads results documents of this and earlier versions.
+//! Writes results documents, and reads those of this and earlier versions.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use fullbore::file::read_text;
 use fullbore::quote::clipped;
 use serde_json::Value;
 
-use super::{Document, SCHEMA, VERSION};
+use super::results::{Document, SCHEMA, VERSION};
 
 /// Error of reading or writing a results document.
 #[derive(Debug)]
@@ -102,5 +102,13 @@ impl Document {
         let mut document: Self = serde_json::from_value(upgraded).map_err(Error::Json)?;
         document.version = VERSION;
         Ok(document)
+    }
+    /// Writes the document as JSON, indented by two spaces, with a final newline.
+    ///
+    /// # Errors
+    /// The writer's errors.
+    pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
+        serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
+        writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
     }
 }

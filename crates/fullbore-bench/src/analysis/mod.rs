@@ -1,0 +1,11 @@
+//! Analysis of a run's cells: findings, choices and comparisons with peers.
+
+mod choices;
+mod findings;
+mod peers;
+mod saturation;
+
+pub(crate) use choices::candidates;
+pub use choices::choices;
+pub use findings::findings;
+pub use peers::peers;

@@ -1,0 +1,131 @@
+//! A sample: one timed run of a cell, with its counters and the proof of its cache state.
+
+use serde::{Deserialize, Serialize};
+
+/// One timed run of a cell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sample {
+    /// Round of the run in which it was taken, from 0.
+    pub round: u32,
+    /// Seconds from the start of the run to the start of the sample.
+    pub start_s: f64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Requests issued.
+    pub requests: u64,
+    /// CPU time in user mode, in seconds over all threads.
+    pub user_s: f64,
+    /// CPU time in the kernel charged to the process, in seconds over all threads.
+    pub system_s: f64,
+    /// CPU time of the whole system beyond the process, in seconds: kernel threads and any other load.
+    pub uncharged_s: Option<f64>,
+    /// Page faults served without a read.
+    pub minor_faults: Option<u64>,
+    /// Page faults that waited for a read.
+    pub major_faults: Option<u64>,
+    /// Bytes of the range in the page cache before the sample.
+    pub cached_before_bytes: Option<u64>,
+    /// Bytes of the range in the page cache after the sample.
+    pub cached_after_bytes: Option<u64>,
+    /// Length of the range that `cached_before_bytes` and `cached_after_bytes` refer to.
+    pub cache_total_bytes: Option<u64>,
+    /// Bytes that the devices read during the sample.
+    pub device_read_bytes: Option<u64>,
+    /// Bytes that the devices wrote during the sample.
+    pub device_written_bytes: Option<u64>,
+    /// Mean number of requests in flight per worker.
+    pub depth_mean: Option<f64>,
+    /// Percentiles of the time of a request.
+    pub latency: Option<Latency>,
+    /// Phases of the requests' time.
+    pub phases: Option<Phases>,
+    /// Throughput of each stream or target, in bytes per second.
+    pub streams: Vec<f64>,
+    /// Result of the check of the requested cache state.
+    pub proof: Proof,
+}
+
+impl Sample {
+    /// Returns the throughput in bytes per second; 0 if no time passed.
+    pub fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.bytes as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Returns the CPU time charged to the process, in seconds.
+    pub fn charged_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+
+    /// True if the sample counts: it took time, moved bytes, and its proof does not contradict it.
+    pub fn usable(&self) -> bool {
+        self.bytes > 0
+            && self.seconds.is_finite()
+            && self.seconds > 0.0
+            && !matches!(self.proof, Proof::Contradicted { .. })
+    }
+}
+
+/// Result of checking a sample's cache state against the counters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Proof {
+    /// The counters confirm the state.
+    Confirmed,
+    /// The counters refute the state; the sample is kept but does not count.
+    Contradicted {
+        /// The measured state.
+        reason: String,
+    },
+    /// No counter can decide.
+    Unproved {
+        /// The missing counter.
+        reason: String,
+    },
+}
+
+impl Default for Proof {
+    fn default() -> Self {
+        Self::Unproved { reason: "no proof recorded".into() }
+    }
+}
+
+/// Percentiles of the time of a request, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Latency {
+    /// Median.
+    pub p50_s: f64,
+    /// 90th percentile.
+    pub p90_s: f64,
+    /// 99th percentile.
+    pub p99_s: f64,
+    /// 99.9th percentile.
+    pub p999_s: f64,
+    /// Maximum.
+    pub max_s: f64,
+}
+
+/// Phases of the requests' time, in seconds, summed over the requests of a sample; and the device's requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Phases {
+    /// Time in the call that submits a request.
+    pub submit_s: f64,
+    /// Time between the call and the device (the queue); only with block tracing.
+    pub queue_s: Option<f64>,
+    /// Time at the device, as the block layer counts it.
+    pub device_s: Option<f64>,
+    /// Time from the device's completion until the application receives it; without device times, from submission.
+    pub complete_s: f64,
+    /// Requests that the device completed.
+    pub device_requests: u64,
+    /// Requests merged with an adjacent one before the device received them.
+    pub merges: u64,
+    /// Device requests beyond those issued and not merged: the pieces into which the system split requests.
+    pub splits: u64,
+    /// Mean size of the device's requests, in bytes.
+    pub device_request_bytes: f64,
+}

@@ -1,0 +1,37 @@
+//! A trial, and the error of a file that describes none.
+
+use std::fmt;
+
+use fullbore::quote::clipped;
+
+use crate::action::Workload;
+
+/// One fully specified run.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    /// Unique within the run.
+    pub(crate) id: String,
+    /// The experiment it belongs to.
+    pub(crate) experiment: String,
+    /// Kind of job that its strategy competes for; empty: none.
+    pub(crate) job: String,
+    /// Seconds for which the same requests run before the clock starts, to exclude a device's burst from a cache or a
+    /// credit.
+    pub(crate) ramp: f64,
+    /// Seconds per sample; `None`: as the time of the run allows.
+    pub(crate) sample: Option<f64>,
+    /// The work of the trial.
+    pub(crate) workload: Box<dyn Workload>,
+}
+
+/// Error in a file of experiments.
+#[derive(Debug)]
+pub struct ExperimentError(pub(super) String);
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&clipped(&self.0))
+    }
+}
+
+impl std::error::Error for ExperimentError {}
