@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullbore::engine::{self, CachePolicy, Choice, METHODS};
+use fullbore::engine::{self, CachePolicy, Choice};
 use fullbore::file::File;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::sys;
@@ -81,10 +81,9 @@ fn described(device: &probe::Device) -> Device {
 
 /// Returns the engines that work on `file`, each by a trial call.
 pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
-    METHODS
-        .iter()
+    engine::methods()
         .filter(|method| method.capabilities.transfers && method.name != "null")
-        .map(|&method| {
+        .map(|method| {
             let cache = match (method.capabilities.direct, method.capabilities.drops) {
                 (Choice::Always, _) => CachePolicy::Direct,
                 (_, Choice::Always) => CachePolicy::DontCache,

@@ -40,7 +40,7 @@ use std::io;
 pub use dropping::drop_emulated;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
-pub use registry::{METHODS, method};
+pub use registry::{METHODS, method, methods, register};
 pub use survey::probe_once;
 pub use survey::{Unsupported, probe, survey};
 
@@ -114,7 +114,7 @@ pub struct Method {
     /// Capabilities.
     pub capabilities: Capabilities,
     /// Opens an engine.
-    pub(crate) open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
+    pub open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
 }
 
 impl PartialEq for Method {

@@ -1,5 +1,7 @@
 //! The registry of access methods. A new method is a file in this folder and a line here.
 
+use std::sync::{PoisonError, RwLock};
+
 use super::{
     Method, aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored,
 };
@@ -19,9 +21,29 @@ pub static METHODS: &[&Method] = &[
     &null::METHOD,
 ];
 
+/// Methods that a test added. A name in [`METHODS`] is found without the lock.
+static ADDED: RwLock<Vec<&'static Method>> = RwLock::new(Vec::new());
+
+/// Adds a method to the registry of this process, for tests that show what a new method needs. It is found by its name and
+/// listed after the others.
+#[doc(hidden)]
+pub fn register(method: &'static Method) {
+    ADDED.write().unwrap_or_else(PoisonError::into_inner).push(method);
+}
+
+/// Returns all access methods: those of the platform, then those added.
+pub fn methods() -> impl Iterator<Item = &'static Method> {
+    METHODS.iter().copied().chain(added())
+}
+
 /// Returns the access method of that name.
 pub fn method(name: &str) -> Option<&'static Method> {
-    METHODS.iter().copied().find(|method| method.name == name)
+    let named = |method: &&Method| method.name == name;
+    METHODS.iter().copied().find(named).or_else(|| added().into_iter().find(named))
+}
+
+fn added() -> Vec<&'static Method> {
+    ADDED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 #[cfg(test)]

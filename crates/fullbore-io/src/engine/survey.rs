@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::{CachePolicy, EngineConfig, IoQueue, METHODS, Method};
+use super::{CachePolicy, EngineConfig, IoQueue, Method, methods};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{File, FileKind};
@@ -127,9 +127,8 @@ fn explain_error(error: &io::Error) -> String {
 
 /// Tests every access method that transfers on `file`.
 pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
-    METHODS
-        .iter()
+    methods()
         .filter(|method| method.capabilities.transfers)
-        .map(|&method| (method, probe(method, file, None, false, CachePolicy::Keep)))
+        .map(|method| (method, probe(method, file, None, false, CachePolicy::Keep)))
         .collect()
 }

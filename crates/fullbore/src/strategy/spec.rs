@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::named::{NAMED, Named};
 use super::{Allocation, Completion, Model, Strategy};
-use crate::engine::{CachePolicy, METHODS, Method, method};
+use crate::engine::{CachePolicy, Method, method, methods};
 use crate::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
@@ -186,7 +186,7 @@ impl StrategySpec {
 
 fn a_method(name: &str) -> Result<&'static Method, ParseSpecError> {
     method(name).ok_or_else(|| {
-        let names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
+        let names: Vec<_> = methods().map(|method| method.name).collect();
         ParseSpecError(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
     })
 }
