@@ -7,6 +7,7 @@ pub mod analysis;
 mod audit;
 mod cgroup;
 mod child;
+mod clock;
 pub mod comparison;
 pub mod csv;
 pub mod document;

@@ -1,7 +1,6 @@
 //! One timed run of a trial, with counters before and after, and the proof of its cache state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
@@ -50,10 +49,9 @@ fn measure(
     let device = || device_bytes(context.devices);
     let (device_before, system_before) = (device(), SystemUsage::now().ok());
     let usage_before = ProcessUsage::now().unwrap_or_default();
-    let start_s = context.start.elapsed().as_secs_f64();
-    let clock = Instant::now();
+    let start_s = context.clock.seconds();
     let mut done = workload.run(context);
-    let elapsed = clock.elapsed().as_secs_f64();
+    let elapsed = context.clock.seconds() - start_s;
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
     let system = SystemUsage::now().ok().zip(system_before).map(|(now, before)| now.since(&before));
     let device = device().zip(device_before).map(|(now, before)| (now.0 - before.0, now.1 - before.1));

@@ -1,12 +1,12 @@
 //! The environment of a run's trials.
 
 use std::path::Path;
-use std::time::Instant;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Progress;
 use fullbore::probe::DeviceNumber;
 
+use crate::clock::Clock;
 use crate::test_files::TestFiles;
 
 /// Environment of a run.
@@ -18,8 +18,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) devices: &'a [DeviceNumber],
     /// Progress and cancellation.
     pub(crate) progress: &'a Progress,
-    /// Start of the whole run.
-    pub(crate) start: Instant,
+    /// Clock of the whole run.
+    pub(crate) clock: Clock,
     /// Seed of data and orders.
     pub(crate) seed: u64,
     /// Path of the program `fullbore` itself, if known.

@@ -1,12 +1,13 @@
 //! The cells of a set while they are measured.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
 use crate::action::{Iteration, RunContext, Workload};
+use crate::clock::Clock;
 use crate::document::{Cell, Document, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
@@ -23,23 +24,23 @@ const SAMPLE: (f64, f64) = (0.02, 2.0);
 const PILOT: u64 = 4 << 20;
 
 /// Time of a run or of a part of it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
-    /// Start of the run.
-    pub(super) start: Instant,
+#[derive(Debug, Clone)]
+pub(super) struct Deadline {
+    /// Clock of the run.
+    pub(super) clock: Clock,
     /// End of the part, from the start of the run.
     pub(super) end: Duration,
 }
 
-impl Clock {
+impl Deadline {
     /// Returns the remaining seconds.
     pub(super) fn left(&self) -> f64 {
-        self.end.saturating_sub(self.start.elapsed()).as_secs_f64()
+        self.end.saturating_sub(self.clock.elapsed()).as_secs_f64()
     }
 
     /// Returns the elapsed share of the time.
     pub(super) fn share(&self) -> f64 {
-        (self.start.elapsed().as_secs_f64() / self.end.as_secs_f64().max(1e-9)).min(1.0)
+        (self.clock.seconds() / self.end.as_secs_f64().max(1e-9)).min(1.0)
     }
 }
 
@@ -122,13 +123,13 @@ impl Cells {
     /// Only the run's cancellation; the error of a cell is recorded in it.
     pub(super) fn calibrate(
         &mut self,
-        clock: &Clock,
+        deadline: &Deadline,
         context: &RunContext<'_>,
         iteration: &mut u64,
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
         for one in self.active.iter_mut().filter(|one| !one.failed) {
-            if clock.left() <= 0.0 {
+            if deadline.left() <= 0.0 {
                 break;
             }
             observe(&one.cell.id);
@@ -206,10 +207,10 @@ impl ActiveCell {
 
     fn calibrate(&mut self, number: u64, context: &RunContext<'_>) -> Result<()> {
         for _ in 0..2 {
-            let clock = Instant::now();
+            let before = context.clock.seconds();
             let sample =
                 take_sample(self.workload.as_mut(), Iteration { span: self.span, number }, 0.0, context)?;
-            self.cost = clock.elapsed().as_secs_f64();
+            self.cost = context.clock.seconds() - before;
             self.rate = sample.rate().max(1.0);
             self.span = (self.rate * SAMPLE.0) as u64;
             if !self.workload.elastic() {

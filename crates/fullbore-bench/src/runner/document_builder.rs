@@ -1,7 +1,7 @@
 //! Results measured so far, as a document that is readable at any time.
 
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
@@ -11,6 +11,7 @@ use super::cells::{ActiveCell, Cells};
 use super::options::Options;
 use crate::analysis::findings;
 use crate::audit::OwnCost;
+use crate::clock::Clock;
 use crate::document::{Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, rfc3339};
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
@@ -21,7 +22,7 @@ use crate::{host, saved};
 #[derive(Debug, Clone)]
 pub(super) struct DocumentBuilder {
     run: Run,
-    start: Instant,
+    clock: Clock,
     /// Seconds that earlier parts of the run took.
     earlier: f64,
     environment: Environment,
@@ -37,7 +38,7 @@ impl DocumentBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if the run to resume had other directories or experiments.
-    pub(super) fn open(options: &Options, start: Instant) -> Result<Self> {
+    pub(super) fn open(options: &Options, clock: Clock) -> Result<Self> {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
         };
@@ -66,7 +67,7 @@ impl DocumentBuilder {
         }
         Ok(Self {
             run,
-            start,
+            clock,
             earlier,
             environment: Environment::default(),
             experiments: Vec::new(),
@@ -124,7 +125,7 @@ impl DocumentBuilder {
     /// Builds the document, of the whole run or of its results so far.
     pub(super) fn document(&self, whole: bool) -> Document {
         let mut run = self.run.clone();
-        run.duration_s = self.earlier + self.start.elapsed().as_secs_f64();
+        run.duration_s = self.earlier + self.clock.seconds();
         let measured = |cell: &Cell| cell.skipped.is_some() || cell.summary.is_some();
         run.complete = whole && self.cells.iter().all(measured);
         // The last partial document remains if the run is interrupted.

@@ -3,48 +3,31 @@
 
 mod cells;
 mod document_builder;
+mod event;
 mod options;
+mod session;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fullbore::error::ErrorKind;
 use fullbore::pattern::Progress;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::{Error, Result};
 
-use self::cells::{Cells, Clock};
+use self::cells::Deadline;
 use self::document_builder::DocumentBuilder;
+pub use self::event::{Event, RunProgress};
 pub use self::options::Options;
-use crate::action::{Iteration, RunContext};
+use self::session::Session;
+use crate::action::RunContext;
 use crate::audit;
+use crate::clock::Clock;
 use crate::document::{Document, Experiment};
 use crate::experiment::{self, Trial};
 use crate::fio;
 use crate::host;
-use crate::sample::take_sample;
-use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::test_files::{self, Needs, TestFiles};
-
-/// Progress of a run.
-#[derive(Debug, Clone, Copy)]
-pub struct RunProgress<'a> {
-    /// Elapsed share of the time, 0 to 1.
-    pub share: f64,
-    /// Current step: the id of a cell, or words.
-    pub now: &'a str,
-    /// Its rates measured so far, in bytes per second.
-    pub rates: &'a [f64],
-}
-
-/// An event of a run.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Progress of the run.
-    Progress(RunProgress<'a>),
-    /// All results so far, complete and readable; to be kept in case the run is interrupted.
-    Partial(&'a Document),
-}
 
 /// Result of a run.
 #[derive(Debug)]
@@ -61,23 +44,17 @@ const MAKING: f64 = 0.12;
 /// Time reserved for the statistics and the report.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// Minimum pause between two partial documents.
-const PARTIAL: Duration = Duration::from_secs(5);
-
-/// The same, in multiples of the time to compute one, because the statistics take longer with more cells.
-const PARTIAL_TIMES: u32 = 20;
-
 /// Runs the experiments and returns the results.
 ///
 /// # Errors
 /// If a directory cannot be written or has no space, or the system refuses a call that every trial needs. The error of
 /// a single trial is recorded in its cell.
 pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event<'_>)) -> Result<Measured> {
-    let start = Instant::now();
-    let mut builder = DocumentBuilder::open(options, start)?;
-    let clock = Clock { start, end: options.time.saturating_sub(CLOSING) };
+    let clock = Clock::start();
+    let mut builder = DocumentBuilder::open(options, clock.clone())?;
+    let whole = Deadline { clock: clock.clone(), end: options.time.saturating_sub(CLOSING) };
     let say = |observe: &mut dyn FnMut(Event<'_>), now: &str| {
-        observe(Event::Progress(RunProgress { share: clock.share(), now, rates: &[] }));
+        observe(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
     };
     say(&mut observe, "probing the storage");
     let machine = probe::machine();
@@ -92,7 +69,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         file_sets: &file_sets,
         devices: &devices,
         progress,
-        start,
+        clock: clock.clone(),
         seed: options.seed,
         program: options.program.as_deref(),
     };
@@ -102,26 +79,16 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let mut left: usize = trials().count();
-    let rng = Xoshiro256::seeded(options.seed);
-    let mut session = Session {
-        options,
-        context: &context,
-        whole: &clock,
-        builder,
-        iteration: 0,
-        rng,
-        partial_due: Instant::now() + PARTIAL,
-        observe: &mut observe,
-    };
+    let mut session = Session::new(options, &context, &whole, builder, &mut observe);
     for (described, trials) in sets {
         // Every trial has the same share of the remaining time, whichever its set.
-        let now = start.elapsed();
-        let share = clock.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
+        let now = clock.elapsed();
+        let share = whole.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
         left -= trials.len();
         session.builder.describe(described);
-        session.measure(trials, Clock { start, end: now + share })?;
+        session.measure(trials, Deadline { clock: clock.clone(), end: now + share })?;
         file_sets.iter().for_each(TestFiles::remove_sized);
-        (session.observe)(Event::Partial(&session.builder.document(false)));
+        session.emit_partial();
     }
     let builder = session.builder;
     say(&mut observe, "writing the report");
@@ -136,81 +103,6 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         }
     };
     Ok(Measured { document, profile })
-}
-
-/// State of a run from its first set to its last.
-struct Session<'a, 'b> {
-    options: &'a Options,
-    context: &'a RunContext<'b>,
-    whole: &'a Clock,
-    builder: DocumentBuilder,
-    /// Number of samples started.
-    iteration: u64,
-    rng: Xoshiro256,
-    partial_due: Instant,
-    observe: &'a mut dyn FnMut(Event<'_>),
-}
-
-impl Session<'_, '_> {
-    /// Measures one set until its cells are precise or its time is up.
-    fn measure(&mut self, trials: Vec<Trial>, clock: Clock) -> Result<()> {
-        let (context, whole) = (self.context, self.whole);
-        let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
-        let rule = StopRule::precision(self.options.precision);
-        let bootstrap = Bootstrap::default();
-        cells.calibrate(&clock, context, &mut self.iteration, |now| {
-            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
-        })?;
-        cells.budget(clock.left());
-        cells.judge(&rule, &bootstrap);
-        let mut round = cells.rounds();
-        let mut time_up = false;
-        while !time_up && cells.unfinished().next().is_some() {
-            context.file_sets.iter().try_for_each(TestFiles::flush)?;
-            let mut order: Vec<usize> = cells.unfinished().collect();
-            shuffle(&mut order, &mut self.rng);
-            for index in order {
-                let one = &mut cells.active[index];
-                if one.cost > clock.left() {
-                    time_up = true;
-                    // A cheaper cell may still fit.
-                    continue;
-                }
-                self.iteration += 1;
-                let iteration = Iteration { span: one.span, number: self.iteration };
-                let before = Instant::now();
-                match take_sample(one.workload.as_mut(), iteration, one.ramp, context) {
-                    Ok(mut sample) => {
-                        sample.round = round;
-                        one.cell.samples.push(sample);
-                        one.cell.skipped = None;
-                        one.correct();
-                        let spent = before.elapsed().as_secs_f64();
-                        one.cost = one.cost.clamp(spent, 2.0 * spent);
-                        let rates = one.cell.rates();
-                        one.precise = rule.narrow_enough(&rates, &bootstrap);
-                        let (share, now) = (whole.share(), one.cell.id.as_str());
-                        (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
-                    }
-                    Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-                    Err(error) => one.refuse(&error),
-                }
-                self.report_partial(&cells);
-            }
-            round += 1;
-        }
-        self.builder.close(cells);
-        Ok(())
-    }
-
-    /// Emits a partial document if the last one is old enough.
-    fn report_partial(&mut self, cells: &Cells) {
-        let begin = Instant::now();
-        if begin >= self.partial_due {
-            (self.observe)(Event::Partial(&self.builder.with(cells).document(false)));
-            self.partial_due = Instant::now() + PARTIAL.max(begin.elapsed() * PARTIAL_TIMES);
-        }
-    }
 }
 
 fn probe_path(directory: &PathBuf) -> Result<Facts> {
@@ -298,11 +190,4 @@ fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
         }
     }
     all
-}
-
-/// Puts the cells in random order, so that drift does not bias the comparison of cells.
-fn shuffle(places: &mut [usize], rng: &mut Xoshiro256) {
-    for last in (1..places.len()).rev() {
-        places.swap(last, rng.below(last + 1));
-    }
 }

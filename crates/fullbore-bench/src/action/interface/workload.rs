@@ -332,7 +332,7 @@ mod tests {
             file_sets: &file_sets,
             devices: &[],
             progress: &progress,
-            start: Instant::now(),
+            clock: crate::clock::Clock::start(),
             seed: 1,
             program: None,
         };

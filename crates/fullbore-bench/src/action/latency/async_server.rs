@@ -1,8 +1,6 @@
 //! An asynchronous method as the server of the open loop: one thread submits requests when they are due and reaps
 //! completions in between.
 
-use std::time::{Duration, Instant};
-
 use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::engine::IoQueue;
@@ -10,24 +8,7 @@ use fullbore::error::{Error, ErrorKind};
 
 use super::super::target::Target;
 use super::open_loop::Server;
-
-/// Time before a request is due at which its thread stops sleeping and spins, in seconds: sleeping ends slightly late.
-const SPIN_BEFORE: f64 = 100e-6;
-
-/// Waits until `due` seconds after `start`: sleeps, then spins at the end.
-pub(super) fn wait_until(start: Instant, due: f64) {
-    loop {
-        let left = due - start.elapsed().as_secs_f64();
-        if left <= 0.0 {
-            return;
-        }
-        if left > SPIN_BEFORE {
-            std::thread::sleep(Duration::from_secs_f64((left - SPIN_BEFORE).min(1.0)));
-        } else {
-            std::hint::spin_loop();
-        }
-    }
-}
+use crate::clock::Clock;
 
 /// Wakes this thread from sleep at the requested time, not up to 50 µs later, the default (`PR_SET_TIMERSLACK`).
 pub(super) fn sleep_precisely() {
@@ -40,7 +21,7 @@ pub(super) struct AsyncServer<'a> {
     queue: IoQueue,
     pool: Pool,
     target: &'a Target<'a>,
-    start: Instant,
+    clock: Clock,
 }
 
 impl<'a> AsyncServer<'a> {
@@ -48,13 +29,13 @@ impl<'a> AsyncServer<'a> {
     pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
         let (queue, pool) = target.open(depth)?;
         sleep_precisely();
-        Ok(Self { queue, pool, target, start: Instant::now() })
+        Ok(Self { queue, pool, target, clock: Clock::start() })
     }
 }
 
 impl Server for AsyncServer<'_> {
     fn now(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
+        self.clock.seconds()
     }
 
     fn begin(&mut self, slot: usize, number: u64) -> Result<()> {
@@ -76,7 +57,7 @@ impl Server for AsyncServer<'_> {
     fn wait(&mut self, until: f64) -> Result<()> {
         // With requests in flight, only polling sees them complete in time.
         if self.queue.in_flight() == 0 {
-            wait_until(self.start, until);
+            self.clock.wait_until(until);
         } else {
             std::hint::spin_loop();
         }

@@ -25,6 +25,7 @@ use super::target::Target;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
 };
+use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
 use crate::test_files::{Needs, TestFiles};
 
@@ -217,7 +218,7 @@ impl LatencyWorkload {
         let served = if target.capabilities().depth > 1 {
             serve(dues, &mut AsyncServer::open(&target, depth)?, depth, limit, &stopped)?
         } else {
-            threads::serve_by_threads(dues, workers, limit, &stopped, || {
+            threads::serve_by_threads(dues, workers, limit, &stopped, Clock::start, || {
                 let (mut queue, mut pool) = target.open(1)?;
                 let target = &target;
                 Ok(move |number| {

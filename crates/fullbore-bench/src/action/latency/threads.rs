@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 
-use super::async_server::{sleep_precisely, wait_until};
+use super::async_server::sleep_precisely;
 use super::open_loop::{ServedRequests, seconds};
+use crate::clock::Clock;
 
 /// Shared state of the threads; the thread that holds the lock waits for the next request.
 struct SharedSchedule {
@@ -30,12 +30,14 @@ struct ThreadResult {
 }
 
 /// Serves a schedule by `threads` threads, as [`serve`](super::open_loop::serve) does; `call` creates, in the thread
-/// itself, the function that the thread calls with the number of each request.
+/// itself, the function that the thread calls with the number of each request. `start_clock` starts the clock of the
+/// schedule when all threads are ready.
 pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     schedule: Vec<f64>,
     threads: usize,
     limit: f64,
     is_cancelled: &(dyn Fn() -> bool + Sync),
+    start_clock: impl Fn() -> Clock + Sync,
     call: impl Fn() -> Result<C> + Sync,
 ) -> Result<ServedRequests> {
     let shared = Mutex::new(SharedSchedule {
@@ -47,23 +49,23 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     });
     // `None` if not all threads could be started.
     let ready: std::sync::OnceLock<Option<std::sync::Barrier>> = std::sync::OnceLock::new();
-    let start = std::sync::OnceLock::new();
+    let clock = std::sync::OnceLock::new();
     let one = || -> Result<ThreadResult> {
         sleep_precisely();
         let opened = call();
         let Some(ready) = ready.wait() else { return Ok(ThreadResult::default()) };
         ready.wait();
-        let start = *start.get_or_init(Instant::now);
+        let clock = clock.get_or_init(&start_clock);
         let mut result = ThreadResult::default();
         let mut call = opened?;
-        while let Some((due, number)) = next(&shared, start, limit, is_cancelled) {
-            let begun = start.elapsed().as_secs_f64();
+        while let Some((due, number)) = next(&shared, clock, limit, is_cancelled) {
+            let begun = clock.seconds();
             if let Err(error) = call(number) {
                 // The other threads have no more requests to wait for.
                 shared.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
                 return Err(error);
             }
-            result.last = start.elapsed().as_secs_f64();
+            result.last = clock.seconds();
             result.busy += result.last - begun;
             result.latencies.record(seconds(result.last - due));
         }
@@ -105,12 +107,12 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
 /// Waits for the next request until it is due; `None` if there is none or the time is over.
 fn next(
     shared: &Mutex<SharedSchedule>,
-    start: Instant,
+    clock: &Clock,
     limit: f64,
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<(f64, u64)> {
     let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = start.elapsed().as_secs_f64();
+    let now = clock.seconds();
     if now >= limit || is_cancelled() {
         for due in std::mem::take(&mut shared.schedule) {
             shared.given_up += 1;
@@ -124,7 +126,7 @@ fn next(
     shared.number += 1;
     let number = shared.number - 1;
     // The lock is held while waiting: exactly one thread waits for the clock, the others for the lock.
-    wait_until(start, due);
+    clock.wait_until(due);
     Some((due, number))
 }
 
@@ -139,39 +141,50 @@ mod tests {
     #[test]
     fn every_request_runs_once_when_due() {
         let made = Mutex::new(BTreeSet::new());
-        let begun = Instant::now();
+        let clock = Clock::set();
         let dues = schedule(Spacing::Constant, 200.0, 0.2, 1);
-        let served = serve_by_threads(dues, 4, 60.0, &|| false, || {
-            Ok(|number| {
-                std::thread::sleep(Duration::from_millis(2));
-                assert!(made.lock().unwrap().insert(number));
-                Ok(())
-            })
-        })
+        let served = serve_by_threads(
+            dues.clone(),
+            4,
+            60.0,
+            &|| false,
+            || clock.clone(),
+            || {
+                Ok(|number| {
+                    // The clock counts whole nanoseconds.
+                    assert!(clock.seconds() + 1e-9 >= dues[number as usize], "not before it is due");
+                    clock.advance(Duration::from_millis(2));
+                    assert!(made.lock().unwrap().insert(number));
+                    Ok(())
+                })
+            },
+        )
         .unwrap();
         assert_eq!(made.into_inner().unwrap(), (0..40).collect());
         assert_eq!((served.done, served.given_up, served.latencies.count()), (40, 0, 40));
         assert!(served.latencies.quantile(0.01).unwrap() >= Duration::from_millis(2) * 99 / 100);
-        assert!(begun.elapsed() >= Duration::from_millis(190), "not before they are due");
         assert!(served.depth > 0.0 && served.seconds > 0.19);
     }
 
     /// One thread, and each call takes ten times the gap: each request also waits for all earlier calls.
     #[test]
     fn waiting_for_a_thread_counts_in_the_latency() {
-        let slow = || {
-            Ok(|_| {
-                std::thread::sleep(Duration::from_millis(10));
-                Ok(())
-            })
+        let serve = |limit: f64| {
+            let clock = Clock::set();
+            let slow = || {
+                Ok(|_| {
+                    clock.advance(Duration::from_millis(10));
+                    Ok(())
+                })
+            };
+            let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
+            serve_by_threads(dues, 1, limit, &|| false, || clock.clone(), slow).unwrap()
         };
-        let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
-        let served = serve_by_threads(dues, 1, 60.0, &|| false, slow).unwrap();
+        let served = serve(60.0);
         assert_eq!(served.done, 20);
         assert!(served.latencies.longest().unwrap() >= Duration::from_millis(180));
         assert!(served.backlog >= 10, "{}", served.backlog);
-        let dues = schedule(Spacing::Constant, 1000.0, 0.02, 1);
-        let cut = serve_by_threads(dues, 1, 0.05, &|| false, slow).unwrap();
+        let cut = serve(0.05);
         assert!(cut.given_up > 0 && cut.done + cut.given_up == 20);
         assert_eq!(cut.latencies.count(), 20, "abandoned requests count with the time that they waited");
     }
@@ -180,10 +193,10 @@ mod tests {
     fn error_stops_all_threads() {
         let dues = schedule(Spacing::Constant, 10.0, 1000.0, 1);
         let fails = || Ok(|_| Err(Error::new(ErrorKind::Io, "read", "file", "no")));
-        assert!(serve_by_threads(dues, 3, 2000.0, &|| false, fails).is_err());
+        assert!(serve_by_threads(dues, 3, 2000.0, &|| false, Clock::set, fails).is_err());
         let dues = schedule(Spacing::Constant, 10.0, 0.1, 1);
         let unopened =
             || -> Result<fn(u64) -> Result<()>> { Err(Error::new(ErrorKind::Io, "open", "file", "no")) };
-        assert!(serve_by_threads(dues, 3, 1.0, &|| false, unopened).is_err());
+        assert!(serve_by_threads(dues, 3, 1.0, &|| false, Clock::set, unopened).is_err());
     }
 }

@@ -1,0 +1,227 @@
+//! The scheduler over simulated workloads: no files, and a clock that only the workloads move.
+
+use std::collections::BTreeSet;
+
+use fullbore::Error;
+use fullbore::pattern::Progress;
+
+use super::*;
+use crate::action::{ExpectedState, RunResult, Workload};
+use crate::clock::Clock;
+use crate::document::{Document, Labels, StopReason};
+
+/// A workload that takes the time of a simulated rate.
+#[derive(Debug, Clone, Copy)]
+struct Simulated {
+    name: &'static str,
+    /// Rate of a run in bytes per second, by its number from 0.
+    rate: fn(u64) -> f64,
+    /// Number of the first run that fails.
+    fails_at: u64,
+    span: u64,
+    runs: u64,
+}
+
+impl Simulated {
+    fn new(name: &'static str, rate: fn(u64) -> f64) -> Self {
+        Self { name, rate, fails_at: u64::MAX, span: 0, runs: 0 }
+    }
+
+    /// Creates a workload whose rate never varies.
+    fn steady(name: &'static str) -> Self {
+        Self::new(name, |_| 1e9)
+    }
+
+    /// Creates a workload whose rate varies by a factor of three.
+    fn noisy(name: &'static str) -> Self {
+        Self::new(name, |run| 1e9 * [1.0, 0.5, 1.5, 0.7, 1.2][run as usize % 5])
+    }
+
+    fn trial(self) -> Trial {
+        let (id, experiment) = (self.name.to_owned(), "simulated".to_owned());
+        Trial { id, experiment, job: String::new(), ramp: 0.0, sample: None, workload: Box::new(self) }
+    }
+}
+
+impl Workload for Simulated {
+    fn labels(&self) -> Labels {
+        Labels { operation: "read".into(), method: self.name.into(), ..Labels::default() }
+    }
+
+    fn open(&mut self, _: &RunContext<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare(&mut self, iteration: Iteration, _: &RunContext<'_>) -> Result<ExpectedState> {
+        self.span = iteration.span;
+        Ok(ExpectedState::default())
+    }
+
+    fn ramp_up(&mut self, _: f64, _: &RunContext<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let failed = |kind, what: &str| Err(Error::new(kind, "read", "the simulated file", what.to_owned()));
+        if context.progress.is_cancelled() {
+            return failed(ErrorKind::Cancelled, "interrupted");
+        }
+        if self.runs >= self.fails_at {
+            return failed(ErrorKind::Io, "a bad sector");
+        }
+        context.clock.advance(Duration::from_secs_f64(self.span as f64 / (self.rate)(self.runs)));
+        self.runs += 1;
+        Ok(RunResult { bytes: self.span, requests: 1, ..RunResult::default() })
+    }
+}
+
+/// A finished or interrupted run.
+struct Finished {
+    result: Result<()>,
+    /// Document at the end.
+    document: Document,
+    /// Partial documents, in order.
+    partial: Vec<Document>,
+    /// Time that the run took.
+    spent: Duration,
+}
+
+impl Finished {
+    /// Returns cell and round of every sample, in the order in which they were taken.
+    fn samples(&self) -> Vec<(&str, u32)> {
+        let cells = self.document.cells.iter();
+        let mut samples: Vec<(f64, &str, u32)> = cells
+            .flat_map(|cell| cell.samples.iter().map(|s| (s.start_s, cell.id.as_str(), s.round)))
+            .collect();
+        samples.sort_by(|a, b| a.0.total_cmp(&b.0));
+        samples.into_iter().map(|(_, cell, round)| (cell, round)).collect()
+    }
+
+    fn stop(&self, id: &str) -> (usize, StopReason) {
+        let cell = self.document.cell(id).unwrap();
+        (cell.samples.len(), cell.summary.as_ref().unwrap().stop)
+    }
+}
+
+fn seconds(time: u64) -> Options {
+    Options { time: Duration::from_secs(time), ..Options::default() }
+}
+
+/// Runs one set; interrupts it after `interrupt` samples.
+fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Finished {
+    let (clock, progress) = (Clock::set(), Progress::default());
+    let context = RunContext {
+        file_sets: &[],
+        devices: &[],
+        progress: &progress,
+        clock: clock.clone(),
+        seed: options.seed,
+        program: None,
+    };
+    let whole = Deadline { clock: clock.clone(), end: options.time };
+    let builder = DocumentBuilder::open(options, clock.clone()).unwrap();
+    let (mut taken, mut partial) = (0, Vec::new());
+    let mut observe = |event: Event<'_>| match event {
+        Event::Progress(step) => {
+            taken += usize::from(!step.rates.is_empty());
+            if taken == interrupt {
+                progress.cancel();
+            }
+        }
+        Event::Partial(document) => partial.push(document.clone()),
+    };
+    let mut session = Session::new(options, &context, &whole, builder, &mut observe);
+    let result = session.measure(workloads.iter().map(|one| one.trial()).collect(), whole.clone());
+    let document = session.builder.document(result.is_ok());
+    Finished { result, document, partial, spent: clock.elapsed() }
+}
+
+const THREE: fn() -> [Simulated; 3] = || ["a", "b", "c"].map(Simulated::steady);
+
+#[test]
+fn each_round_takes_one_sample_of_every_cell() {
+    let run = measure(&THREE(), &seconds(100), usize::MAX);
+    run.result.as_ref().unwrap();
+    let samples = run.samples();
+    assert_eq!(samples.len(), 21);
+    for (round, cells) in (0..).zip(samples.chunks(3)) {
+        assert!(cells.iter().all(|cell| cell.1 == round), "{samples:?}");
+        assert_eq!(cells.iter().map(|cell| cell.0).collect::<BTreeSet<_>>().len(), 3, "{samples:?}");
+    }
+    assert!(run.document.run.complete && !run.document.run.interrupted);
+}
+
+#[test]
+fn the_seed_decides_the_order_in_each_round() {
+    let order = |seed: u64| -> Vec<String> {
+        let run = measure(&THREE(), &Options { seed, ..seconds(100) }, usize::MAX);
+        run.samples().into_iter().map(|(cell, _)| cell.to_owned()).collect()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+    let rounds: BTreeSet<Vec<String>> = order(1).chunks(3).map(<[String]>::to_vec).collect();
+    assert!(rounds.len() > 1, "every round has the same order");
+}
+
+#[test]
+fn a_precise_cell_stops_and_the_others_continue() {
+    let run = measure(&[Simulated::steady("steady"), Simulated::noisy("noisy")], &seconds(60), usize::MAX);
+    assert_eq!(run.stop("steady"), (StopRule::default().min_samples, StopReason::Precise));
+    let (samples, stop) = run.stop("noisy");
+    assert!(samples > StopRule::default().min_samples && stop == StopReason::TimeUp, "{samples} {stop:?}");
+}
+
+#[test]
+fn a_run_without_precise_cells_lasts_its_time() {
+    let options = Options { precision: 0.0, ..seconds(30) };
+    let run = measure(&[Simulated::steady("a"), Simulated::steady("b")], &options, usize::MAX);
+    run.result.as_ref().unwrap();
+    assert!(run.spent <= options.time, "{:?}", run.spent);
+    // No further sample fits.
+    let longest =
+        run.document.cells.iter().flat_map(|cell| &cell.samples).map(|s| s.seconds).fold(0.0, f64::max);
+    assert!(run.spent.as_secs_f64() + longest > 30.0, "{:?}", run.spent);
+    assert_eq!((run.stop("a").1, run.stop("b").1), (StopReason::TimeUp, StopReason::TimeUp));
+}
+
+#[test]
+fn an_interrupted_run_keeps_the_last_partial_document() {
+    let run = measure(&THREE(), &seconds(100), 10);
+    assert_eq!(run.result.as_ref().unwrap_err().kind(), ErrorKind::Cancelled);
+    let last = run.partial.last().expect("a partial document");
+    assert!(last.run.interrupted && !last.run.complete);
+    let samples: usize = last.cells.iter().map(|cell| cell.samples.len()).sum();
+    assert!((1..=10).contains(&samples), "{samples}");
+    for cell in last.cells.iter().filter(|cell| !cell.samples.is_empty()) {
+        assert_eq!(cell.summary.as_ref().unwrap().n, cell.samples.len(), "it is summarised");
+    }
+    let times: Vec<f64> = run.partial.iter().map(|document| document.run.duration_s).collect();
+    assert!(times.len() > 1 && times.windows(2).all(|pair| pair[1] - pair[0] >= 5.0), "{times:?}");
+}
+
+#[test]
+fn a_failed_cell_does_not_stop_the_others() {
+    let at = |name, run| Simulated { fails_at: run, ..Simulated::steady(name) };
+    // The first two runs calibrate.
+    let run =
+        measure(&[at("never", 0), at("later", 4), Simulated::steady("sound")], &seconds(100), usize::MAX);
+    run.result.as_ref().unwrap();
+    let cell = |id| run.document.cell(id).unwrap();
+    assert!(cell("never").samples.is_empty() && cell("never").skipped.as_deref() == Some("a bad sector"));
+    assert_eq!((cell("later").samples.len(), cell("later").skipped.clone()), (2, None));
+    assert_eq!(run.stop("sound").1, StopReason::Precise);
+}
+
+#[test]
+fn a_resumed_run_continues_the_rounds() {
+    let before = measure(&THREE(), &seconds(100), 12);
+    let document = before.partial.last().unwrap().clone();
+    let rounds = document.cells.iter().flat_map(|cell| &cell.samples).map(|s| s.round).max().unwrap();
+    let kept: Vec<usize> = document.cells.iter().map(|cell| cell.samples.len()).collect();
+    let run = measure(&THREE(), &Options { resume: Some(document), ..seconds(100) }, usize::MAX);
+    run.result.as_ref().unwrap();
+    for (cell, kept) in run.document.cells.iter().zip(kept) {
+        assert_eq!(cell.samples.len(), StopRule::default().min_samples, "{}", cell.id);
+        assert_eq!(cell.samples[kept].round, rounds + 1, "{}", cell.id);
+    }
+}
