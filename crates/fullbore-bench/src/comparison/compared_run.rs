@@ -1,5 +1,7 @@
 //! One document compared with the baseline.
 
+use serde::Serialize;
+
 use super::cell::CellChange;
 use super::difference::Difference;
 use super::options::Source;
@@ -7,7 +9,7 @@ use super::text::shown;
 use crate::units;
 
 /// The properties of a document that a comparison shows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Origin {
     /// The name given by the caller.
     pub name: String,
@@ -38,7 +40,7 @@ impl Origin {
 }
 
 /// A cell measured in one of two documents only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
     /// Its id.
     pub id: String,
@@ -49,7 +51,7 @@ pub struct Unmatched {
 }
 
 /// Numbers of cells by verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct VerdictCounts {
     /// Cells compared.
     pub compared: usize,
@@ -58,6 +60,7 @@ pub struct VerdictCounts {
     /// Unclear.
     pub unclear: usize,
     /// No difference that matters.
+    #[serde(rename = "no_difference_that_matters")]
     pub same: usize,
     /// Faster.
     pub faster: usize,
@@ -65,6 +68,7 @@ pub struct VerdictCounts {
     pub standing: usize,
     /// Largest expected number of verdicts of slower or faster if nothing changed: the share that intervals miss, times
     /// the cells with enough samples for a verdict.
+    #[serde(rename = "by_chance_at_most")]
     pub by_chance: f64,
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::cell::CellChange;
 use super::change::{Change, Judgement};
 use super::compared_run::ComparedRun;
@@ -10,7 +12,7 @@ use super::family::holm;
 use crate::units;
 
 /// A cell that meets a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MatchingCell {
     /// Name of the document.
     pub document: String,

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::cell::CellChange;
 use super::change::{Change, Measure};
 use super::compare::Comparison;
-use super::compared_run::{ComparedRun, Origin, Unmatched};
+use super::compared_run::{ComparedRun, Origin, Unmatched, VerdictCounts};
+use super::condition_result::MatchingCell;
 use super::difference::Difference;
 use super::pairs::Matched;
 use crate::document::Labels;
@@ -32,7 +33,7 @@ pub(super) fn comparison_json(comparison: &Comparison) -> impl Serialize + '_ {
         fullbore_version: env!("CARGO_PKG_VERSION"),
         margin: comparison.margin,
         confidence: comparison.confidence,
-        baseline: document(&comparison.baseline),
+        baseline: &comparison.baseline,
         others: comparison.others.iter().map(|other| self::other(other, comparison.confidence)).collect(),
         conditions: comparison
             .conditions
@@ -42,11 +43,7 @@ pub(super) fn comparison_json(comparison: &Comparison) -> impl Serialize + '_ {
                 met: !met.cells.is_empty(),
                 tested: met.tested,
                 by_their_interval_alone: met.alone,
-                cells: met
-                    .cells
-                    .iter()
-                    .map(|cell| MatchingCellJson { document: &cell.document, id: &cell.id, name: &cell.name })
-                    .collect(),
+                cells: &met.cells,
             })
             .collect(),
         failed: comparison.fails(),
@@ -60,42 +57,27 @@ struct ComparisonJson<'a> {
     fullbore_version: &'static str,
     margin: f64,
     confidence: f64,
-    baseline: DocumentJson<'a>,
+    baseline: &'a Origin,
     others: Vec<ComparedRunJson<'a>>,
     conditions: Vec<ConditionJson<'a>>,
     failed: bool,
 }
 
 #[derive(Serialize)]
-struct DocumentJson<'a> {
-    name: &'a str,
-    started: &'a str,
-    fullbore_version: &'a str,
-    directory: &'a str,
-    file_system: &'a str,
-    file_bytes: u64,
-}
-
-#[derive(Serialize)]
 struct ComparedRunJson<'a> {
-    document: DocumentJson<'a>,
+    document: &'a Origin,
     summary: SummaryJson,
     differences: &'a [Difference],
     notes: &'a [String],
     cells: Vec<CellJson<'a>>,
-    missing: Vec<UnmatchedJson<'a>>,
-    added: Vec<UnmatchedJson<'a>>,
+    missing: &'a [Unmatched],
+    added: &'a [Unmatched],
 }
 
 #[derive(Serialize)]
 struct SummaryJson {
-    compared: usize,
-    slower: usize,
-    unclear: usize,
-    no_difference_that_matters: usize,
-    faster: usize,
-    standing: usize,
-    by_chance_at_most: f64,
+    #[serde(flatten)]
+    verdict_counts: VerdictCounts,
     missing: usize,
     added: usize,
 }
@@ -130,59 +112,27 @@ struct ChangeJson {
 }
 
 #[derive(Serialize)]
-struct UnmatchedJson<'a> {
-    id: &'a str,
-    name: &'a str,
-    reason: &'a str,
-}
-
-#[derive(Serialize)]
 struct ConditionJson<'a> {
     condition: String,
     met: bool,
     tested: usize,
     by_their_interval_alone: usize,
-    cells: Vec<MatchingCellJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct MatchingCellJson<'a> {
-    document: &'a str,
-    id: &'a str,
-    name: &'a str,
-}
-
-fn document(origin: &Origin) -> DocumentJson<'_> {
-    DocumentJson {
-        name: &origin.name,
-        started: &origin.started,
-        fullbore_version: &origin.fullbore_version,
-        directory: &origin.directory,
-        file_system: &origin.file_system,
-        file_bytes: origin.file_bytes,
-    }
+    cells: &'a [MatchingCell],
 }
 
 fn other(other: &ComparedRun, confidence: f64) -> ComparedRunJson<'_> {
-    let verdict_counts = &other.verdict_counts;
     ComparedRunJson {
-        document: document(&other.origin),
+        document: &other.origin,
         summary: SummaryJson {
-            compared: verdict_counts.compared,
-            slower: verdict_counts.slower,
-            unclear: verdict_counts.unclear,
-            no_difference_that_matters: verdict_counts.same,
-            faster: verdict_counts.faster,
-            standing: verdict_counts.standing,
-            by_chance_at_most: verdict_counts.by_chance,
+            verdict_counts: other.verdict_counts,
             missing: other.missing.len(),
             added: other.added.len(),
         },
         differences: &other.differences,
         notes: &other.notes,
         cells: other.cells.iter().map(|cell| self::cell(cell, confidence)).collect(),
-        missing: other.missing.iter().map(unmatched_json).collect(),
-        added: other.added.iter().map(unmatched_json).collect(),
+        missing: &other.missing,
+        added: &other.added,
     }
 }
 
@@ -215,8 +165,4 @@ fn measured(change: &Change, confidence: f64) -> ChangeJson {
         p: change.p,
         p_among_all: change.p_among_all,
     }
-}
-
-fn unmatched_json(alone: &Unmatched) -> UnmatchedJson<'_> {
-    UnmatchedJson { id: &alone.id, name: &alone.name, reason: &alone.reason }
 }
