@@ -179,7 +179,7 @@ fn run(case: &Case) {
     let count = |start: &str| lines.iter().filter(|line| line.option.starts_with(start)).count();
     assert_eq!(count("share="), usize::from(case.share.is_some()), "{case:?}: {lines:?}");
     assert_eq!(count("hint="), hints.len(), "{case:?}: {lines:?}");
-    assert_eq!(count("preallocate"), usize::from(room > 0), "{case:?}: {lines:?}");
+    assert_eq!(count("reserve"), usize::from(room > 0), "{case:?}: {lines:?}");
     assert_eq!(count("write-through="), usize::from(through != Durability::None), "{case:?}: {lines:?}");
     assert_eq!(count("mode=append"), usize::from(mode == Mode::Append), "{case:?}: {lines:?}");
     assert_eq!(count("delete-on-close"), usize::from(case.delete), "{case:?}: {lines:?}");

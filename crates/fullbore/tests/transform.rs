@@ -122,7 +122,7 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
 /// minutes.)
 fn combinations(turn: usize) -> impl Iterator<Item = (Model, Allocation, bool)> {
     const MODELS: [Model; 3] = [Model::Serial, Model::Striped, Model::Pool];
-    const ALLOCATIONS: [Allocation; 3] = [Allocation::Extend, Allocation::Size, Allocation::Preallocate];
+    const ALLOCATIONS: [Allocation; 3] = [Allocation::Extend, Allocation::Size, Allocation::Fallocate];
     (0..3).flat_map(move |index| {
         [false, true].map(|overwrite| {
             (MODELS[index], ALLOCATIONS[(index + turn + usize::from(overwrite)) % 3], overwrite)
@@ -213,7 +213,7 @@ fn strategies() -> impl Strategy<Value = String> {
         1usize..5,
         proptest::sample::select(vec!["serial", "striped", "pool"]),
         1usize..60_000,
-        proptest::sample::select(vec!["extend", "size", "preallocate"]),
+        proptest::sample::select(vec!["extend", "size", "fallocate"]),
         proptest::sample::select(vec!["any", "ordered"]),
         prop_oneof![Just("whole".to_owned()), (1usize..50_000).prop_map(|window| window.to_string())],
     )

@@ -143,7 +143,7 @@ pub(super) fn growth(labels: &Labels) -> Option<Growth> {
         (Some("overwritten" | "existing"), _) => Growth::Over,
         (Some("truncated"), _) => Growth::Truncated,
         (Some("preallocated"), _) => Growth::Preallocated,
-        (Some("extended" | "new") | None, Some("preallocate" | "reserve")) => Growth::Preallocated,
+        (Some("extended" | "new") | None, Some("fallocate" | "reserve")) => Growth::Preallocated,
         (Some("extended" | "new") | None, Some("size")) => Growth::Sized,
         (Some("extended" | "new"), None | Some("extend")) | (None, Some("extend")) => Growth::Extended,
         _ => return None,

@@ -1,6 +1,6 @@
 //! Labels of a cell: the settings that distinguish it from the other cells of its experiment.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Labels that distinguish a cell from the others of its experiment. Text fields use the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,8 @@ pub struct Labels {
     pub workers: Option<u32>,
     /// Distribution of stripes to workers: `serial`, `striped`, `pool`.
     pub model: Option<String>,
-    /// Allocation of the output, such as `preallocate`.
+    /// Allocation of the output, such as `fallocate`.
+    #[serde(deserialize_with = "with_current_allocation")]
     pub allocation: Option<String>,
     /// Cache policy: `keep`, `drop`, `direct`.
     pub cache_policy: Option<String>,
@@ -31,6 +32,7 @@ pub struct Labels {
     /// `sequential`, `random` or `strided`.
     pub order: Option<String>,
     /// The strategy in the syntax of `--strategy`: a name, or fields.
+    #[serde(deserialize_with = "with_current_allocation")]
     pub strategy: Option<String>,
     /// True if the time includes flushing the written bytes to the device (`fdatasync`).
     pub flush: Option<bool>,
@@ -52,6 +54,12 @@ pub struct Labels {
     pub peer: Option<String>,
     /// Any other distinction, in a word or two: `scalar`, `hint sequential`.
     pub variant: Option<String>,
+}
+
+/// Reads a label in which documents of earlier builds say `preallocate` for `fallocate`.
+fn with_current_allocation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let label = Option::<String>::deserialize(deserializer)?;
+    Ok(label.map(|label| label.replace("preallocate", "fallocate")))
 }
 
 /// Page-cache state of the range at the start of a sample.

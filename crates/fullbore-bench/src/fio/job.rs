@@ -129,7 +129,7 @@ fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>
             true
         }
         Some("preallocated") => {
-            settings.push(("fallocate", "keep".into()));
+            settings.push(("fallocate", "native".into()));
             settings.push(("unlink", "1".into()));
             true
         }

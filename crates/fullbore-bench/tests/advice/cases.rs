@@ -140,7 +140,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "preallocation",
         build: |room| {
-            for (allocation, rate) in [("extend", 200.0), ("preallocate", 500.0)] {
+            for (allocation, rate) in [("extend", 200.0), ("fallocate", 500.0)] {
                 let labels =
                     Labels { allocation: Some(allocation.into()), ..write("buffered", 64 * K, "extended") };
                 room.add("mine", labels, rate, 1.0);

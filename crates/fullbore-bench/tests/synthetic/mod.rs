@@ -189,7 +189,7 @@ fn sequential(maker: &mut Maker) {
             let labels = Labels {
                 job: "sequential write".into(),
                 operation: "write".into(),
-                allocation: Some("preallocate".into()),
+                allocation: Some("fallocate".into()),
                 file_state: Some("preallocated".into()),
                 cache: None,
                 ..read(method, request, CacheState::Warm)

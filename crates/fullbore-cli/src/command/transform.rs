@@ -58,6 +58,8 @@ impl Transform {
         let kernel = if self.scalar { Kernel::Scalar } else { Kernel::Simd };
         let operation = operation::parse(&self.operation, kernel).map_err(Exit::failure)?;
         let input = if is_standard_input(&self.input) { File::stdin()? } else { File::open(&self.input)? };
+        // In place, an input that cannot be changed is reported first.
+        let input = if self.output.is_some() { input.stamped()? } else { input };
         let output = match &self.output {
             None if is_standard_input(&self.input) => {
                 return Err(Exit::failure("standard input: cannot be changed in place: name a file"));

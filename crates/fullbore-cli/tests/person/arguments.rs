@@ -30,7 +30,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         ("upper", &["--strategy", "request=4Q"], &["request=4Q"]),
         ("upper", &["--strategy", "workers=0"], &["workers=0", "1 to"]),
         ("upper", &["--strategy", "depth=99999"], &["depth=99999", "1 to"]),
-        ("upper", &["--strategy", "alloc=maybe"], &["maybe", "preallocate"]),
+        ("upper", &["--strategy", "alloc=maybe"], &["maybe", "fallocate"]),
         ("upper", &["--sync", "always"], &["always", "none", "full"]),
         ("upper", &["--progress", "perhaps"], &["perhaps", "never"]),
         ("upper", &["--in-place"], &["--in-place"]),

@@ -23,7 +23,7 @@ fn full_disk_is_reported_and_loses_nothing() {
     let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
     let more = ["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"];
     for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
-        for alloc in ["extend", "size", "preallocate"] {
+        for alloc in ["extend", "size", "fallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
             let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
             if refused(&ended) {

@@ -32,6 +32,7 @@ mod report;
 mod resume;
 mod signals;
 mod slow;
+mod snapshots;
 mod standard_output;
 mod streams;
 mod sum;

@@ -134,7 +134,7 @@ fn every_strategy_gives_the_same_bytes() {
         "cci-mt,workers=4",
     ];
     for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
-        for alloc in ["extend", "size", "preallocate"] {
+        for alloc in ["extend", "size", "fallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
             let ended = dir.run(&format!("transform shift:10 in out --strategy {strategy}"));
             if refused(&ended) {

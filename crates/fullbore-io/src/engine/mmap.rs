@@ -37,6 +37,15 @@ struct Mapping {
 }
 
 impl Mapping {
+    /// The length of the file in bytes: of an input, that at the start of the run, if it is known. A page that has
+    /// vanished since then is found when it is used.
+    fn size(&self) -> io::Result<u64> {
+        match self.file.known_stamp().filter(|_| !self.write) {
+            Some(before) => Ok(before.len),
+            None => Ok(sys::status(&self.file)?.size),
+        }
+    }
+
     /// Maps the part that contains `len` bytes at `offset`; returns it with the position of `offset` in it.
     fn window(&mut self, offset: u64, len: usize) -> io::Result<(&mut Map, usize)> {
         let end = offset + len as u64;
@@ -52,7 +61,7 @@ impl Mapping {
                 }
             }
             let page = sys::page_size() as u64;
-            let size = sys::status(&self.file)?.size;
+            let size = self.size()?;
             if end > size {
                 return Err(missing());
             }
@@ -92,7 +101,7 @@ fn missing() -> io::Error {
 /// Requests with buffers copy from and to the mapped part.
 impl Calls for Mapping {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        let size = sys::status(&self.file)?.size;
+        let size = self.size()?;
         let len = data.len().min(size.saturating_sub(offset) as usize);
         if len == 0 {
             return Ok(0);

@@ -63,7 +63,7 @@ pub fn probe(
         let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
         if method.capabilities.mapped {
             // A read by copy would succeed too, but views are the purpose of the method.
-            let len = file.stamp()?.len.min(1) as usize;
+            let len = file.starting_stamp()?.len.min(1) as usize;
             queue.view(0, len)?;
             return queue.check("read", 0);
         }
@@ -95,7 +95,11 @@ pub fn probe_once(
     type Key = (FileSystemId, &'static str, bool, u8);
     static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
     let learn = || probe(method, file, None, write, cache);
-    match FileSystemId::of(file) {
+    let id = match file.known_stamp() {
+        Some(stamp) => FileSystemId::on(stamp.identity.0, file),
+        None => FileSystemId::of(file),
+    };
+    match id {
         Ok(id) if file.kind() == FileKind::Regular => {
             LEARNED.get((id, method.name, write, cache as u8), learn)
         }

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::FileKind;
 use super::cache_mode::CacheMode;
 use super::descriptor::Descriptor;
+use super::kind::Before;
 use super::on_close::OnClose;
 use super::option_report::{OptionSupport, Support};
 use super::options::Hint;
@@ -33,6 +34,10 @@ use crate::sys::{self, Advice, Allocate, AtFlags, Code, OpenFlags};
 #[derive(Debug, Clone)]
 pub struct File {
     pub(super) inner: Arc<Inner>,
+    /// The state at the start of the runs over this handle, once determined.
+    pub(super) before: Option<Before>,
+    /// True if workers may share the open file, because no read-ahead is needed.
+    pub(super) shared: bool,
 }
 
 /// The data that the clones of a [`File`] share.
@@ -138,7 +143,7 @@ impl File {
             return Err(Some(fd));
         }
         let inner = Inner { kind: OnceLock::from(kind), ..Inner::plain(fd, path.to_owned(), flags) };
-        Ok(Ok(Self { inner: Arc::new(inner) }))
+        Ok(Ok(Self::of(inner)))
     }
 
     /// Opens an existing file for reading and writing; its content stays.
@@ -164,9 +169,14 @@ impl File {
         }
     }
 
+    /// The first handle of an open file.
+    pub(super) fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), before: None, shared: false }
+    }
+
     /// The file that was just opened at `path` with `flags`.
     pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OpenFlags) -> Self {
-        Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) }
+        Self::of(Inner::plain(fd, path.to_owned(), flags))
     }
 
     /// Creates a file, open for reading and writing; the name must not exist.
@@ -177,7 +187,7 @@ impl File {
         let path = path.as_ref();
         let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
         let fd = sys::open(path, flags, 0o666).map_err(|error| Error::io("create", path, error.into()))?;
-        Ok(Self { inner: Arc::new(Inner::plain(fd, path.to_owned(), flags)) })
+        Ok(Self::of(Inner::plain(fd, path.to_owned(), flags)))
     }
 
     /// Adopts an open descriptor; messages use `path`.
@@ -207,7 +217,7 @@ impl File {
             report: OnceLock::from(Vec::new()),
             ..Inner::plain(fd, path, status)
         };
-        let mut file = Self { inner: Arc::new(inner) };
+        let mut file = Self::of(inner);
         if status.contains(OpenFlags::DIRECT) {
             let unit = file.direct_alignment();
             file.inner = Arc::new(Inner { unit, ..file.inner.kin() });
@@ -276,26 +286,27 @@ impl File {
     }
 
     /// Closes the file and reports errors that a drop ignores: on some file systems (NFS, FUSE, quotas) `close(2)`
-    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) may remain. If
-    /// clones keep the file open, `close` has nothing to report.
+    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) or
+    /// [reserved](super::OpenOptions::reserve) blocks may remain. If clones keep the file open, `close` has nothing to
+    /// report.
     ///
     /// # Errors
-    /// The errors of closing and of the deletion.
+    /// The errors of closing, of the deletion and of the release of reserved blocks.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
         drop(cache_mode);
-        let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), OnClose::finish);
+        let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), |on_close| on_close.finish(&path));
         let fd = match fd {
             Descriptor::Own(fd) => Some(fd),
             Descriptor::Shared(fd) => Arc::into_inner(fd),
             // The inner file also holds the actions on close.
-            Descriptor::Of(inner) => return Self { inner }.close(),
+            Descriptor::Of(inner) => return Self { inner, before: None, shared: false }.close(),
         };
         let closed = fd.map_or(Ok(()), crate::sys::close::close);
-        // The more serious error first: possible loss of bytes, then a name that remains.
+        // The more serious error first: possible loss of bytes, then what remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
-        finished.map_err(|error| Error::io("remove", &path, error.into()).advise("the closed file remains"))
+        finished
     }
 
     /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
@@ -315,13 +326,13 @@ impl File {
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
         loop {
             self.before_blocks(Blocks::Extended, &(0..len))
-                .map_err(|error| Error::io("preallocate", &self.inner.path, error))?;
+                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
             return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
                 Ok(()) => Ok(()),
                 Err(Code::INTERRUPTED) => continue,
                 Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
                     ErrorKind::Unsupported,
-                    "preallocate",
+                    "allocate",
                     &self.inner.path,
                     "the file system cannot allocate",
                 )),
@@ -332,7 +343,7 @@ impl File {
                     format!("No space left on device for {len} bytes"),
                 )
                 .advise("free some space or write somewhere else")),
-                Err(error) => Err(Error::io("preallocate", &self.inner.path, error.into())),
+                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
             };
         }
     }
@@ -384,6 +395,21 @@ impl File {
         }
     }
 
+    /// A handle for one worker of a run: [reopened](Self::reopen) for its own read-ahead state, unless the file is cached
+    /// or written. `true`: reopened.
+    #[doc(hidden)]
+    pub fn for_worker(&self, write: bool) -> (Self, bool) {
+        let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
+        if plain && (write || self.shared) { (self.clone(), false) } else { (self.reopen(write), true) }
+    }
+
+    /// The handle for runs over a cached file.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn sharing(&self, shared: bool) -> Self {
+        Self { shared, ..self.clone() }
+    }
+
     /// Gives a name to a file opened as [temporary](super::OpenOptions::temporary); the name must not exist. Afterwards
     /// the file behaves like any other.
     ///
@@ -423,12 +449,12 @@ impl File {
 
     /// A handle on another open file of the same inode.
     pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
-        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }) }
+        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
     }
 
     /// A handle on the same open file with another cache mode.
     pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
-        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }) }
+        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
     }
 
     pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<OwnedFd> {

@@ -39,6 +39,14 @@ impl FileStamp {
     }
 }
 
+/// The state of a file at the start of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    stamp: FileStamp,
+    /// True if it has fewer blocks than bytes.
+    sparse: bool,
+}
+
 impl File {
     /// The current identity, length and modification time.
     ///
@@ -56,6 +64,10 @@ impl File {
     /// # Errors
     /// If the file is a directory, or the system call fails.
     pub fn stamp(&self) -> Result<FileStamp> {
+        Ok(self.inspect()?.stamp)
+    }
+
+    fn inspect(&self) -> Result<Before> {
         let stat = sys::status(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
         let len = match *self.inner.kind.get_or_init(|| stat.kind()) {
@@ -68,7 +80,8 @@ impl File {
             }
             _ => stat.size,
         };
-        Ok(FileStamp { len, ..FileStamp::of(&stat) })
+        let sparse = stat.allocated() < stat.size;
+        Ok(Before { stamp: FileStamp { len, ..FileStamp::of(&stat) }, sparse })
     }
 
     /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.
@@ -84,7 +97,8 @@ impl File {
 
     /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
     /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
-    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page.
+    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page. A
+    /// [stamped](Self::stamped) handle knows it.
     ///
     /// ```
     /// use fullbore_io::file::File;
@@ -105,9 +119,43 @@ impl File {
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// The stamp and the [length](Self::seekable_len) of the file, from one call.
+    /// A handle on the same open file that knows its present state. Runs over it (transform, fold, search, compare) take
+    /// that state as their start and do not determine it again; at their end they still compare it with the file's.
+    ///
+    /// # Errors
+    /// As [`stamp`](Self::stamp).
+    pub fn stamped(&self) -> Result<Self> {
+        let before = self.before.map_or_else(|| self.inspect(), Ok)?;
+        Ok(Self { before: Some(before), ..self.clone() })
+    }
+
+    /// As [`stamped`](Self::stamped), whatever this handle knows: for runs that had to wait.
+    pub fn stamped_again(&self) -> Result<Self> {
+        Self { before: None, ..self.clone() }.stamped()
+    }
+
+    /// The state at the start of the runs over this handle: the known one, or the present.
+    ///
+    /// # Errors
+    /// As [`stamp`](Self::stamp).
+    pub fn starting_stamp(&self) -> Result<FileStamp> {
+        self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
+    }
+
+    /// The state at the start, if it is known.
+    pub fn known_stamp(&self) -> Option<&FileStamp> {
+        self.before.as_ref().map(|before| &before.stamp)
+    }
+
+    /// True for a regular file with fewer blocks than bytes.
+    pub fn is_sparse(&self) -> bool {
+        let sparse = || self.before.map_or_else(|| self.inspect(), Ok).is_ok_and(|before| before.sparse);
+        self.kind() == FileKind::Regular && sparse()
+    }
+
+    /// The stamp and the [length](Self::seekable_len) of the file, from one call at most.
     pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
-        let stamp = self.stamp()?;
+        let stamp = self.starting_stamp()?;
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read part of its standard input before passing it on.

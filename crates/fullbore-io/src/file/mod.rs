@@ -30,6 +30,7 @@ mod output;
 mod preflight;
 mod publish;
 mod range_lock;
+mod reservation;
 mod sequential;
 mod settled;
 mod space;

@@ -1,4 +1,5 @@
-//! The actions when the last handle of an open file is closed: removal of its name, release of its lock.
+//! The actions when the last handle of an open file is closed: removal of its name, release of reserved blocks and of
+//! its lock.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -6,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::cleanup::CleanupGuard;
+use super::reservation::release;
+use crate::error::Error;
 use crate::sys::{self, AtFlags, Code, OpenFlags};
 
 /// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
@@ -57,34 +60,45 @@ impl DeleteOnExit {
     }
 }
 
-/// The actions when the last handle is dropped: remove the name, then release the lock, then close the descriptor.
+/// The actions when the last handle is dropped: remove the name, or free the blocks reserved past the end; then release
+/// the lock, then close the descriptor.
 #[derive(Debug)]
 pub(super) struct OnClose {
     pub(super) fd: Arc<OwnedFd>,
     pub(super) delete_on_exit: Option<CleanupGuard>,
     pub(super) locked: bool,
+    /// The number of bytes reserved at opening.
+    pub(super) reserved: u64,
 }
 
 impl OnClose {
-    /// Runs the actions now; fails if the name could not be removed.
-    pub(super) fn finish(mut self) -> Result<(), Code> {
-        self.end()
+    /// Runs the actions now; fails if the name could not be removed or the blocks could not be freed.
+    pub(super) fn finish(mut self, path: &Path) -> crate::error::Result<()> {
+        self.end(path)
     }
 
-    fn end(&mut self) -> Result<(), Code> {
-        // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
-        // never.
-        let removed = self.delete_on_exit.take().map_or(Ok(()), |guard| guard.delete_on_exit().remove());
+    fn end(&mut self, path: &Path) -> crate::error::Result<()> {
+        let reserved = std::mem::take(&mut self.reserved);
+        let ended = match self.delete_on_exit.take() {
+            // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
+            // never.
+            Some(guard) => guard
+                .delete_on_exit()
+                .remove()
+                .map_err(|error| Error::io("remove", path, error.into()).advise("the closed file remains")),
+            None => release(&self.fd, reserved)
+                .map_err(|error| Error::io("release the reserved space of", path, error.into())),
+        };
         if std::mem::take(&mut self.locked) {
             let _ = sys::lock_whole(&self.fd, sys::WholeLock::Unlocked);
         }
-        removed
+        ended
     }
 }
 
 impl Drop for OnClose {
     fn drop(&mut self) {
         // A drop cannot return the error; `File::close` does.
-        let _ = self.end();
+        let _ = self.end(Path::new(""));
     }
 }

@@ -16,7 +16,8 @@ use super::lock;
 use super::on_close::OnClose;
 use super::option_report::{OptionSupport, Support};
 use super::options::{Access, Mode, OpenOptions};
-use super::{Durability, File, FileKind};
+use super::reservation::{has_room, release};
+use super::{Durability, File};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AtFlags, Code, OpenFlags};
 
@@ -54,15 +55,18 @@ impl OpenOptions {
             if self.cache != CachePolicy::Keep {
                 inner = self.cached(inner, &mut report);
             }
-            if let Err(error) = self.prepare(path, &found, &mut report) {
-                found.undo_create();
-                return Err(error);
-            }
+            let reserved = match self.prepare(path, &found, &mut report) {
+                Ok(reserved) => reserved,
+                Err(error) => {
+                    found.undo_create();
+                    return Err(error);
+                }
+            };
             let Found { fd, delete_on_exit, .. } = found;
-            inner.on_close = (locked || delete_on_exit.is_some())
-                .then(|| Arc::new(OnClose { fd, delete_on_exit, locked }));
+            inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0)
+                .then(|| Arc::new(OnClose { fd, delete_on_exit, locked, reserved }));
             inner.report = OnceLock::from(report);
-            return Ok(File { inner: Arc::new(inner) });
+            return Ok(File::of(inner));
         }
         Err(Error::new(ErrorKind::Changed, "open", path, "it was replaced before each attempt to lock it"))
     }
@@ -80,7 +84,7 @@ impl OpenOptions {
 
     /// The file with its cache policy, which is determined by trying it and changes nothing in the file.
     fn cached(&self, inner: Inner, report: &mut Vec<OptionSupport>) -> Inner {
-        let file = File { inner: Arc::new(inner) };
+        let file = File::of(inner);
         let (cache_mode, support) = CacheMode::find(&file, self.cache);
         let option = if self.cache == CachePolicy::DontCache { "cache=drop" } else { "cache=direct" };
         report.push(OptionSupport { option, support });
@@ -88,14 +92,15 @@ impl OpenOptions {
     }
 
     /// The steps between the lock and the first use. Everything that can fail without changing the file comes before
-    /// the truncation, so that a strict open that fails has lost no bytes.
-    fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<()> {
+    /// the truncation, so that a strict open that fails has lost no bytes. Returns the number of bytes reserved.
+    fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);
         self.note(path, fd, report)?;
         self.insist(path, report)?;
         if self.room == 0 {
-            return self.empty(path, fd);
+            self.empty(path, fd)?;
+            return Ok(0);
         }
         let new = found.created.is_some() || self.temporary;
         if new {
@@ -107,27 +112,29 @@ impl OpenOptions {
             // Truncation frees all the space that is needed.
             self.empty(path, fd)?;
             let support = self.set_room_aside(path, fd).map_err(gone)?;
-            report.push(OptionSupport { option: "preallocate", support });
-            return Ok(());
+            let reserved = if support == Support::Native { self.room } else { 0 };
+            report.push(OptionSupport { option: "reserve", support });
+            return Ok(reserved);
         }
         // An existing file keeps its bytes until the space is known to be available beside them.
         let support = self.set_room_aside(path, fd).inspect_err(|_| {
             if !new {
-                give_back(fd)
+                // Best effort: the caller reports the earlier error.
+                let _ = release(fd, u64::MAX);
             }
         })?;
-        let native = support == Support::Native;
-        report.push(OptionSupport { option: "preallocate", support });
+        let reserved = if support == Support::Native { self.room } else { 0 };
+        report.push(OptionSupport { option: "reserve", support });
         self.insist(path, report)?;
         if new {
-            return Ok(());
+            return Ok(reserved);
         }
         self.empty(path, fd)?;
-        if native {
+        if reserved > 0 {
             // Truncation freed all blocks of the file, at least as many as are needed now.
             self.set_room_aside(path, fd).map_err(gone)?;
         }
-        Ok(())
+        Ok(reserved)
     }
 
     /// Under `strict`, fails if an option is unsupported.
@@ -227,21 +234,6 @@ impl OpenOptions {
 fn switched_off() -> bool {
     static OFF: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_LOCKS"));
     *OFF
-}
-
-/// True if a file has blocks for that many bytes.
-fn has_room(fd: &OwnedFd, room: u64) -> bool {
-    const BLOCK: u64 = 512;
-    sys::status(fd)
-        .is_ok_and(|stat| stat.kind() == FileKind::Regular && (stat.blocks).saturating_mul(BLOCK) >= room)
-}
-
-/// Frees the blocks past the end of a file, which a failed reservation may have allocated in part. The file's bytes
-/// stay, except those that a process without a lock appends at this very moment.
-fn give_back(fd: &OwnedFd) {
-    if let Ok(stat) = sys::status(fd) {
-        let _ = sys::truncate(fd, stat.size);
-    }
 }
 
 /// True if `path` still refers to the opened file.

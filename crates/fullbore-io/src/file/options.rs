@@ -7,7 +7,8 @@ use super::cache_mode::CachePolicy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::OpenFlags;
 
-/// The required state of the file before it is opened, and the treatment of its content.
+/// The required state of the file before it is opened, and the treatment of its content. Only
+/// [`Truncate`](Self::Truncate) and [`CreateOrTruncate`](Self::CreateOrTruncate) empty a file.
 ///
 /// ```
 /// use fullbore_io::file::{Mode, OpenOptions};
@@ -234,7 +235,8 @@ impl OpenOptions {
         self
     }
 
-    /// Reserves `len` bytes of space; the length of the file does not change (`FALLOC_FL_KEEP_SIZE`). Only for new
+    /// Reserves `len` bytes of space; the length of the file does not change (`FALLOC_FL_KEEP_SIZE`). Blocks that are
+    /// still past the end when the last handle is dropped or [closed](super::File::close) are freed. Only for new
     /// files: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. An existing file
     /// under [`Mode::CreateOrTruncate`] is truncated only after the space has been reserved in addition to its own:
     /// without enough space it keeps its bytes and opening fails. A file created by that call is removed.

@@ -86,7 +86,7 @@ impl Output {
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
         let kind = there.kind();
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
-            && input.stamp()?.identity == there.identity()
+            && input.starting_stamp()?.identity == there.identity()
         {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "write", place.path(), what)
@@ -280,13 +280,15 @@ impl Output {
         Self { file, ..self }
     }
 
-    /// Completes the output at its current length: syncs it to the given level, then gives it its name.
+    /// Completes the output at its current length: frees blocks [reserved](File::reserve) past it, syncs it to the given
+    /// level, then gives it its name.
     ///
     /// # Errors
     /// If a system call fails; the old file is then unchanged, unless it was overwritten. Only if the last step fails,
     /// the sync of the directory, the new file has its name, and it is unknown if it would survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
+        file.release_reserved()?;
         publish(&file, state, durability)
     }
 

@@ -16,8 +16,8 @@ pub(super) enum Blocks {
     Punched,
     /// Set to read as zeros.
     Zeroed,
-    /// Allocated.
-    Allocated,
+    /// Allocated; the length stays.
+    Reserved,
     /// Allocated, and the file extended to the end of the range.
     Extended,
 }
@@ -32,7 +32,7 @@ impl File {
             self.judge(match what {
                 Blocks::Punched => Call::Punch { offset, len },
                 Blocks::Zeroed => Call::Zero { offset, len },
-                Blocks::Allocated => Call::Allocate { offset, len, extends: false },
+                Blocks::Reserved => Call::Allocate { offset, len, extends: false },
                 Blocks::Extended => Call::Allocate { offset, len, extends: true },
             })?;
         }

@@ -47,8 +47,10 @@ impl File {
         Err(Error::io("set the length of", &self.inner.path, error))
     }
 
-    /// Allocates blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
-    /// stay; past the end there are blocks without bytes.
+    /// Reserves blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
+    /// stay; past the end there are blocks without bytes. They stay until the length is set or an
+    /// [output](super::Output) is committed: [`OpenOptions::reserve`](super::OpenOptions::reserve) reserves until the
+    /// file is closed.
     ///
     /// ```
     /// use fullbore_io::error::ErrorKind;
@@ -65,7 +67,10 @@ impl File {
     /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate,
     /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("allocate", Blocks::Allocated, range)
+        let end = range.end;
+        self.fallocate("reserve space in", Blocks::Reserved, range)?;
+        self.inner.health.set_reserved(end);
+        Ok(())
     }
 
     /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.
@@ -118,7 +123,7 @@ impl File {
         let allocate = match what {
             Blocks::Punched => Allocate::Punch,
             Blocks::Zeroed => Allocate::Zero,
-            Blocks::Allocated => Allocate::KeepLength,
+            Blocks::Reserved => Allocate::KeepLength,
             Blocks::Extended => Allocate::Extend,
         };
         loop {

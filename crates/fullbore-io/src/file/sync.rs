@@ -8,7 +8,6 @@ use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
-#[cfg(feature = "fault")]
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -23,10 +22,10 @@ use crate::fault::{Call, Operation, Plan};
 use crate::sys::writeback;
 use crate::sys::{self, Code};
 
-/// The state that all handles derived from one file share: the failed sync, and a test's fault plan.
+/// The state that all handles derived from one file share: the failed sync, the reserved range, and a test's fault plan.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    /// Created when a handle is derived or a sync fails; most files have one handle and no failure.
+    /// Created when a handle is derived, a sync fails or a range is reserved; most files need none.
     state: OnceLock<Arc<SyncState>>,
     /// The fault plan of a test.
     #[cfg(feature = "fault")]
@@ -47,6 +46,16 @@ impl Health {
         self.state.get_or_init(Arc::default)
     }
 
+    /// Records that blocks are reserved up to `end`.
+    pub(super) fn set_reserved(&self, end: u64) {
+        self.state().reserved.fetch_max(end, Ordering::Relaxed);
+    }
+
+    /// The end of the ranges reserved through these handles, in bytes.
+    pub(super) fn reserved(&self) -> u64 {
+        self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
+    }
+
     /// The failure that poisoned the file.
     fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
@@ -60,6 +69,8 @@ struct SyncState {
     /// Held during a sync: the system reports a failure to one caller only, and a concurrent sync must not succeed
     /// before that caller has recorded it.
     syncing: Mutex<()>,
+    /// The end of the ranges that were reserved, in bytes.
+    reserved: AtomicU64,
 }
 
 /// The cause of a poisoned file.
@@ -347,7 +358,7 @@ impl File {
         let mut inner = self.inner.kin();
         inner.health.flowed = plan.is_some().then(Arc::default);
         inner.health.plan = plan;
-        let file = Self { inner: Arc::new(inner) };
+        let file = Self { inner: Arc::new(inner), ..self.clone() };
         match self.cache_policy().0 {
             CachePolicy::Keep => file,
             // The cache mode has handles and state of its own, which must be under the plan too.

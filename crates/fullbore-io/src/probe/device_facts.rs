@@ -70,8 +70,13 @@ pub struct FileSystemId {
 
 impl FileSystemId {
     pub(crate) fn of(file: impl AsFd) -> io::Result<Self> {
+        let device = sys::status(&file)?.dev;
+        Self::on(device, file)
+    }
+
+    /// As [`of`](Self::of), for a file whose device number is known.
+    pub(crate) fn on(device: u64, file: impl AsFd) -> io::Result<Self> {
         let file = file.as_fd();
-        let device = sys::status(file)?.dev;
         let kind = sys::file_system_kind(file)?;
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }

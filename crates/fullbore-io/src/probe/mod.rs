@@ -51,5 +51,6 @@ pub use human::{human, human_machine};
 pub use link::Link;
 pub use machine::{Machine, machine};
 pub use queue::Queue;
+pub use residency::residency_within;
 pub use residency::{Residency, ResidencySource, residency};
 pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

@@ -61,9 +61,14 @@ impl Residency {
 /// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
 pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
+    let size = statx::of_file(fd.as_fd())?.size;
+    residency_within(fd, range, size)
+}
+
+/// As [`residency`], for a file of known size, in bytes.
+pub fn residency_within(fd: impl AsFd, range: Range<u64>, size: u64) -> io::Result<Residency> {
     let fd = fd.as_fd();
     let page = sys::page_size() as u64;
-    let size = statx::of_file(fd)?.size;
     let start = range.start.min(size) / page * page;
     let end = range.end.min(size).div_ceil(page).saturating_mul(page);
     let total = end.saturating_sub(start);

@@ -9,6 +9,7 @@ mod durability;
 mod killed;
 mod kinds;
 mod mmaps;
+mod modes;
 mod more_options;
 mod opening;
 mod planned;

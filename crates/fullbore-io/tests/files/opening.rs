@@ -1,4 +1,4 @@
-//! .NET's rules for opening, sharing, appending, preallocating and deleting.
+//! .NET's rules for opening, sharing, appending, reserving space and deleting.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -31,8 +31,8 @@ fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
             let refused: [(&str, Result<()>); 10] = [
                 ("punch", file.punch_hole(0..4096)),
                 ("zero", file.zero_range(0..4096)),
-                ("allocate", file.reserve(0..1 << 20)),
-                ("preallocate", file.allocate_and_extend(1 << 20)),
+                ("reserve", file.reserve(0..1 << 20)),
+                ("allocate", file.allocate_and_extend(1 << 20)),
                 ("clone", other.clone_range(0..4096, &file, 0)),
                 ("copy", other.copy_range(0..u64::MAX, &file, 0).map(drop)),
                 ("copy within", file.copy_range(0..4096, &file, 8192).map(drop)),
@@ -81,8 +81,8 @@ fn calls_without_space_change_nothing() {
         let file = File::open_write(&path).unwrap().with_faults(&plan);
         let mut window = file.map_writable(0..100_000).unwrap();
         let refused: [(&str, Result<()>); 6] = [
-            ("allocate", file.reserve(40_000..60_000)),
-            ("preallocate", file.allocate_and_extend(200_000)),
+            ("reserve", file.reserve(40_000..60_000)),
+            ("allocate", file.allocate_and_extend(200_000)),
             ("zero", file.zero_range(49_999..50_001)),
             ("copy", other.copy_range(0..50_000, &file, 50_000).map(drop)),
             ("write a mapping", window.write_at(&[0; 2], 49_999)),

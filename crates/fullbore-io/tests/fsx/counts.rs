@@ -61,7 +61,7 @@ impl OperationCounts {
             Some("ext4") => &["clone_range"],
             Some("tmpfs") => &["clone_range", "zero_range"],
             Some(_) => &[],
-            None => &["clone_range", "zero_range", "punch_hole", "allocate", "preallocate"],
+            None => &["clone_range", "zero_range", "punch_hole", "reserve", "allocate"],
         };
         for (name, Count { done, refused }) in &self.counts {
             if !optional.contains(name) {

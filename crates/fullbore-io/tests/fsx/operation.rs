@@ -67,10 +67,10 @@ pub(crate) enum Operation {
     ZeroRange {
         span: Span,
     },
-    Allocate {
+    Reserve {
         span: Span,
     },
-    Preallocate {
+    Allocate {
         span: Span,
     },
     Copy {
@@ -127,8 +127,8 @@ impl Operation {
             Self::SetLen { .. } => "set_len",
             Self::PunchHole { .. } => "punch_hole",
             Self::ZeroRange { .. } => "zero_range",
+            Self::Reserve { .. } => "reserve",
             Self::Allocate { .. } => "allocate",
-            Self::Preallocate { .. } => "preallocate",
             Self::Copy { .. } => "copy_range",
             Self::Clone { from, .. } if from.len == 0 => "clone_range of nothing",
             Self::Clone { .. } => "clone_range",
@@ -258,8 +258,8 @@ impl Draw {
         match self.any(lens) {
             Operation::PunchHole { span }
             | Operation::ZeroRange { span }
+            | Operation::Reserve { span }
             | Operation::Allocate { span }
-            | Operation::Preallocate { span }
             | Operation::Clone { to: span, .. }
             | Operation::DropCache { span }
             | Operation::Sync { span, .. }
@@ -299,8 +299,8 @@ impl Draw {
             }
             580..610 => Operation::PunchHole { span: self.span(lens) },
             610..645 => Operation::ZeroRange { span: self.span(lens) },
-            645..665 => Operation::Allocate { span: self.span(lens) },
-            665..668 => Operation::Preallocate { span: self.span(lens) },
+            645..665 => Operation::Reserve { span: self.span(lens) },
+            665..668 => Operation::Allocate { span: self.span(lens) },
             668..710 => {
                 let (from, to) = self.pair(lens, 2);
                 Operation::Copy { from, to }

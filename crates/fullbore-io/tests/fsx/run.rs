@@ -155,8 +155,8 @@ impl Run {
                 zeroed(&mut self.models[span.file], &span);
                 Ok(())
             }
-            Operation::Allocate { span } => self.files[span.file].of(span.cache).reserve(span.range()),
-            Operation::Preallocate { span } => {
+            Operation::Reserve { span } => self.files[span.file].of(span.cache).reserve(span.range()),
+            Operation::Allocate { span } => {
                 let len = span.offset.max(1);
                 self.files[span.file].of(span.cache).allocate_and_extend(len as u64)?;
                 let model = &mut self.models[span.file];

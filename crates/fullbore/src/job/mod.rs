@@ -213,7 +213,7 @@ impl Job {
         input: impl Into<Input<'i>>,
         output: impl AsRef<Path>,
     ) -> Result<Stats> {
-        let input = input.into().open_file()?;
+        let input = input.into().open_file()?.stamped()?;
         let output = Output::create(output.as_ref(), Placement::Replace, Some(&input))?;
         self.transform_to(operation, &input, output)
     }
@@ -228,9 +228,10 @@ impl Job {
         input: impl Into<Input<'i>>,
         output: Output,
     ) -> Result<Stats> {
-        let input = input.into().open_file()?;
+        let input = input.into().open_file()?.stamped()?;
         let len = input.seekable_len()?;
         let plan = self.plan(Purpose::Transform, Some(&input), len, &output)?;
+        let input = plan.handle(&input);
         pattern::transform(operation, &input, output, &plan.strategy, self.durability, &self.progress)
     }
 

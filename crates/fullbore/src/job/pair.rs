@@ -44,11 +44,12 @@ impl Job {
         left: impl Into<Input<'l>>,
         right: impl Into<Input<'r>>,
     ) -> Result<PlannedPair<'_>> {
-        let files = [left.into().open_file()?, right.into().open_file()?];
+        let files = [left.into().open_file()?.stamped()?, right.into().open_file()?.stamped()?];
         let plans = self.planner().plan_pair([&files[0], &files[1]])?;
         for (file, plan) in files.iter().zip(&plans) {
             self.emit_plan(file.path(), plan);
         }
+        let files = [plans[0].handle(&files[0]), plans[1].handle(&files[1])];
         Ok(PlannedPair { job: self, files, plans, skip: [0; 2] })
     }
 }

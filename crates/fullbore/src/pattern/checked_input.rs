@@ -5,23 +5,24 @@ use crate::error::{Error, Result};
 use crate::file::{File, FileKind, FileStamp};
 
 /// An input that is checked for changes after the run.
-pub(super) struct CheckedInput<'a> {
-    file: &'a File,
+pub(super) struct CheckedInput {
+    file: File,
     /// Length in bytes; `None`: it is read sequentially.
     pub(super) len: Option<u64>,
     pub(super) before: FileStamp,
 }
 
-impl<'a> CheckedInput<'a> {
-    pub(super) fn of(file: &'a File) -> Result<Self> {
+impl CheckedInput {
+    pub(super) fn of(file: &File) -> Result<Self> {
+        let file = file.stamped()?;
         let (before, len) = file.measure()?;
         Ok(Self { file, before, len })
     }
 
     /// The source of its blocks. A `patient` reader of a pipe waits for whole requests.
-    pub(super) fn source(&self, patient: bool) -> transfer_loop::Source<'a> {
+    pub(super) fn source(&self, patient: bool) -> transfer_loop::Source<'_> {
         match self.len {
-            Some(len) => transfer_loop::Source::File { file: self.file, len },
+            Some(len) => transfer_loop::Source::File { file: &self.file, len },
             None => {
                 transfer_loop::Source::Stream(stream_reader::StreamReader::new(self.file.clone(), patient))
             }

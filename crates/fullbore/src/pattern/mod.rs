@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod allocation;
 mod boundary_buffer;
 mod carry_over;
 mod checked_input;
@@ -40,6 +41,7 @@ mod work_queue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+pub use allocation::allocate;
 pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
 pub use copy::{
     Backup, BackupControl, Confirm, CopyError, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow,
@@ -54,11 +56,13 @@ pub use search::search;
 #[doc(hidden)]
 pub use search::search_bytes;
 
+use allocation::Extension;
+
 use crate::engine::{IoQueue, IoStats, Latencies};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
-use crate::strategy::{Allocation, Strategy};
+use crate::strategy::Strategy;
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
@@ -191,7 +195,9 @@ pub fn transform(
     progress: &Progress,
 ) -> Result<Stats> {
     let checked = checked_input::CheckedInput::of(input)?;
-    let same = output.file().stamp()?.identity == checked.before.identity;
+    // A new file is not the input.
+    let exists = output.overwrites() || !output.seekable();
+    let same = exists && output.file().stamp()?.identity == checked.before.identity;
     let in_place = same && input.kind() == FileKind::Regular;
     if in_place && !output.overwrites() {
         return Err(Error::new(
@@ -210,9 +216,7 @@ pub fn transform(
             Error::new(ErrorKind::Unsupported, "transform", input.path(), what).advise("name another method")
         );
     }
-    if let Some(len) = checked.len {
-        allocate(&output, len, strategy)?;
-    }
+    let extension = checked.len.map(|len| allocation::extend(&output, len, strategy)).transpose()?;
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.
     let source = checked.source(output.seekable());
     let sink = match output.seekable() {
@@ -227,6 +231,7 @@ pub fn transform(
     }
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
+    extension.map(Extension::keep);
     output.commit_len(stats.bytes, durability)?;
     Ok(stats)
 }
@@ -266,9 +271,10 @@ pub fn generate(
     durability: Durability,
     progress: &Progress,
 ) -> Result<Stats> {
-    allocate(&output, len, strategy)?;
+    let extension = allocation::extend(&output, len, strategy)?;
     let stats = fill(generator, &Scope::whole(len), &output, strategy, progress)?;
     taken_by_device(&output, strategy)?;
+    extension.keep();
     output.commit_len(len, durability)?;
     Ok(stats)
 }
@@ -394,30 +400,4 @@ pub fn visit_until<S: Send>(
         block(state, offset, bytes);
         Ok(())
     })
-}
-
-/// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
-/// # Errors
-/// [`ErrorKind::NoSpace`] if there is no room for the blocks.
-pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
-    if !output.seekable() || output.file().kind() != FileKind::Regular || len == 0 {
-        return Ok(());
-    }
-    let file = output.file();
-    if output.overwrites() {
-        // A mapping cannot extend its file.
-        if strategy.write.capabilities.mapped && file.stamp()?.len < len {
-            file.set_len(len)?;
-        }
-        return Ok(());
-    }
-    match strategy.allocation {
-        Allocation::Preallocate => match file.allocate_and_extend(len) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => file.set_len(len),
-            other => other,
-        },
-        Allocation::Size => file.set_len(len),
-        Allocation::Extend if strategy.write.capabilities.mapped => file.set_len(len),
-        Allocation::Extend => Ok(()),
-    }
 }

@@ -101,7 +101,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// Searches the blocks; `None` if `emit` returned `Break` before the end.
     fn run(
         &mut self,
-        checked: &CheckedInput<'_>,
+        checked: &CheckedInput,
         strategy: &Strategy,
         progress: &Progress,
     ) -> Result<Option<Stats>> {

@@ -151,8 +151,10 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             let method = if write { strategy.write } else { strategy.read };
             let depth = if write { write_depth } else { depth };
             let cache = if write { strategy.write_cache } else { strategy.read_cache };
-            let file = file.reopen(write);
+            let (file, own) = file.for_worker(write);
             match order {
+                // The hints are those of the open file.
+                _ if !own => {}
                 Order::Sequential if !write => file.expect_sequential(),
                 Order::Random { .. } if !write => file.expect_random(),
                 _ => {}

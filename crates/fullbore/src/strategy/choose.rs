@@ -116,7 +116,7 @@ impl PlanInput {
     }
 
     /// True if a mapping hardly waits for the device.
-    pub(super) fn is_cached(&self) -> bool {
+    pub(crate) fn is_cached(&self) -> bool {
         self.cached.is_some_and(|cached| cached >= CACHED)
     }
 
@@ -343,8 +343,8 @@ fn allocation(plan_input: &PlanInput, decision: &mut Decision) {
         decision.evidence.push(Evidence::TargetInMemory);
         decision.strategy.allocation = Allocation::Size;
     } else {
-        decision.evidence.push(Evidence::Preallocate);
-        decision.strategy.allocation = Allocation::Preallocate;
+        decision.evidence.push(Evidence::Fallocate);
+        decision.strategy.allocation = Allocation::Fallocate;
         reject(decision, "alloc=extend", Reason::MovesEnd);
     }
 }
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn facts_decide_without_measurements() {
         let warm = choose(&plan_input(), None).strategy;
-        assert_eq!((warm.read.name, warm.workers, warm.allocation), ("buffered", 2, Allocation::Preallocate));
+        assert_eq!((warm.read.name, warm.workers, warm.allocation), ("buffered", 2, Allocation::Fallocate));
         let cold = choose(&PlanInput { cached: Some(0.0), ..plan_input() }, None).strategy;
         assert_eq!(
             (cold.read.name, cold.read_cache, cold.write_cache),

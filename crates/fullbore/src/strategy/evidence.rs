@@ -43,7 +43,7 @@ pub enum Evidence {
     Rotational,
     /// The target's file system keeps its files in memory.
     TargetInMemory,
-    Preallocate,
+    Fallocate,
     /// A rate of the profile, in bytes per second with its 95% interval.
     Measured {
         best: bool,
@@ -99,10 +99,10 @@ impl fmt::Display for Evidence {
             }
             Self::Rotational => f.write_str("1 worker, sequential: rotational media, where seeks cost most"),
             Self::TargetInMemory => f.write_str(
-                "alloc=size: the file system keeps its files in memory, and preallocating would fill it twice",
+                "alloc=size: the file system keeps its files in memory, and fallocate would fill it twice",
             ),
-            Self::Preallocate => {
-                f.write_str("alloc=preallocate: writers of an extending file wait for one another")
+            Self::Fallocate => {
+                f.write_str("alloc=fallocate: writers of an extending file wait for one another")
             }
             Self::Measured { best, date, job, rate, low, high } => write!(
                 f,

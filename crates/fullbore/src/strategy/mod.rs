@@ -59,8 +59,8 @@ pub enum Allocation {
     Extend,
     /// The length at once, the blocks as written.
     Size,
-    /// Length and blocks at once (`fallocate`).
-    Preallocate,
+    /// Length and blocks at once, as fallocate(1) and posix_fallocate(3).
+    Fallocate,
 }
 
 /// The order in which completions are handled.
@@ -96,7 +96,7 @@ macro_rules! names {
 }
 
 names!(Model { Serial = "serial", Striped = "striped", Pool = "pool" });
-names!(Allocation { Extend = "extend", Size = "size", Preallocate = "preallocate" });
+names!(Allocation { Extend = "extend", Size = "size", Fallocate = "fallocate" });
 names!(Completion { Any = "any", Ordered = "ordered" });
 
 /// A complete strategy. Runs that differ only in their strategy produce the same bytes.

@@ -115,7 +115,9 @@ impl<'a> Planner<'a> {
     /// As [`plan`](Self::plan).
     pub fn plan_pair(&self, files: [&File; 2]) -> Result<[Plan; 2]> {
         let len = |file: &File| match file.kind() {
-            FileKind::Regular | FileKind::BlockDevice => file.len().ok().filter(|&len| len > 0),
+            FileKind::Regular | FileKind::BlockDevice => {
+                file.starting_stamp().ok().map(|stamp| stamp.len).filter(|&len| len > 0)
+            }
             _ => None,
         };
         let lens = len(files[0]).zip(len(files[1]));
@@ -157,7 +159,13 @@ impl<'a> Planner<'a> {
             units: self.units,
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
-        facts.cached = probe::residency(input, 0..len).ok().and_then(|residency| residency.share());
+        let residency = match input.known_stamp() {
+            Some(stamp) if input.kind() == FileKind::Regular => {
+                probe::residency_within(input, 0..len, stamp.len)
+            }
+            _ => probe::residency(input, 0..len),
+        };
+        facts.cached = residency.ok().and_then(|residency| residency.share());
         facts.rotational = facts.is_cold() && probe::device_facts(input).is_ok_and(|found| found.rotational);
         let works = |name: &str, cache: CachePolicy| -> Option<std::result::Result<(), String>> {
             let found = engine::probe_once(method(name)?, input, false, cache);
@@ -200,6 +208,12 @@ impl<'a> Planner<'a> {
 }
 
 impl Plan {
+    /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no
+    /// read-ahead.
+    pub fn handle(&self, input: &File) -> File {
+        input.sharing(self.plan_input.is_cached())
+    }
+
     /// Replaces methods that do not work here.
     fn settle_methods(
         &mut self,

@@ -120,6 +120,8 @@ impl StrategySpec {
             "window" if value == "whole" => self.window = Some(None),
             "window" => self.window = Some(Some(bytes(name, value, 1, 1 << 40)? as usize)),
             "model" => self.model = Some(one_of(name, value)?),
+            // The name in results and profiles of earlier builds.
+            "alloc" if value == "preallocate" => self.allocation = Some(Allocation::Fallocate),
             "alloc" => self.allocation = Some(one_of(name, value)?),
             "cache" => {
                 let cache = one_of(name, value)?;
@@ -237,6 +239,12 @@ mod tests {
     }
 
     #[test]
+    fn profiles_of_earlier_builds_are_read() {
+        let old: StrategySpec = "workers=2,alloc=preallocate".parse().unwrap();
+        assert_eq!(old, "workers=2,alloc=fallocate".parse().unwrap());
+    }
+
+    #[test]
     fn errors_name_the_problem() {
         for (text, part) in [
             ("fast", "no strategy \"fast\""),
@@ -246,7 +254,7 @@ mod tests {
             ("request=1T", "1 to 32M"),
             ("colour=red", "no field \"colour\""),
             ("request=4K,cci", "has no value"),
-            ("alloc=maybe", "none of extend, size, preallocate"),
+            ("alloc=maybe", "none of extend, size, fallocate"),
             ("", "no strategy \"\""),
         ] {
             let error = text.parse::<StrategySpec>().unwrap_err().to_string();

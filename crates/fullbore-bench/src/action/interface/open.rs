@@ -54,8 +54,8 @@ pub(super) enum Allocation {
     Size,
     /// Blocks are allocated first; the length grows as it is written (.NET's `PreallocationSize`).
     Reserve,
-    /// Length and blocks are set first (`fallocate`).
-    Preallocate,
+    /// Length and blocks are set first, as fallocate(1).
+    Fallocate,
 }
 
 impl Allocation {
@@ -64,7 +64,7 @@ impl Allocation {
             Self::Extend => "extend",
             Self::Size => "size",
             Self::Reserve => "reserve",
-            Self::Preallocate => "preallocate",
+            Self::Fallocate => "fallocate",
         }
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn handle(config: &OpenConfig) -> Result<File> {
     match allocation {
         Allocation::Extend | Allocation::Reserve => {}
         Allocation::Size => file.set_len(len)?,
-        Allocation::Preallocate => file.allocate_and_extend(len)?,
+        Allocation::Fallocate => file.allocate_and_extend(len)?,
     }
     Ok(file)
 }

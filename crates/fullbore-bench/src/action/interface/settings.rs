@@ -165,7 +165,7 @@ impl InterfaceSpec {
             (self.vectors.is_some(), OptionalSetting::Vectors, "vectors"),
             (self.file == InterfaceFileState::New, OptionalSetting::New, "file = \"new\""),
             (
-                matches!(self.allocation, Some(Allocation::Reserve | Allocation::Preallocate)),
+                matches!(self.allocation, Some(Allocation::Reserve | Allocation::Fallocate)),
                 OptionalSetting::Preallocation,
                 "preallocation",
             ),

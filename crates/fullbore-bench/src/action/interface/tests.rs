@@ -196,7 +196,7 @@ fn new_file_has_the_written_data_with_every_allocation() {
     for entry in INTERFACES.iter().filter(|known| known.takes.contains(&OptionalSetting::New)) {
         let mut ways = vec![Allocation::Extend, Allocation::Size];
         if entry.takes.contains(&OptionalSetting::Preallocation) {
-            ways.extend([Allocation::Reserve, Allocation::Preallocate]);
+            ways.extend([Allocation::Reserve, Allocation::Fallocate]);
         }
         for allocation in ways {
             let bytes = Payload::written(Stamped::new(SEED, record), record);

@@ -356,11 +356,17 @@ impl<'s> JobOptions<'s> {
 
     /// The state of the output file before a sample.
     fn file_state(&self, random: bool, notes: &mut Notes) -> Result<Option<&'static str>, ImportError> {
-        let keeps = !matches!(self.text("fallocate")?, None | Some("none" | "0"));
+        let fallocate = self.text("fallocate")?;
+        let allocated = !matches!(fallocate, None | Some("none" | "0"));
         let state = match (self.on("overwrite")?, self.on("create_on_open")?) {
             (Some(true), _) => None,
             (_, Some(true)) => Some("extended"),
-            _ if keeps => Some("preallocated"),
+            _ if allocated => {
+                if fallocate == Some("keep") {
+                    notes.add("fallocate=keep", "measured with the length set too");
+                }
+                Some("preallocated")
+            }
             _ => {
                 notes.add("", "writes overwrite existing blocks, as with overwrite=1");
                 None

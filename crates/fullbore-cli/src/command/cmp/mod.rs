@@ -96,6 +96,8 @@ impl Cmp {
         let Some([left, right]) = request.open(mode)? else {
             return self.equal(&request, "the names are the same");
         };
+        // A directory has no stamp.
+        let [left, right] = [left, right].map(|file| file.stamped().unwrap_or(file));
         if is_same_inode(&request, [&left, &right]) {
             return self.equal(&request, "both are the same file from the same offset");
         }
@@ -282,13 +284,17 @@ fn position(file: &File, skip: u64) -> Option<u64> {
 
 /// True if both are the same inode from the same offset on.
 fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
-    let (Ok(one), Ok(other)) = (sys::status(left), sys::status(right)) else { return false };
-    one.identity() == other.identity() && position(left, request.skip[0]) == position(right, request.skip[1])
+    let identity = |file: &File| match file.starting_stamp() {
+        Ok(stamp) => Some(stamp.identity),
+        Err(_) => sys::status(file).ok().map(|stat| stat.identity()),
+    };
+    identity(left).is_some_and(|one| Some(one) == identity(right))
+        && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
 /// Returns the number of bytes of a file to compare, if its size is reliable.
 fn remaining(file: &File, skip: u64) -> Option<u64> {
-    let stamp = (file.kind() == FileKind::Regular).then(|| file.stamp().ok()).flatten()?;
+    let stamp = (file.kind() == FileKind::Regular).then(|| file.starting_stamp().ok()).flatten()?;
     Some(stamp.len.saturating_sub(position(file, skip).unwrap_or(0)))
 }
 
@@ -298,7 +304,10 @@ const PAGE: u64 = 4096;
 /// True if the sizes alone show that the compared parts differ.
 fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     let size = |place: usize| {
-        let len = (files[place].kind() == FileKind::Regular).then(|| files[place].len().ok()).flatten()?;
+        let len = (files[place].kind() == FileKind::Regular)
+            .then(|| files[place].starting_stamp().ok())
+            .flatten()?
+            .len;
         let counts = len.saturating_sub(position(files[place], request.skip[place])?);
         (len > PAGE).then_some(counts)
     };

@@ -50,7 +50,8 @@ impl Passes {
             return Ok((stats.bytes, vec![sum.finish()]));
         }
         let multi_hash = MultiHash::new(hashes);
-        if multi_hash.may_be_cut() || file.stamp()?.len < SMALL && file.seekable() {
+        let file = &if multi_hash.may_be_cut() { file.clone() } else { file.stamped()? };
+        if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
             let (stats, sums) = executor.fold(&multi_hash, file, worker)?;
             return Ok((stats.bytes, sums.into_iter().map(|sum| sum.finish()).collect()));
         }

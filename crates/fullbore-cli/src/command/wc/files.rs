@@ -216,7 +216,7 @@ pub(super) fn size_is_unreliable(file: &File) -> fullbore::Result<bool> {
     if file.kind() != FileKind::Regular {
         return Ok(false);
     }
-    let len = file.len()?;
+    let len = file.starting_stamp()?.len;
     Ok(len <= UNRELIABLE_SIZE && len % page() == 0)
 }
 
@@ -255,7 +255,7 @@ pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64
     if file.kind() != FileKind::Regular {
         return Ok(None);
     }
-    let len = file.len()?;
+    let len = file.starting_stamp()?.len;
     let start = start(standard);
     if len % page() != 0 {
         // As with wc, the offset of standard input stays: nothing was read.

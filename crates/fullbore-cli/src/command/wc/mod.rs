@@ -278,6 +278,7 @@ impl WcContext<'_> {
         worker: &mut Worker,
         executor: &Executor<'_>,
     ) -> fullbore::Result<Counts> {
+        let file = &file.stamped()?;
         if self.only_bytes
             && let Some(bytes) = files::length(file, standard)?
         {

@@ -128,7 +128,9 @@ impl IoQueue {
             file: config.file.clone(),
             direct,
             limit,
-            before: limit.filter(|_| method.capabilities.mapped).and_then(|_| config.file.stamp().ok()),
+            before: limit
+                .filter(|_| method.capabilities.mapped)
+                .and_then(|_| config.file.starting_stamp().ok()),
             pending: vec![PendingRequest::default(); depth],
             vacant: (0..depth).rev().collect(),
             in_flight: 0,

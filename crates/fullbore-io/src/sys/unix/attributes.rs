@@ -50,6 +50,12 @@ pub fn set_times(file: impl AsFd, of: &Status) -> Result<()> {
     Ok(rustix::fs::futimens(file, &times(of))?)
 }
 
+/// Sets the modification time of an open file to that of `of`.
+pub fn set_modified(file: impl AsFd, of: &Status) -> Result<()> {
+    let last_access = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    Ok(rustix::fs::futimens(file, &Timestamps { last_access, ..times(of) })?)
+}
+
 /// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Result<()> {
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::SYMLINK_NOFOLLOW)?)

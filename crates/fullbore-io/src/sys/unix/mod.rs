@@ -12,8 +12,8 @@ mod transfer;
 
 pub use attributes::{
     attribute, attribute_of, attribute_of_name, attributes, attributes_of_name, change_mode, change_mode_at,
-    change_mode_of, change_owner, change_owner_at, set_attribute, set_attribute_of_name, set_times,
-    set_times_at,
+    change_mode_of, change_owner, change_owner_at, set_attribute, set_attribute_of_name, set_modified,
+    set_times, set_times_at,
 };
 pub use code::{Code, Result};
 pub use names::{

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::file::{File, FileKind};
-use crate::sys;
+use crate::file::File;
 
 /// The hole and the data found last in one file. Offsets count from `base`.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ impl<'a> Holes<'a> {
     /// Examines `end` bytes of `file` from `base`.
     pub(super) fn of(file: &'a File, base: u64, end: u64) -> Self {
         let mut holes = Self { file, base, end, hole: 0..0, data: 0..0 };
-        if !may_have_holes(file) {
+        if !file.is_sparse() {
             holes.data = 0..u64::MAX;
         }
         holes
@@ -52,11 +51,6 @@ impl<'a> Holes<'a> {
             Err(_) => self.data = 0..u64::MAX,
         }
     }
-}
-
-/// True if a file has fewer blocks than bytes.
-fn may_have_holes(file: &File) -> bool {
-    file.kind() == FileKind::Regular && sys::status(file).is_ok_and(|stat| stat.allocated() < stat.size)
 }
 
 /// Distributes stripes from front to back.

@@ -234,9 +234,9 @@ impl<'a> Pair<'a> {
         // A length of zero may be wrong (`/proc`), and has no meaning for inputs without offsets.
         let known = |side: &Side<'_>| match side.file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
-                side.file.stamp().map(|stamp| (stamp.len > 0).then_some(stamp))
+                side.file.starting_stamp().map(|stamp| (stamp.len > 0).then_some(stamp))
             }
-            FileKind::Directory => side.file.stamp().map(Some),
+            FileKind::Directory => side.file.starting_stamp().map(Some),
             _ => Ok(None),
         };
         Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })

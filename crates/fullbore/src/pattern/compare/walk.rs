@@ -233,8 +233,10 @@ impl Reader {
         let depth = side.strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };
         let pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
-        let file = side.file.reopen(false);
-        file.expect_sequential();
+        let (file, own) = side.file.for_worker(false);
+        if own {
+            file.expect_sequential();
+        }
         let config = EngineConfig {
             cache: side.strategy.read_cache,
             depth,

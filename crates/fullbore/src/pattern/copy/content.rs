@@ -172,7 +172,7 @@ impl Content<'_> {
                 stats.copied += self.by_memory(output, range)?;
                 continue;
             }
-            if strategy.allocation == Allocation::Preallocate {
+            if strategy.allocation == Allocation::Fallocate {
                 match output.file().reserve(range.clone()) {
                     Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
                     _ => {}

@@ -12,12 +12,12 @@ use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
 use crate::strategy::{Planner, Purpose, SMALL, Serial, Strategy};
 
 /// The way in which a file is read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Arrival {
     /// The whole file is in the worker's buffer: its length in bytes.
     Read(usize),
-    /// By a plan, or sequentially without one; the length, if known.
-    Other(Option<u64>),
+    /// By a plan, or sequentially without one: the stamped file, and the length, if known.
+    Other(File, Option<u64>),
 }
 
 impl Executor<'_> {
@@ -36,10 +36,10 @@ impl Executor<'_> {
                 Stats { bytes: len as u64, ..Stats::default() },
                 fold_bytes(operation, &worker.bytes[..len]),
             )),
-            Arrival::Other(len) => {
+            Arrival::Other(input, len) => {
                 // The other workers are free for other files.
                 let serial = (operation.split() == Split::Sequential).then_some(Serial::EachStepNeedsTheLast);
-                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |strategy| {
+                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |input, strategy| {
                     fold(operation, input, strategy, self.progress)
                 })
             }
@@ -61,8 +61,8 @@ impl Executor<'_> {
                 search_bytes(operation, &worker.bytes[..len], emit)?;
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
-            Arrival::Other(len) => {
-                self.with_plan(input, len, worker.place, Purpose::Search, None, |strategy| {
+            Arrival::Other(input, len) => {
+                self.with_plan(input, len, worker.place, Purpose::Search, None, |input, strategy| {
                     search(operation, input, strategy, self.progress, emit)
                 })
             }
@@ -74,15 +74,17 @@ impl Executor<'_> {
         let any_method = self.plain && self.planned.is_none();
         if any_method {
             self.not_stopped()?;
-            if let Some(len) = worker.read_settled_file(input) {
+            let long = input.known_stamp().is_some_and(|stamp| stamp.len > ONE_REQUEST as u64);
+            if !long && let Some(len) = worker.read_settled_file(input) {
                 self.progress.add(len as u64);
                 return Ok(Arrival::Read(len));
             }
         }
+        let input = input.stamped()?;
         let (before, len) = input.measure()?;
         let small = len.filter(|&len| any_method && len <= ONE_REQUEST as u64);
         let Some(small) = small.filter(|_| input.kind() == FileKind::Regular) else {
-            return Ok(Arrival::Other(len));
+            return Ok(Arrival::Other(input, len));
         };
         let (small, bytes, mut read) = (small as usize, worker.buffer(), 0);
         while read < small {
@@ -102,48 +104,52 @@ impl Executor<'_> {
     /// Runs `job` with the strategy for a file that is not read at once.
     fn with_plan<T>(
         &self,
-        input: &File,
+        input: File,
         len: Option<u64>,
         place: u64,
         purpose: Purpose,
         serial: Option<Serial>,
-        job: impl FnOnce(&Strategy) -> Result<T>,
+        job: impl FnOnce(&File, &Strategy) -> Result<T>,
     ) -> Result<T> {
         if self.plain
             && self.planned.is_none()
             && len.is_some_and(|len| len < SMALL)
             && input.kind() == FileKind::Regular
         {
-            return job(&Strategy::plain());
+            return job(&input, &Strategy::plain());
         }
         let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
-        let mut facts = planner.learn(purpose, Some(input), len, None);
+        let mut facts = planner.learn(purpose, Some(&input), len, None);
         facts.serial = serial;
-        let mut plan = planner.decide(facts.clone(), Some(input), None)?;
+        let mut plan = planner.decide(facts.clone(), Some(&input), None)?;
         let all = plan.strategy.workers > 1 && self.workers > 1;
-        let alone = if all { self.alone(place) } else { None };
+        let (alone, waited) = if all { self.alone(place) } else { (None, false) };
+        // A file that was modified while it waited has not changed while it was read.
+        let input = if waited { input.stamped_again()? } else { input };
         if all && alone.is_none() {
             facts.serial = Some(Serial::OthersAreBusy);
-            plan = planner.decide(facts, Some(input), None)?;
+            plan = planner.decide(facts, Some(&input), None)?;
         }
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
-        job(&plan.strategy)
+        job(&plan.handle(&input), &plan.strategy)
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`: it might wait for this file.
-    fn alone(&self, place: u64) -> Option<AllWorkers<'_>> {
+    /// `place`: it might wait for this file. `true` if it had to wait.
+    fn alone(&self, place: u64) -> (Option<AllWorkers<'_>>, bool) {
+        let mut waited = false;
         let mut big = self.big.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(other) = *big {
             if other > place {
-                return None;
+                return (None, waited);
             }
+            waited = true;
             big = self.free.wait(big).unwrap_or_else(PoisonError::into_inner);
         }
         *big = Some(place);
-        Some(AllWorkers { big: &self.big, free: &self.free })
+        (Some(AllWorkers { big: &self.big, free: &self.free }), waited)
     }
 }
 
@@ -175,7 +181,7 @@ mod tests {
         let (spec, progress) = (StrategySpec::default(), Progress::default());
         let (executor, file, mut worker) =
             (Executor::new(&spec, &progress), File::open(&path).unwrap(), Worker::default());
-        assert_eq!(executor.at_once(&file, &mut worker).unwrap(), Arrival::Read(10));
+        assert!(matches!(executor.at_once(&file, &mut worker).unwrap(), Arrival::Read(10)));
         assert_eq!(worker.bytes[..10], *b"some bytes");
         let done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,0 +1,148 @@
+//! Every mode with every access, on a missing, an empty and a filled file: the state of the file afterwards, compared
+//! with a table and with std.
+
+use std::fs;
+use std::path::Path;
+
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::{Access, Mode, OpenOptions, Share, Support};
+
+use fullbore_testkit::ground::everywhere;
+
+const ACCESSES: [Option<Access>; 4] =
+    [None, Some(Access::Read), Some(Access::Write), Some(Access::ReadWrite)];
+
+/// A mode, the access without a choice, and the outcome of an open for writing: of a missing file, and of one with
+/// content. `Err` is the kind of the error; the file is then as it was. `Ok(true)`: the content is kept.
+type Row = (Mode, Access, Result<(), ErrorKind>, Result<bool, ErrorKind>);
+
+const TABLE: [Row; 6] = [
+    (Mode::Open, Access::Read, Err(ErrorKind::NotFound), Ok(true)),
+    (Mode::OpenOrCreate, Access::ReadWrite, Ok(()), Ok(true)),
+    (Mode::Append, Access::Write, Ok(()), Ok(true)),
+    (Mode::CreateNew, Access::ReadWrite, Ok(()), Err(ErrorKind::AlreadyExists)),
+    (Mode::Truncate, Access::ReadWrite, Err(ErrorKind::NotFound), Ok(false)),
+    (Mode::CreateOrTruncate, Access::ReadWrite, Ok(()), Ok(false)),
+];
+
+/// Options beside mode and access, which move the truncation behind other steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    Lock,
+    Strict,
+    Reserve,
+}
+
+fn put(path: &Path, content: Option<&[u8]>) {
+    match content {
+        Some(content) => fs::write(path, content).unwrap(),
+        None => drop(fs::remove_file(path)),
+    }
+}
+
+#[test]
+fn only_the_modes_that_say_so_empty_a_file() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for (mode, usual, missing, filled) in TABLE {
+            for access in ACCESSES {
+                for beside in [Beside::Nothing, Beside::Lock, Beside::Strict, Beside::Reserve] {
+                    for before in [None, Some(b"".as_slice()), Some(b"old bytes")] {
+                        let what = format!("{mode:?}, {access:?}, {beside:?}, {before:?}");
+                        put(&path, before);
+                        let mut options = OpenOptions::new();
+                        options.mode(mode);
+                        if let Some(access) = access {
+                            options.access(access);
+                        }
+                        match beside {
+                            Beside::Nothing => {}
+                            Beside::Lock => _ = options.share(Share::READ | Share::WRITE),
+                            Beside::Strict => _ = options.strict(true),
+                            Beside::Reserve => _ = options.reserve(1 << 20),
+                        }
+                        let access = access.unwrap_or(usual);
+                        let must_write = !matches!(mode, Mode::Open | Mode::OpenOrCreate);
+                        let creates = matches!(mode, Mode::CreateNew | Mode::CreateOrTruncate);
+                        let contradiction =
+                            access == Access::Read && must_write || beside == Beside::Reserve && !creates;
+                        let expected = match before {
+                            _ if contradiction => Err(ErrorKind::Invalid),
+                            None => missing.map(|()| b"".as_slice()),
+                            Some(content) => filled.map(|keeps| if keeps { content } else { b"" }),
+                        };
+                        let opened = options.open(&path);
+                        match (&opened, expected) {
+                            (Ok(_), Ok(content)) => assert_eq!(fs::read(&path).unwrap(), content, "{what}"),
+                            (Err(error), Err(kind)) => {
+                                assert_eq!(error.kind(), kind, "{what}: {error}");
+                                assert_eq!(fs::read(&path).ok().as_deref(), before, "{what}");
+                            }
+                            (opened, expected) => panic!("{what}: {opened:?}, not {expected:?}"),
+                        }
+                        let (Ok(file), Ok(content)) = (opened, expected) else { continue };
+                        let written = file.write_all_at(b"X", 0);
+                        let after = match (access, mode) {
+                            (Access::Read, _) => content.to_vec(),
+                            (_, Mode::Append) => [content, b"X"].concat(),
+                            _ => [b"X", content.get(1..).unwrap_or_default()].concat(),
+                        };
+                        assert_eq!(written.is_ok(), access != Access::Read, "{what}");
+                        drop(file);
+                        assert_eq!(fs::read(&path).unwrap(), after, "{what}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// std's options with the same effect.
+fn of_std(mode: Mode) -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    match mode {
+        Mode::Open => options.write(true),
+        Mode::OpenOrCreate => options.write(true).create(true).truncate(false),
+        Mode::Append => options.append(true).create(true),
+        Mode::CreateNew => options.write(true).create_new(true),
+        Mode::Truncate => options.write(true).truncate(true),
+        Mode::CreateOrTruncate => options.write(true).create(true).truncate(true),
+    };
+    options
+}
+
+#[test]
+fn modes_have_the_effect_of_std() {
+    everywhere(|directory| {
+        let (mine, other) = (directory.join("mine"), directory.join("other"));
+        for (mode, ..) in TABLE {
+            for before in [None, Some(b"".as_slice()), Some(b"old bytes")] {
+                put(&mine, before);
+                put(&other, before);
+                let opened = OpenOptions::new().mode(mode).access(Access::Write).open(&mine);
+                let by_std = of_std(mode).open(&other);
+                assert_eq!(opened.is_ok(), by_std.is_ok(), "{mode:?}, {before:?}");
+                assert_eq!(fs::read(&mine).ok(), fs::read(&other).ok(), "{mode:?}, {before:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_failed_open_that_would_empty_a_file_leaves_its_content() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for mode in [Mode::Truncate, Mode::CreateOrTruncate] {
+            fs::write(&path, "old bytes").unwrap();
+            let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
+            let mut options = OpenOptions::new();
+            options.mode(mode).share(Share::NONE);
+            // Without locks on this file system there is nothing to conflict with.
+            if held.option_report()[0].support == Support::Native {
+                assert_eq!(options.open(&path).unwrap_err().kind(), ErrorKind::Locked, "{mode:?}");
+                assert_eq!(fs::read(&path).unwrap(), b"old bytes", "{mode:?}");
+            }
+        }
+    });
+}
