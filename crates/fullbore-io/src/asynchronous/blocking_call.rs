@@ -1,6 +1,4 @@
 //! A blocking call as a future: opening, syncing, closing.
-#![forbid(unsafe_code)]
-
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,6 +1,4 @@
 //! The driver of asynchronous operations: a ring with threads, or threads only.
-#![forbid(unsafe_code)]
-
 use std::sync::{Arc, OnceLock};
 
 use super::dispatch::Dispatch;
@@ -25,9 +23,11 @@ pub enum Backend {
 pub struct DriverConfig {
     /// The mechanism that executes transfers.
     pub backend: Backend,
-    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival.
+    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival. Reads and writes of pipes,
+    /// sockets and terminals, which may wait for another process, do not count.
     pub in_flight: usize,
-    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand.
+    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand. One more waits for all pipes,
+    /// sockets and terminals if the ring cannot.
     pub threads: usize,
 }
 
@@ -93,12 +93,13 @@ impl Driver {
             Backend::Auto => SharedRing::new(config.in_flight).ok(),
             Backend::Uring => Some(SharedRing::new(config.in_flight).map_err(refused)?),
         };
+        let waiter = ring.as_ref().map(SharedRing::waiter);
         let dispatch = Dispatch::new(ring, config.in_flight, config.threads);
-        if dispatch.has_ring() {
+        if let Some(waiter) = waiter {
             let watched = dispatch.clone();
             std::thread::Builder::new()
                 .name("fullbore-ring".into())
-                .spawn(move || watched.watch())
+                .spawn(move || watched.watch(&waiter))
                 .map_err(|error| Error::io("start", "asynchronous driver", error))?;
         }
         Ok(Self { handle: Arc::new(Handle(dispatch)) })

@@ -1,20 +1,15 @@
 //! A file whose transfers are futures.
-#![allow(unsafe_code)]
-
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::blocking_call::BlockingCall;
 use super::driver::Driver;
 use super::slots::IoResult;
 use super::transfer::Transfer;
 use crate::buf::{Buffer, Direction};
-use crate::error::Result;
-use crate::file::{Durability, File, FileKind};
-use crate::sys::{self, Code, OpenFlags, TransferFlags};
-use crate::sys::{IoVec, transfer};
+use crate::file::{File, FileKind};
+use crate::sys::Code;
+use crate::sys::{self, OpenFlags, TransferFlags};
 
 /// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
 ///
@@ -60,61 +55,13 @@ const NO_WAIT: u8 = 1;
 const ALWAYS: u8 = 2;
 
 impl AsyncFile {
-    /// Opens a file for reading with the shared driver: at once if the kernel has the path in its cache, otherwise on a
-    /// thread. If the future is dropped, no descriptor stays open.
-    ///
-    /// # Errors
-    /// As [`File::open`] and [`Driver::shared`].
-    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let driver = Driver::shared()?;
-        let kept = match File::open_at_once(path.as_ref()) {
-            Ok(file) => return Ok(Self::with_flags(file?, &driver, OpenFlags::READ)),
-            Err(kept) => kept,
-        };
-        let path = path.as_ref().to_owned();
-        let open = move || {
-            let file = File::open(path);
-            drop(kept);
-            file
-        };
-        Self::open_with(&driver, open).await
-    }
-
-    /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open.
-    ///
-    /// ```
-    /// use fullbore_io::asynchronous::{AsyncFile, Driver};
-    /// use fullbore_io::file::File;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("new");
-    /// # futures_lite::future::block_on(async {
-    /// let driver = Driver::shared()?;
-    /// let file = AsyncFile::open_with(&driver, move || File::create_new(path)).await?;
-    /// let (result, _buffer) = file.write_all_at(b"hello".to_vec(), 0).await;
-    /// result?;
-    /// file.sync_all().await?;
-    /// file.close().await?;
-    /// # Ok::<(), fullbore_io::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of `how`.
-    pub fn open_with(
-        driver: &Driver,
-        how: impl FnOnce() -> Result<File> + Send + 'static,
-    ) -> BlockingCall<Self> {
-        let clone = driver.clone();
-        BlockingCall::new(driver.clone(), "open", move || Ok(Self::new(how()?, &clone)))
-    }
-
     /// Makes an open file asynchronous.
     pub fn new(file: File, driver: &Driver) -> Self {
         let flags = sys::status_flags(file.as_fd()).unwrap_or(OpenFlags::empty());
         Self::with_flags(file, driver, flags)
     }
 
-    fn with_flags(file: File, driver: &Driver, flags: OpenFlags) -> Self {
+    pub(super) fn with_flags(file: File, driver: &Driver, flags: OpenFlags) -> Self {
         let direct = flags.contains(OpenFlags::DIRECT);
         let reads_only = flags & OpenFlags::ACCESS == OpenFlags::READ;
         let synced = flags.intersects(OpenFlags::DATA_SYNC | OpenFlags::SYNC);
@@ -174,76 +121,31 @@ impl AsyncFile {
         Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
     }
 
-    /// Waits until the bytes, or with [`Durability::Full`] the metadata too, are on the device. As with [`File::sync`], a
-    /// failure poisons every handle of the file.
-    ///
-    /// # Errors
-    /// If the sync fails.
-    pub fn sync(&self, durability: Durability) -> BlockingCall<()> {
-        let file = self.inner.file.clone();
-        BlockingCall::new(self.inner.driver.clone(), "sync", move || file.sync(durability))
-    }
-
-    /// Syncs with [`Durability::Data`], as [`File::sync_data`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
-    pub fn sync_data(&self) -> BlockingCall<()> {
-        self.sync(Durability::Data)
-    }
-
-    /// Syncs with [`Durability::Full`], as [`File::sync_all`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
-    pub fn sync_all(&self) -> BlockingCall<()> {
-        self.sync(Durability::Full)
-    }
-
-    /// Closes the file and returns the error that a network file system may report only then. While a clone or a transfer
-    /// in flight keeps the file open, there is no error to return yet.
-    ///
-    /// # Errors
-    /// Those of `close(2)`.
-    pub fn close(self) -> BlockingCall<()> {
-        let driver = self.inner.driver.clone();
-        let Some(Inner { file, reads_only, .. }) = Arc::into_inner(self.inner) else {
-            return BlockingCall::ready(driver, "close", Ok(()));
-        };
-        // Without anything to write back, closing does not wait; dropping would have the same effect.
-        if reads_only && file.kind() == FileKind::Regular {
-            return BlockingCall::ready(driver, "close", file.close());
-        }
-        BlockingCall::new(driver, "close", move || file.close())
+    /// The file of the last handle, and if it is open for reading only.
+    pub(super) fn into_file(self) -> Option<(File, bool)> {
+        Arc::into_inner(self.inner).map(|inner| (inner.file, inner.reads_only))
     }
 
     pub(super) fn seekable(&self) -> bool {
         matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
     }
 
-    /// Executes a transfer at once if it does not wait for a device: a read that the page cache holds, a write that it has
-    /// room for where the file system supports `RWF_NOWAIT` writes (not ext4), and any transfer in memory.
-    ///
-    /// # Safety
-    /// As [`transfer::once`].
-    pub(super) unsafe fn at_once(
+    /// Makes a call at once if it does not wait for a device: a read that the page cache holds, a write that it has room for
+    /// where the file system supports `RWF_NOWAIT` writes (not ext4), and any transfer in memory. `call` receives the flags to
+    /// add.
+    pub(super) fn at_once(
         &self,
         direction: Direction,
-        pieces: &[IoVec],
-        offset: u64,
-        flags: TransferFlags,
+        mut call: impl FnMut(TransferFlags) -> IoResult,
     ) -> Option<IoResult> {
-        let fd = self.inner.file.as_fd();
-        // SAFETY: promised by the caller.
-        let call = |flags| unsafe { transfer::once(direction, fd, pieces, Some(offset), flags) };
         let known = match direction {
             Direction::Read => &self.inner.reads,
             Direction::Write => &self.inner.writes,
         };
         if known.load(Ordering::Relaxed) == NO_WAIT {
-            match call(flags | TransferFlags::NO_WAIT) {
+            match call(TransferFlags::NO_WAIT) {
                 Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
-                    let memory = crate::probe::in_memory(fd);
+                    let memory = crate::probe::in_memory(&self.inner.file);
                     known.store(if memory { ALWAYS } else { NEVER }, Ordering::Relaxed);
                 }
                 // Other errors are reported by the call that may wait.
@@ -251,7 +153,21 @@ impl AsyncFile {
                 done => return Some(done),
             }
         }
-        (known.load(Ordering::Relaxed) == ALWAYS).then(|| call(flags))
+        (known.load(Ordering::Relaxed) == ALWAYS).then(|| call(TransferFlags::empty()))
+    }
+
+    /// Reads into borrowed memory; `None` if the call would wait or fails.
+    #[cfg(any(feature = "tokio", feature = "futures", test))]
+    pub(super) fn read_cached(&self, out: &mut [u8], offset: u64) -> Option<usize> {
+        let flags = self.file().one_call()?;
+        self.at_once(Direction::Read, |more| self.file().read_once(offset, out, flags | more))?.ok()
+    }
+
+    /// Writes borrowed bytes; `None` if the call would wait or fails.
+    #[cfg(any(feature = "tokio", feature = "futures", test))]
+    pub(super) fn write_cached(&self, data: &[u8], offset: u64) -> Option<usize> {
+        let flags = self.file().one_call()?;
+        self.at_once(Direction::Write, |more| self.file().write_once(offset, data, flags | more))?.ok()
     }
 
     /// True if the ring executes the transfer: reads and direct writes. Buffered writes would go to kernel threads, which

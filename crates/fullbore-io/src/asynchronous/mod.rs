@@ -20,11 +20,14 @@
 //! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns them until the system
 //! has finished with them. A future may therefore be dropped at any time: the operation continues without it or is
 //! cancelled, and buffer and file are freed after its end.
+#![forbid(unsafe_code)]
 
 mod blocking_call;
+mod calls;
 mod dispatch;
 mod driver;
 mod file;
+mod open;
 mod operation;
 mod slots;
 #[cfg(any(feature = "tokio", feature = "futures", test))]
@@ -32,6 +35,7 @@ mod stream;
 mod transfer;
 
 pub use blocking_call::BlockingCall;
+pub use calls::copy;
 pub use driver::{Backend, Driver, DriverConfig};
 pub use file::AsyncFile;
 #[cfg(any(feature = "tokio", feature = "futures", test))]

@@ -1,12 +1,11 @@
 //! The resources that an operation in flight owns.
-#![forbid(unsafe_code)]
-
 use std::fmt;
 
 use super::slots::IoResult;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
 use crate::sys::TransferFlags;
+use crate::sys::shared_ring::Ticket;
 
 /// An operation for a driver, with all resources that must live until its completion.
 // Most operations are transfers, and these may not allocate.
@@ -21,10 +20,13 @@ pub(super) enum Operation {
 #[derive(Debug)]
 pub(super) struct Movement {
     pub(super) direction: Direction,
-    pub(super) file: File,
+    /// The file and the buffer; `None` while the ring or a thread has them.
+    pub(super) owned: Option<(File, Loan)>,
+    /// `None` for files without offsets.
     pub(super) offset: Option<u64>,
-    pub(super) loan: Loan,
     pub(super) how: How,
+    /// The place on the ring, while it is there.
+    pub(super) ticket: Option<Ticket>,
     /// Flags of the call.
     pub(super) flags: TransferFlags,
     /// True if cancellation was requested, so that `ECANCELED` is the expected result.
@@ -36,10 +38,18 @@ pub(super) struct Movement {
 pub(super) enum How {
     /// The ring if there is one, otherwise as `Call`.
     Ring,
-    /// A thread, by one system call.
+    /// A thread, by one system call: a buffered write. Threads make one at a time for each file.
     Call,
     /// A thread, by the file's methods: its cache policy takes more than one system call.
     CacheMode,
+}
+
+impl Operation {
+    /// True if the operation may wait for another process: a transfer of a pipe, socket or terminal. It holds neither a thread
+    /// nor a place of the limit meanwhile.
+    pub(super) fn waits_for_others(&self) -> bool {
+        matches!(self, Self::Transfer(movement) if movement.offset.is_none())
+    }
 }
 
 impl fmt::Debug for Operation {

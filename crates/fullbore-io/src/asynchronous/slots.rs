@@ -4,8 +4,6 @@
 //! ```text
 //! RUSTFLAGS="--cfg fullbore_loom" cargo test --release -p fullbore --lib asynchronous::slots
 //! ```
-#![forbid(unsafe_code)]
-
 use std::collections::VecDeque;
 use std::io;
 use std::task::{Poll, Waker};
@@ -45,6 +43,8 @@ enum SlotState<T> {
 #[derive(Debug)]
 struct Slot<T> {
     turn: u32,
+    /// True if the operation counts towards the limit while it is in flight.
+    limited: bool,
     state: SlotState<T>,
 }
 
@@ -55,42 +55,57 @@ pub(super) struct Slots<T> {
     vacant: Vec<u32>,
     /// In order of arrival.
     waiting: VecDeque<u32>,
+    /// Operations in flight that count towards the limit.
     flying: usize,
+    /// Operations in flight that do not.
+    unlimited: usize,
     limit: usize,
 }
 
 impl<T> Slots<T> {
     /// Creates slots for `limit` operations in flight.
     pub(super) fn new(limit: usize) -> Self {
-        let slot = |_| Slot { turn: 0, state: SlotState::Vacant };
+        let slot = |_| Slot { turn: 0, limited: true, state: SlotState::Vacant };
         Self {
             slots: (0..limit).map(slot).collect(),
             vacant: (0..limit as u32).rev().collect(),
             waiting: VecDeque::with_capacity(limit),
             flying: 0,
+            unlimited: 0,
             limit,
         }
     }
 
     /// Returns the number of operations in flight.
     pub(super) fn flying(&self) -> usize {
-        self.flying
+        self.flying + self.unlimited
     }
 
     /// Returns the number of operations that wait or are in flight.
     pub(super) fn open(&self) -> usize {
-        self.flying + self.waiting.len()
+        self.flying() + self.waiting.len()
     }
 
     /// Inserts an operation, which waits to start.
     pub(super) fn insert(&mut self, operation: T, waker: Option<Waker>) -> Key {
+        let key = self.place(SlotState::Waiting(operation, waker), true);
+        self.waiting.push_back(key.index);
+        key
+    }
+
+    /// Inserts an operation that starts at once and does not count towards the limit.
+    pub(super) fn insert_unlimited(&mut self, operation: T, waker: Option<Waker>) -> Key {
+        self.unlimited += 1;
+        self.place(SlotState::Flight(operation, waker), false)
+    }
+
+    fn place(&mut self, state: SlotState<T>, limited: bool) -> Key {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { turn: 0, state: SlotState::Vacant });
+            self.slots.push(Slot { turn: 0, limited, state: SlotState::Vacant });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        slot.state = SlotState::Waiting(operation, waker);
-        self.waiting.push_back(index);
+        (slot.state, slot.limited) = (state, limited);
         Key { index, turn: slot.turn }
     }
 
@@ -119,14 +134,15 @@ impl<T> Slots<T> {
     /// Completes an operation in flight. Returns the waker to call, and the operation if it was detached.
     pub(super) fn complete(&mut self, key: Key, result: IoResult) -> (Option<Waker>, Option<T>) {
         let Some(slot) = self.slot(key) else { return (None, None) };
+        let limited = slot.limited;
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
             SlotState::Flight(operation, waker) => {
                 slot.state = SlotState::Done(operation, result);
-                self.flying -= 1;
+                self.landed(limited);
                 (waker, None)
             }
             SlotState::Detached(operation) => {
-                self.flying -= 1;
+                self.landed(limited);
                 self.vacate(key);
                 (None, Some(operation))
             }
@@ -134,6 +150,14 @@ impl<T> Slots<T> {
                 slot.state = other;
                 (None, None)
             }
+        }
+    }
+
+    fn landed(&mut self, limited: bool) {
+        if limited {
+            self.flying -= 1;
+        } else {
+            self.unlimited -= 1;
         }
     }
 
@@ -157,6 +181,12 @@ impl<T> Slots<T> {
             },
             SlotState::Vacant | SlotState::Detached(_) => None,
         }
+    }
+
+    /// True if the result of an operation can be taken.
+    #[cfg(any(feature = "tokio", feature = "futures", test))]
+    pub(super) fn is_done(&mut self, key: Key) -> bool {
+        self.slot(key).is_some_and(|slot| matches!(slot.state, SlotState::Done(..)))
     }
 
     /// Removes and returns an operation that waits or is done.
@@ -222,6 +252,21 @@ impl<T> Slots<T> {
 #[cfg(all(test, not(fullbore_loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unlimited_operations_take_no_place_of_others() {
+        let mut slots = Slots::new(1);
+        let unlimited = [1, 2, 3].map(|number| slots.insert_unlimited(number, None));
+        let limited = slots.insert(4, None);
+        assert_eq!((slots.open(), slots.flying()), (4, 3));
+        assert_eq!(slots.start(), Some(limited));
+        slots.complete(unlimited[0], Ok(0));
+        slots.insert(5, None);
+        assert_eq!(slots.start(), None, "one of them is in flight");
+        assert_eq!(slots.detach(unlimited[1]), None);
+        assert_eq!(slots.complete(unlimited[1], Ok(0)).1, Some(2));
+        assert_eq!((slots.open(), slots.flying()), (3, 2));
+    }
 
     #[test]
     fn operations_start_in_order_within_the_limit() {

@@ -1,8 +1,7 @@
 //! A read or a write as a future.
-#![allow(unsafe_code)]
-
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -11,7 +10,9 @@ use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{Code, TransferFlags};
+use crate::sys::Code;
+use crate::sys::TransferFlags;
+use crate::sys::transfer;
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -57,8 +58,8 @@ impl<B: Buffer> Transfer<B> {
     }
 
     /// Cancels the transfer; await it to get the buffer back. A transfer that was not polled yet, or waits to start, never
-    /// runs. A transfer in flight either completes with its result or fails with [`ErrorKind::Cancelled`]; one on a thread
-    /// always completes.
+    /// runs. A transfer in flight either completes with its result or fails with [`ErrorKind::Cancelled`]; one that a
+    /// thread executes always completes. The wait for a pipe, socket or terminal ends at once.
     /// ```
     /// # use fullbore_io::asynchronous::AsyncFile;
     /// # let dir = tempfile::tempdir()?;
@@ -100,6 +101,15 @@ impl<B: Buffer> Transfer<B> {
         self.done
     }
 
+    /// True if the driver has ended its part: the next poll does not have to wait for it.
+    #[cfg(any(feature = "tokio", feature = "futures", test))]
+    pub(super) fn is_done(&self) -> bool {
+        match self.state {
+            TransferState::Flight(key) => self.file.driver().dispatch().is_done(key),
+            _ => false,
+        }
+    }
+
     fn doing(&self) -> &'static str {
         if self.direction == Direction::Read { "read" } else { "write" }
     }
@@ -120,13 +130,14 @@ impl<B: Buffer> Transfer<B> {
     }
 
     /// Interprets the result of one call; `Some` ends the transfer.
-    fn judge(&mut self, outcome: IoResult, wanted: usize, rest: bool) -> Option<Result<usize>> {
+    fn judge(&mut self, loan: &Loan, outcome: IoResult) -> Option<Result<usize>> {
+        self.done = loan.moved();
         let moved = match outcome {
             Ok(moved) => moved,
+            Err(error) if self.repeats(&error) => return None,
             Err(error) => return Some(Err(self.error(error))),
         };
-        self.done += moved;
-        if !self.whole || (moved == wanted && !rest) {
+        if !self.whole || loan.is_whole() {
             return Some(Ok(self.done));
         }
         if moved == 0 {
@@ -140,10 +151,26 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// Executes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for
+    /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
+    fn repeats(&mut self, error: &io::Error) -> bool {
+        match Code::of(error) {
+            Some(Code::INTERRUPTED) => true,
+            Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
+                self.bent = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for
     /// polling.
-    fn begin(&mut self, buffer: B, context: &mut Context<'_>) -> std::result::Result<(Loan, IoResult), Key> {
-        let mut loan = Loan::new(buffer, self.direction, self.done);
+    fn begin(
+        &mut self,
+        mut loan: Loan,
+        context: &mut Context<'_>,
+    ) -> std::result::Result<(Loan, IoResult), Key> {
+        loan.select_rest();
         let file = self.file.file();
         let offset = self.file.seekable().then(|| self.offset.saturating_add(self.done as u64));
         if offset.is_some_and(|offset| offset > i64::MAX as u64) {
@@ -161,9 +188,8 @@ impl<B: Buffer> Transfer<B> {
             }
         }
         if let (None, Some(offset), Some(flags)) = (straight, offset, flags) {
-            // SAFETY: the loan owns the pieces.
-            if let Some(outcome) = unsafe { self.file.at_once(self.direction, loan.pieces(), offset, flags) }
-            {
+            let call = |more| transfer::once(&mut loan, file.as_fd(), Some(offset), flags | more);
+            if let Some(outcome) = self.file.at_once(self.direction, call) {
                 return Ok((loan, outcome));
             }
         }
@@ -174,51 +200,31 @@ impl<B: Buffer> Transfer<B> {
         };
         let movement = Movement {
             direction: self.direction,
-            file: file.clone(),
+            owned: Some((file.clone(), loan)),
             offset,
-            loan,
             how,
+            ticket: None,
             flags: flags.unwrap_or(TransferFlags::empty()),
             cancelled: false,
         };
         match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
             Ok(key) => Err(key),
-            Err((Operation::Transfer(movement), error)) => Ok((movement.loan, Err(error))),
-            Err((Operation::Blocking(_), _)) => unreachable!("a transfer was submitted"),
+            Err((operation, error)) => Ok((lent(operation), Err(error))),
         }
     }
 
-    /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
-    fn refused(&mut self, outcome: &IoResult) -> bool {
-        let Err(error) = outcome else { return false };
-        match Code::of(error) {
-            Some(Code::INTERRUPTED) => true,
-            Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
-                self.bent = true;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn complete(&mut self, mut buffer: B, result: Result<usize>) -> Poll<(Result<usize>, B)> {
-        self.state = TransferState::Over;
-        if self.direction == Direction::Read && (self.done > 0 || result.is_ok()) {
-            // SAFETY: the system filled `done` bytes from the start, in one call or several.
-            unsafe { buffer.filled(self.done) };
-        }
+    fn complete(&mut self, loan: Loan, result: Result<usize>) -> Poll<(Result<usize>, B)> {
+        let buffer = loan.into_buffer(result.is_ok());
         Poll::Ready((result, buffer))
     }
 }
 
-/// Returns the number of bytes that the buffer can move in all.
-fn total<B: Buffer>(buffer: &mut B, direction: Direction) -> usize {
-    let mut total = 0;
-    for index in 0..buffer.segments() {
-        let segment = buffer.segment(index);
-        total += if direction == Direction::Write { segment.len } else { segment.room };
+/// Takes the buffer of a transfer that has ended.
+fn lent(operation: Operation) -> Loan {
+    match operation {
+        Operation::Transfer(Movement { owned: Some((_, loan)), .. }) => loan,
+        other => unreachable!("no transfer that has ended: {other:?}"),
     }
-    total
 }
 
 impl<B: Buffer> Future for Transfer<B> {
@@ -228,45 +234,39 @@ impl<B: Buffer> Future for Transfer<B> {
     /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        let mut loan = match std::mem::replace(&mut this.state, TransferState::Over) {
+            TransferState::Start(buffer) => Loan::new(buffer, this.direction),
+            TransferState::Flight(key) => match this.file.driver().dispatch().poll(key, context.waker()) {
+                Poll::Pending => {
+                    this.state = TransferState::Flight(key);
+                    return Poll::Pending;
+                }
+                Poll::Ready((operation, outcome)) => {
+                    let loan = lent(operation);
+                    if let Some(result) = this.judge(&loan, outcome) {
+                        return this.complete(loan, result);
+                    }
+                    loan
+                }
+            },
+            TransferState::Over => panic!("polled after completion"),
+        };
         loop {
-            let (loan, outcome) = match std::mem::replace(&mut this.state, TransferState::Over) {
-                TransferState::Start(buffer) => {
-                    if this.cancelled {
-                        let error = this.error(io::Error::from(Code::CANCELLED));
-                        return this.complete(buffer, Err(error));
-                    }
-                    match this.begin(buffer, context) {
-                        Ok(begun) => begun,
-                        Err(key) => {
-                            this.state = TransferState::Flight(key);
-                            return Poll::Pending;
-                        }
-                    }
+            if this.cancelled {
+                let error = this.error(io::Error::from(Code::CANCELLED));
+                return this.complete(loan, Err(error));
+            }
+            let (back, outcome) = match this.begin(loan, context) {
+                Ok(ended) => ended,
+                Err(key) => {
+                    this.state = TransferState::Flight(key);
+                    return Poll::Pending;
                 }
-                TransferState::Flight(key) => {
-                    match this.file.driver().dispatch().poll(key, context.waker()) {
-                        Poll::Pending => {
-                            this.state = TransferState::Flight(key);
-                            return Poll::Pending;
-                        }
-                        Poll::Ready((Operation::Transfer(movement), outcome)) => (movement.loan, outcome),
-                        Poll::Ready((Operation::Blocking(_), _)) => unreachable!("a transfer was submitted"),
-                    }
-                }
-                TransferState::Over => panic!("polled after completion"),
             };
-            let wanted = loan.bytes();
-            // SAFETY: every loan of this future was made from its `B`.
-            let mut buffer: B = unsafe { loan.into() };
-            if this.refused(&outcome) {
-                this.state = TransferState::Start(buffer);
-                continue;
+            if let Some(result) = this.judge(&back, outcome) {
+                return this.complete(back, result);
             }
-            let rest = this.whole && this.done + wanted < total(&mut buffer, this.direction);
-            if let Some(result) = this.judge(outcome, wanted, rest) {
-                return this.complete(buffer, result);
-            }
-            this.state = TransferState::Start(buffer);
+            loan = back;
         }
     }
 }

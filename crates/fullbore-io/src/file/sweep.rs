@@ -30,7 +30,7 @@ pub(super) fn reserve(keep: bool) {
     }
     while keep
         && reserve.len() < NEEDED
-        && let Ok(fd) = sys::spare_handle()
+        && let Ok(fd) = sys::event_handle()
     {
         reserve.push(fd);
     }

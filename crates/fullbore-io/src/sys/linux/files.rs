@@ -315,7 +315,8 @@ pub fn mount_trace_files() -> Result<OwnedFd> {
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
-/// A descriptor that is good for nothing but to be held.
-pub fn spare_handle() -> Result<OwnedFd> {
-    Ok(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?)
+/// A counter that is ready for reading after a write of eight bytes and does not wait: `eventfd(2)`.
+pub fn event_handle() -> Result<OwnedFd> {
+    use rustix::event::EventfdFlags;
+    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }

@@ -1,154 +1,224 @@
-//! An io_uring that many threads submit to: transfers are queued under the owner's lock, one thread waits for
-//! completions without it.
+//! An io_uring that many threads submit to: its owner queues transfers and takes completions under a lock of its own, and
+//! one thread waits for completions without that lock.
+//!
+//! The ring owns file and buffer of a transfer from the moment it is queued until its completion is taken, so the kernel
+//! never writes to memory that has another owner.
 //!
 //! The set-up flags are deliberately plain. `DEFER_TASKRUN` requires a single submitter; with `COOP_TASKRUN` a
 //! completion would be delayed while the thread that submitted it computes.
 
+use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::TransferFlags;
-use crate::sys::IoVec;
 use io_uring::{IoUring, opcode, squeue, types};
 
-/// User data of the completions of cancellations and wake-ups: no key has all bits set.
+use crate::buf::{Direction, Loan};
+use crate::sys::TransferFlags;
+
+/// User data of the completions of cancellations and wake-ups: no place has all bits set.
 const NOBODY: u64 = u64::MAX;
 
-pub(crate) struct SharedRing {
-    ring: IoUring,
+/// A transfer that the kernel may be working on.
+struct InFlight<F> {
+    key: u64,
+    file: F,
+    loan: Loan,
 }
 
-impl std::fmt::Debug for SharedRing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SharedRing").finish_non_exhaustive()
-    }
+/// A completed transfer with what it owned.
+pub(crate) struct Completed<F> {
+    pub(crate) key: u64,
+    pub(crate) file: F,
+    pub(crate) loan: Loan,
+    pub(crate) result: io::Result<usize>,
 }
 
-impl SharedRing {
-    /// Creates a ring for `depth` transfers. Tests it with an empty request: a container may forbid what the kernel
+/// The place of a transfer in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(u32);
+
+/// The ring and the transfers that it owns.
+pub(crate) struct SharedRing<F> {
+    // `Drop` leaks the transfers in flight before the fields are dropped.
+    ring: Arc<IoUring>,
+    /// Boxed: the kernel may read a list of pieces in its place until the transfer completes.
+    #[allow(clippy::vec_box, reason = "the addresses must not change")]
+    flight: Vec<Box<Option<InFlight<F>>>>,
+    vacant: Vec<u32>,
+    /// Completions taken from the kernel's queue to make room there.
+    collected: VecDeque<(u64, i32)>,
+}
+
+/// The part of a ring with which a thread waits for completions.
+pub(crate) struct RingWaiter {
+    ring: Arc<IoUring>,
+}
+
+impl<F: AsFd> SharedRing<F> {
+    /// Creates a ring for about `depth` transfers. Tests it with an empty request: a container may forbid what the kernel
     /// supports.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let depth = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth never
-        // overflows.
+        // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth is enough
+        // unless many transfers of pipes complete at once, which the kernel then keeps.
         let ring = IoUring::builder().setup_cqsize(depth.max(8) * 4).build(depth.max(8))?;
-        let ring = Self { ring };
-        // SAFETY: the ring has no other user yet.
-        unsafe {
-            ring.push(&opcode::Nop::new().build().user_data(NOBODY));
-            ring.ring.submit_and_wait(1)?;
-            ring.reap(|_, _| ());
-        }
+        let mut ring = Self {
+            ring: Arc::new(ring),
+            flight: (0..depth).map(|_| Box::new(None)).collect(),
+            vacant: (0..depth).rev().collect(),
+            collected: VecDeque::with_capacity(depth as usize),
+        };
+        ring.nudge();
+        ring.ring.submit_and_wait(1)?;
+        ring.collect();
+        ring.collected.clear();
         Ok(ring)
     }
 
+    /// Returns the part that waits.
+    pub(crate) fn waiter(&self) -> RingWaiter {
+        RingWaiter { ring: self.ring.clone() }
+    }
+
     /// # Safety
-    /// The owner's lock is held; the memory and descriptor of the entry live until its completion.
-    unsafe fn push(&self, entry: &squeue::Entry) {
+    /// The memory of the entry lives, without another user, until its completion.
+    unsafe fn push(&mut self, entry: &squeue::Entry) {
         loop {
-            // SAFETY: the lock makes this the only view of the queue; the caller guarantees the rest.
+            // SAFETY: the mutable borrow makes this the only view of the queue; the caller guarantees the rest.
             if unsafe { self.ring.submission_shared().push(entry) }.is_ok() {
                 return;
             }
-            // SAFETY: as above.
-            unsafe { self.submit() };
+            self.submit();
         }
     }
 
-    /// Queues a transfer. Without an offset, the file's own position is used.
-    ///
-    /// # Safety
-    /// The owner's lock is held. The descriptor and the memory of the pieces live, without another user, until the
-    /// completion of `key` is reaped, and the list of pieces keeps its address until [`submit`](Self::submit) returns.
-    pub(crate) unsafe fn transfer(
-        &self,
+    /// Queues the selected part of `loan`. Without an offset, the file's own position is used.
+    pub(crate) fn transfer(
+        &mut self,
         key: u64,
-        fd: BorrowedFd<'_>,
-        pieces: &[IoVec],
+        file: F,
+        loan: Loan,
         offset: Option<u64>,
-        write: bool,
         flags: TransferFlags,
-    ) {
-        let flags = flags.bits() as i32;
-        let (fd, offset) = (types::Fd(fd.as_raw_fd()), offset.unwrap_or(u64::MAX));
-        let entry = match (pieces, write) {
-            ([one], false) if one.iov_len <= u32::MAX as usize => {
+    ) -> Ticket {
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.flight.push(Box::new(None));
+            self.flight.len() as u32 - 1
+        });
+        let flying = self.flight[place as usize].insert(InFlight { key, file, loan });
+        let (flags, offset) = (flags.bits() as i32, offset.unwrap_or(u64::MAX));
+        let fd = types::Fd(flying.file.as_fd().as_raw_fd());
+        let entry = match (flying.loan.pieces(), flying.loan.direction()) {
+            ([one], Direction::Read) if one.iov_len <= u32::MAX as usize => {
                 opcode::Read::new(fd, one.iov_base.cast(), one.iov_len as u32)
                     .offset(offset)
                     .rw_flags(flags)
                     .build()
             }
-            ([one], true) if one.iov_len <= u32::MAX as usize => {
+            ([one], Direction::Write) if one.iov_len <= u32::MAX as usize => {
                 opcode::Write::new(fd, one.iov_base.cast(), one.iov_len as u32)
                     .offset(offset)
                     .rw_flags(flags)
                     .build()
             }
-            (many, false) => opcode::Readv::new(fd, many.as_ptr(), many.len() as u32)
+            (many, Direction::Read) => opcode::Readv::new(fd, many.as_ptr(), many.len() as u32)
                 .offset(offset)
                 .rw_flags(flags)
                 .build(),
-            (many, true) => opcode::Writev::new(fd, many.as_ptr(), many.len() as u32)
+            (many, Direction::Write) => opcode::Writev::new(fd, many.as_ptr(), many.len() as u32)
                 .offset(offset)
                 .rw_flags(flags)
                 .build(),
         };
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.push(&entry.user_data(key)) }
+        // SAFETY: `flight` owns file and memory, and keeps the list of pieces in its place, until the completion is taken.
+        unsafe { self.push(&entry.user_data(u64::from(place))) };
+        Ticket(place)
     }
 
-    /// Queues the cancellation of a transfer.
-    ///
-    /// # Safety
-    /// The owner's lock is held.
-    pub(crate) unsafe fn cancel(&self, key: u64) {
+    /// Queues the cancellation of a transfer in flight.
+    pub(crate) fn cancel(&mut self, ticket: Ticket) {
         // SAFETY: the entry names no memory.
-        unsafe { self.push(&opcode::AsyncCancel::new(key).build().user_data(NOBODY)) }
+        unsafe { self.push(&opcode::AsyncCancel::new(u64::from(ticket.0)).build().user_data(NOBODY)) }
     }
 
-    /// Queues an entry that completes at once, so that [`wait`](Self::submit_and_wait) returns.
-    ///
-    /// # Safety
-    /// The owner's lock is held.
-    pub(crate) unsafe fn nudge(&self) {
+    /// Queues an entry that completes at once, so that [`submit_and_wait`](RingWaiter::submit_and_wait) returns.
+    pub(crate) fn nudge(&mut self) {
         // SAFETY: the entry names no memory.
         unsafe { self.push(&opcode::Nop::new().build().user_data(NOBODY)) }
     }
 
     /// Submits the queued entries to the kernel, in as many calls as necessary: an entry left in the queue would never
     /// complete.
-    ///
-    /// # Safety
-    /// The owner's lock is held.
-    pub(crate) unsafe fn submit(&self) {
-        // SAFETY: the lock makes this the only view of the queue.
-        while !unsafe { self.ring.submission_shared() }.is_empty() {
+    pub(crate) fn submit(&mut self) {
+        while self.queued() > 0 {
             if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-                // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
+                // Temporarily out of memory (`EAGAIN`, `ENOMEM`), or too many completions wait (`EBUSY`).
+                self.collect();
                 std::thread::sleep(Duration::from_micros(100));
             }
         }
     }
 
     /// Returns the number of queued entries not yet submitted to the kernel.
-    ///
-    /// # Safety
-    /// The owner's lock is held.
-    pub(crate) unsafe fn queued(&self) -> usize {
-        // SAFETY: the lock makes this the only view of the queue.
+    pub(crate) fn queued(&self) -> usize {
+        // SAFETY: views exist only within methods of this type, and those that change the queue borrow mutably.
         unsafe { self.ring.submission_shared().len() }
     }
 
+    /// Takes the available completions from the kernel's queue.
+    fn collect(&mut self) {
+        // SAFETY: the mutable borrow makes this the only view of the queue.
+        let entries = unsafe { self.ring.completion_shared() };
+        self.collected.extend(entries.map(|entry| (entry.user_data(), entry.result())));
+    }
+
+    /// Takes the next available completion.
+    pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
+        loop {
+            if self.collected.is_empty() {
+                self.collect();
+            }
+            let (place, code) = self.collected.pop_front()?;
+            if place == NOBODY {
+                continue;
+            }
+            let Some(InFlight { key, file, mut loan }) = self.flight[place as usize].take() else { continue };
+            self.vacant.push(place as u32);
+            let result = usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code));
+            if let Ok(moved) = result {
+                // SAFETY: the kernel moved that many bytes from the start of the pieces.
+                unsafe { loan.advance(moved) };
+            }
+            return Some(Completed { key, file, loan, result });
+        }
+    }
+}
+
+impl<F> Drop for SharedRing<F> {
+    fn drop(&mut self) {
+        if self.flight.iter().any(|place| place.is_some()) {
+            // The kernel may still use the memory, so it is leaked.
+            std::mem::forget(std::mem::take(&mut self.flight));
+        }
+    }
+}
+
+impl<F> std::fmt::Debug for SharedRing<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let flying = self.flight.len() - self.vacant.len();
+        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
+    }
+}
+
+impl RingWaiter {
     /// Submits `queued` entries to the kernel and waits for a completion. May return early.
-    ///
-    /// # Safety
-    /// The memory of the queued entries lives and keeps its address, although the owner's lock is not held: no entry
-    /// points to a list of pieces.
-    pub(crate) unsafe fn submit_and_wait(&self, queued: usize) {
+    pub(crate) fn submit_and_wait(&self, queued: usize) {
         const GETEVENTS: u32 = 1;
         // The kernel takes entries one after the other for all callers, and never more than there are.
-        // SAFETY: guaranteed by the caller; no argument is passed.
+        // SAFETY: the ring owns what its entries refer to, queued or submitted; no argument is passed.
         let waited =
             unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued as u32, 1, GETEVENTS, None) };
         if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
@@ -156,21 +226,10 @@ impl SharedRing {
             std::thread::sleep(Duration::from_micros(100));
         }
     }
+}
 
-    /// Passes all available completions to `each`.
-    ///
-    /// # Safety
-    /// The owner's lock is held.
-    pub(crate) unsafe fn reap(&self, mut each: impl FnMut(u64, io::Result<usize>)) {
-        // SAFETY: the lock makes this the only view of the queue.
-        for entry in unsafe { self.ring.completion_shared() } {
-            if entry.user_data() != NOBODY {
-                let code = entry.result();
-                each(
-                    entry.user_data(),
-                    usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code)),
-                );
-            }
-        }
+impl std::fmt::Debug for RingWaiter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RingWaiter").finish_non_exhaustive()
     }
 }

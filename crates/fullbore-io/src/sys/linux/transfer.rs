@@ -3,32 +3,29 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::TransferFlags;
-use crate::sys::IoVec;
+use crate::buf::{Direction, Loan};
+use crate::sys::TransferFlags;
 
-use crate::buf::Direction;
-
-/// Calls `preadv2` or `pwritev2` once with flags, or `readv` or `writev` if there is no offset.
-///
-/// # Safety
-/// The pieces are valid and have no other user; for a read they are writable.
-pub(crate) unsafe fn once(
-    direction: Direction,
+/// Moves the selected memory of `loan` by one `preadv2` or `pwritev2`; without an offset at the file's own position.
+pub(crate) fn once(
+    loan: &mut Loan,
     fd: BorrowedFd<'_>,
-    pieces: &[IoVec],
     offset: Option<u64>,
     flags: TransferFlags,
 ) -> io::Result<usize> {
-    let (fd, first, count) = (fd.as_raw_fd(), pieces.as_ptr(), pieces.len() as libc::c_int);
-    let flags = flags.bits() as libc::c_int;
-    // SAFETY: guaranteed by the caller.
+    let (first, count) = (loan.pieces().as_ptr(), loan.pieces().len() as libc::c_int);
+    let (fd, flags) = (fd.as_raw_fd(), flags.bits() as libc::c_int);
+    let offset = offset.map_or(-1, |offset| offset as libc::off_t);
+    // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
+    // initialised.
     let moved = unsafe {
-        match (direction, offset.map(|offset| offset as libc::off_t)) {
-            (Direction::Read, Some(offset)) => libc::preadv2(fd, first, count, offset, flags),
-            (Direction::Read, None) => libc::readv(fd, first, count),
-            (Direction::Write, Some(offset)) => libc::pwritev2(fd, first, count, offset, flags),
-            (Direction::Write, None) => libc::writev(fd, first, count),
+        match loan.direction() {
+            Direction::Read => libc::preadv2(fd, first, count, offset, flags),
+            Direction::Write => libc::pwritev2(fd, first, count, offset, flags),
         }
     };
-    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+    let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the call moved that many bytes from the start of the pieces.
+    unsafe { loan.advance(moved) };
+    Ok(moved)
 }

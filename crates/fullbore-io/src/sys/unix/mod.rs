@@ -23,7 +23,7 @@ pub use names::{
 pub use open::{
     CURRENT_DIRECTORY, OpenFlags, PathArg, is_open, open, open_at, set_status_flags, status_flags, try_clone,
 };
-pub use poll::{Interest, wait_ready};
+pub use poll::{Interest, wait_any, wait_ready};
 pub use process::{
     Limit, Resource, clock_ticks_per_second, effective_user, kill, limit, page_size, set_limit, stdin,
     stdout, terminal_columns, umask,

@@ -16,6 +16,15 @@ pub enum Interest {
     Write,
 }
 
+impl Interest {
+    fn to_system(self) -> PollFlags {
+        match self {
+            Self::Read => PollFlags::IN,
+            Self::Write => PollFlags::OUT,
+        }
+    }
+}
+
 /// Waits until one of the files is ready, or failed, at most for `patience`; says which are. Fails with
 /// [`Code::INTERRUPTED`](super::Code::INTERRUPTED) after a signal.
 pub fn wait_ready<const N: usize>(
@@ -23,15 +32,20 @@ pub fn wait_ready<const N: usize>(
     interest: Interest,
     patience: Option<Duration>,
 ) -> Result<[bool; N]> {
-    let wanted = match interest {
-        Interest::Read => PollFlags::IN,
-        Interest::Write => PollFlags::OUT,
-    };
-    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, wanted));
+    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, interest.to_system()));
     let patience = patience.map(|time| Timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: time.subsec_nanos().into(),
     });
     poll(&mut polled, patience.as_ref())?;
     Ok(polled.map(|file| !file.revents().is_empty()))
+}
+
+/// Waits until one of any number of files is ready, or failed; says which are. Fails as [`wait_ready`].
+pub fn wait_any<'a>(files: &[(BorrowedFd<'a>, Interest)]) -> Result<Vec<bool>> {
+    let polled =
+        |&(file, interest): &(BorrowedFd<'a>, Interest)| PollFd::from_borrowed_fd(file, interest.to_system());
+    let mut polled: Vec<_> = files.iter().map(polled).collect();
+    poll(&mut polled, None)?;
+    Ok(polled.iter().map(|file| !file.revents().is_empty()).collect())
 }

@@ -1,0 +1,157 @@
+//! Transfers that wait for another process hold neither a thread nor a place of other operations.
+
+use super::*;
+use fullbore_io::file::{Durability, Mode, OpenOptions};
+use rustix::fs::OFlags;
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
+
+fn pipe(driver: &Driver) -> (AsyncFile, PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), driver), writer)
+}
+
+/// Returns a pipe without room, and the number of bytes in it.
+fn full_pipe(driver: &Driver) -> (PipeReader, AsyncFile, usize) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+    let mut len = 0;
+    while let Ok(count) = writer.write(&[0; 4096]) {
+        len += count;
+    }
+    rustix::fs::fcntl_setfl(&writer, OFlags::empty()).unwrap();
+    (reader, AsyncFile::new(File::from_fd(writer.into(), "pipe").unwrap(), driver), len)
+}
+
+/// Opens, writes, syncs and reads a file: calls on threads, and on the ring if there is one.
+fn use_a_file(driver: &Driver) {
+    let begun = Instant::now();
+    let (_dir, path) = scratch(b"old");
+    block_on(async {
+        let open = move || OpenOptions::new().mode(Mode::Truncate).write_through(Durability::Data).open(path);
+        let file = AsyncFile::open_with(driver, open).await.unwrap();
+        file.write_all_at(pattern(100_000), 0).await.0.unwrap();
+        file.sync_data().await.unwrap();
+        file.file().drop_cache().unwrap();
+        assert!(file.read_exact_at(vec![0; 100_000], 0).await.1 == pattern(100_000));
+    });
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}: {:?}", driver.backend(), begun.elapsed());
+}
+
+fn wait_for_load(driver: &Driver, load: (usize, usize)) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while driver.load() != load {
+        assert!(Instant::now() < end, "{:?}: {:?}, not {load:?}", driver.backend(), driver.load());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn pending_reads_of_pipes_do_not_stop_files() {
+    for driver in drivers(256) {
+        let (files, mut writers): (Vec<_>, Vec<_>) = (0..300).map(|_| pipe(&driver)).unzip();
+        let mut reads: Vec<_> = files.iter().map(|file| Box::pin(file.read_at(vec![0u8; 8], 0))).collect();
+        for read in &mut reads {
+            assert!(block_on(poll_once(read.as_mut())).is_none());
+        }
+        use_a_file(&driver);
+        assert_eq!(driver.load(), (0, 300));
+        std::thread::sleep(Duration::from_millis(20));
+        use_a_file(&driver);
+        // The first 100 are dropped, the last 50 end with their pipes, the others receive bytes.
+        reads.drain(..100);
+        wait_for_load(&driver, (0, 200));
+        writers.drain(..100);
+        writers.truncate(150);
+        for (number, writer) in writers.iter_mut().enumerate() {
+            writer.write_all(&[number as u8]).unwrap();
+        }
+        for (number, read) in reads.into_iter().enumerate() {
+            let (result, bytes) = block_on(read);
+            let want = if number < 150 { vec![number as u8] } else { Vec::new() };
+            assert_eq!((result.unwrap(), &bytes), (want.len(), &want), "{:?}", driver.backend());
+        }
+        assert_eq!(driver.load(), (0, 0));
+    }
+}
+
+#[test]
+fn many_reads_of_one_pipe_receive_each_byte_once() {
+    for driver in drivers(4) {
+        let (file, mut writer) = pipe(&driver);
+        let mut reads: Vec<_> = (0..50).map(|_| Box::pin(file.read_at(vec![0u8; 1], 0))).collect();
+        for read in &mut reads {
+            assert!(block_on(poll_once(read.as_mut())).is_none());
+        }
+        writer.write_all(&(0..20).collect::<Vec<u8>>()).unwrap();
+        use_a_file(&driver);
+        writer.write_all(&(20..50).collect::<Vec<u8>>()).unwrap();
+        let mut bytes: Vec<u8> = reads.into_iter().map(|read| block_on(read).1[0]).collect();
+        bytes.sort_unstable();
+        assert_eq!(bytes, (0..50).collect::<Vec<u8>>());
+    }
+}
+
+#[test]
+fn pending_writes_of_full_pipes_do_not_stop_files() {
+    for driver in drivers(4) {
+        let pipes: Vec<_> = (0..20).map(|_| full_pipe(&driver)).collect();
+        let mut writes: Vec<_> =
+            pipes.iter().map(|(_, file, _)| Box::pin(file.write_all_at(pattern(150_000), 0))).collect();
+        for write in &mut writes {
+            assert!(block_on(poll_once(write.as_mut())).is_none());
+        }
+        use_a_file(&driver);
+        for ((mut reader, file, len), write) in pipes.into_iter().zip(writes) {
+            let received = std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                reader.read_to_end(&mut bytes).unwrap();
+                bytes.split_off(len)
+            });
+            assert_eq!(block_on(write).0.unwrap(), 150_000);
+            drop(file);
+            assert!(received.join().unwrap() == pattern(150_000), "{:?}", driver.backend());
+        }
+    }
+}
+
+/// A started write continues without its future and its driver, also while it waits.
+#[test]
+fn a_dropped_write_of_a_full_pipe_continues() {
+    for driver in drivers(4) {
+        let (mut reader, file, len) = full_pipe(&driver);
+        let mut write = Box::pin(file.write_at(vec![7u8], 0));
+        assert!(block_on(poll_once(write.as_mut())).is_none());
+        std::thread::sleep(Duration::from_millis(50));
+        drop((write, file, driver));
+        let mut bytes = Vec::new();
+        // The end comes once the driver has released the descriptor.
+        reader.read_to_end(&mut bytes).unwrap();
+        assert!(bytes[len..] == [7]);
+    }
+}
+
+/// A descriptor that another process set to `O_NONBLOCK`, as shells do to terminals.
+#[test]
+fn a_read_waits_in_spite_of_a_descriptor_that_does_not() {
+    for driver in drivers(4) {
+        let (file, mut writer) = pipe(&driver);
+        rustix::fs::fcntl_setfl(file.file(), OFlags::NONBLOCK).unwrap();
+        let mut read = Box::pin(file.read_exact_at(vec![0u8; 3], 0));
+        assert!(block_on(poll_once(read.as_mut())).is_none());
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(block_on(poll_once(read.as_mut())).is_none(), "{:?}", driver.backend());
+        writer.write_all(b"abc").unwrap();
+        assert_eq!(block_on(read).1, b"abc");
+    }
+}
+
+#[test]
+fn devices_without_readiness_are_read_and_written() {
+    for driver in drivers(4) {
+        let zeros = AsyncFile::new(File::open("/dev/zero").unwrap(), &driver);
+        assert_eq!(block_on(zeros.read_exact_at(vec![1u8; 9000], 0)).1, vec![0; 9000]);
+        let full = AsyncFile::new(File::open_write("/dev/full").unwrap(), &driver);
+        let error = block_on(full.write_all_at(vec![1u8; 9], 0)).0.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoSpace);
+    }
+}

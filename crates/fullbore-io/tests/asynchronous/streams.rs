@@ -1,0 +1,124 @@
+//! Writes in flight behind a stream: their order, their failures, and what waits for them.
+
+use super::*;
+use fullbore_io::asynchronous::AsyncStream;
+use fullbore_io::fault::{Fault, Plan};
+use fullbore_io::file::{Mode, OpenOptions};
+use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
+use std::io::{Read as _, SeekFrom, Write as _};
+
+fn stream(file: File, driver: &Driver) -> AsyncStream {
+    AsyncStream::new(AsyncFile::new(file, driver))
+}
+
+#[test]
+fn long_slices_are_written_and_read_in_few_calls() {
+    for driver in drivers(4) {
+        let (_dir, path) = scratch(b"");
+        let data = pattern(5 << 20);
+        let mut stream = stream(File::open_write(&path).unwrap(), &driver);
+        block_on(async {
+            let (mut sent, mut longest) = (0, 0);
+            while sent < data.len() {
+                let count = stream.write(&data[sent..]).await.unwrap();
+                assert!(count <= 2 << 20);
+                (sent, longest) = (sent + count, longest.max(count));
+            }
+            // A call in memory may be short, others are not.
+            assert!(longest > 1 << 20, "{longest}");
+            stream.flush().await.unwrap();
+            assert!(std::fs::read(&path).unwrap() == data);
+            futures_lite::AsyncSeekExt::seek(&mut stream, SeekFrom::Start(1)).await.unwrap();
+            let mut back = vec![0; data.len() - 1];
+            stream.read_exact(&mut back).await.unwrap();
+            assert!(back == data[1..]);
+            assert_eq!(stream.read(&mut back).await.unwrap(), 0);
+        });
+    }
+}
+
+/// Several writes fail; the first in the file counts.
+#[test]
+fn the_position_after_a_failure_is_that_of_the_last_byte_before_it() {
+    for driver in drivers(16) {
+        let plan = Plan::new(1).with(Fault::NoSpace { at: 5500 });
+        let (_dir, path) = scratch(b"");
+        let mut stream = stream(File::open_write(&path).unwrap().with_faults(&plan), &driver);
+        let failed = block_on(async {
+            for number in 0..20u8 {
+                stream.write(&[number; 1000]).await?;
+            }
+            stream.flush().await
+        });
+        assert!(failed.is_err());
+        assert_eq!(stream.position(), 5500, "{:?}", driver.backend());
+        block_on(stream.flush()).unwrap();
+        let want: Vec<u8> = (0..6u8).flat_map(|number| [number; 1000]).take(5500).collect();
+        assert!(std::fs::read(&path).unwrap() == want);
+    }
+}
+
+#[test]
+fn a_seek_waits_for_writes_on_tokio() {
+    for driver in drivers(4) {
+        let (_dir, path) = scratch(b"");
+        let data = pattern(300_000);
+        let mut stream = stream(File::open_write(&path).unwrap(), &driver);
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+            tokio::io::AsyncWriteExt::write_all(&mut stream, &data).await.unwrap();
+            tokio::io::AsyncSeekExt::seek(&mut stream, SeekFrom::Current(-200_000)).await.unwrap();
+            let mut back = Vec::new();
+            tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut back).await.unwrap();
+            assert!(back == data[100_000..]);
+        });
+    }
+}
+
+/// Without offsets, only the order of the writes decides where their bytes go.
+#[test]
+fn appended_and_piped_bytes_keep_their_order() {
+    for driver in drivers(16) {
+        let data = pattern(200_000);
+        let (_dir, path) = scratch(b"");
+        let log = OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let received = std::thread::spawn(move || {
+            let mut received = Vec::new();
+            reader.read_to_end(&mut received).unwrap();
+            received
+        });
+        for file in [log, File::from_fd(writer.into(), "pipe").unwrap()] {
+            let mut stream = stream(file, &driver);
+            block_on(async {
+                for piece in data.chunks(3000) {
+                    stream.write_all(piece).await.unwrap();
+                }
+                stream.flush().await.unwrap();
+            });
+        }
+        assert!(std::fs::read(&path).unwrap() == data, "{:?}", driver.backend());
+        assert!(received.join().unwrap() == data, "{:?}", driver.backend());
+    }
+}
+
+/// Bytes of a socket that were read ahead stay, and a pending read delays no write.
+#[test]
+fn a_socket_is_written_while_a_read_is_pending() {
+    for driver in drivers(4) {
+        let (here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut stream = stream(File::from_fd(here.into(), "socket").unwrap(), &driver);
+        let mut bytes = [0; 3];
+        block_on(async {
+            assert!(poll_once(stream.read(&mut bytes)).await.is_none());
+            stream.write_all(b"question").await.unwrap();
+            stream.flush().await.unwrap();
+            there.read_exact(&mut [0; 8]).unwrap();
+            there.write_all(b"answers").unwrap();
+            stream.read_exact(&mut bytes).await.unwrap();
+            assert_eq!(&bytes, b"ans");
+            stream.write_all(b"more").await.unwrap();
+            stream.read_exact(&mut bytes).await.unwrap();
+            assert_eq!(&bytes, b"wer");
+        });
+    }
+}
