@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 
 use super::case::Case;
 use super::files::BenchFiles;
+use super::harness::Attempt;
+use super::harness::directory::{peer, start};
 use super::interleaving::SharedBuffer;
-use super::judging::Attempt;
-use super::judging::directory::{peer, start};
 
 /// First argument of such a start; then the case, the contender, the number of operations and the directory.
 pub(crate) const WORD: &str = "--operations-of";

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::files::BenchFiles;
-use super::judging::Attempt;
+use super::harness::Attempt;
 
 /// The work of a contender: a number of operations, with the buffer shared by all contenders of the case.
 pub(crate) type Operation = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
@@ -120,8 +120,14 @@ impl Case {
         self.demand(Demand::AtMost(ours, "std", 1.05))
     }
 
-    /// Adds the bound that `ours` equals the raw system call within 3%.
-    pub(crate) fn like_raw(self, ours: &'static str) -> Self {
-        self.demand(Demand::AtMost(ours, "raw", 1.03))
+    /// Adds the bounds that `ours` equals std within 5% and the raw system call within 3%, and allocates nothing.
+    pub(crate) fn like_call(self, ours: &'static str) -> Self {
+        let raw = Demand::AtMost(ours, "raw", 1.03);
+        self.like_std(ours).demand(raw).demand(Demand::AllocatesNothing(ours))
+    }
+
+    /// Adds the bounds of [`like_call`](Self::like_call), and that of one system call.
+    pub(crate) fn one_call(self, ours: &'static str) -> Self {
+        self.like_call(ours).demand(Demand::Calls(ours, 1.0))
     }
 }

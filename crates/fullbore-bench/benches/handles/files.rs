@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fullbore_bench::stats::Xoshiro256;
 
-use super::judging::Attempt;
-use super::judging::directory::Directory;
+use super::harness::Attempt;
+use super::harness::directory::Directory;
 
 /// Size of the small source in bytes.
 pub(crate) const SMALL: u64 = 1 << 10;

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use fullbore_bench::stats::{Xoshiro256, median};
+use fullbore_bench::stats::Xoshiro256;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::allocations;
 use super::case::{Case, Contender};
 use super::files::BenchFiles;
-use super::judging::Attempt;
-use super::judging::order::shuffled;
+use super::harness::Attempt;
+use super::harness::rounds::{Series, interleave};
 
 /// Most repetitions of a turn that was preempted; the shortest of them counts. Without repetitions a busy machine would
 /// decide: a turn just longer than another's loses one slice more, which doubles it.
@@ -18,30 +18,21 @@ const TRIES: usize = 5;
 /// A turn longer than this is not repeated: it would always be preempted.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// The measurements of one contender.
-#[derive(Debug, Clone)]
-pub(crate) struct Series {
-    /// The contender's name.
-    pub(crate) label: &'static str,
-    /// Seconds per operation, one per round.
-    pub(crate) times: Vec<f64>,
-    /// Allocations per operation, counted in a separate turn.
-    pub(crate) allocations: f64,
-    /// Rounds in which every turn was preempted.
-    pub(crate) disturbed: usize,
+/// A turn of a contender: its operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Iteration {
+    /// Seconds per operation.
+    pub(crate) seconds: f64,
+    /// True if it was preempted each time.
+    pub(crate) disturbed: bool,
 }
 
-impl Series {
-    /// The median time of an operation in seconds.
-    pub(crate) fn median(&self) -> f64 {
-        median(&self.times).unwrap_or(f64::NAN)
-    }
-
-    /// The median over the rounds of this one's time ÷ the other's.
-    pub(crate) fn paired(&self, other: &Self) -> f64 {
-        let ratios: Vec<f64> = self.times.iter().zip(&other.times).map(|(a, b)| a / b).collect();
-        median(&ratios).unwrap_or(f64::NAN)
-    }
+/// The measurements of one contender.
+pub(crate) struct Measured {
+    /// Its turns.
+    pub(crate) series: Series<Iteration>,
+    /// Allocations per operation, counted in a separate turn.
+    pub(crate) allocations: f64,
 }
 
 /// Memory of whole pages shared by the contenders of a case: the address of a buffer affects its speed.
@@ -71,7 +62,6 @@ struct RunningContender {
     contender: Contender,
     /// Operations per turn.
     count: u64,
-    series: Series,
 }
 
 impl RunningContender {
@@ -83,24 +73,21 @@ impl RunningContender {
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    /// Repeats turns until one is not preempted; records seconds per operation.
-    fn round(&mut self, buffer: &mut [u8]) -> Attempt<()> {
+    /// Repeats turns until one is not preempted.
+    fn round(&mut self, buffer: &mut [u8]) -> Attempt<Iteration> {
         let mut best = f64::INFINITY;
         for _ in 0..TRIES {
             let before = taken()?;
             let took = self.turn(buffer)?;
             if taken()? == before {
-                self.series.times.push(took / self.count as f64);
-                return Ok(());
+                return Ok(Iteration { seconds: took / self.count as f64, disturbed: false });
             }
             best = best.min(took);
             if took > SLICE.as_secs_f64() {
                 break;
             }
         }
-        self.series.disturbed += 1;
-        self.series.times.push(best / self.count as f64);
-        Ok(())
+        Ok(Iteration { seconds: best / self.count as f64, disturbed: true })
     }
 
     /// Determines the number of operations per turn, which also warms up.
@@ -121,39 +108,34 @@ fn taken() -> Attempt<i64> {
     Ok(getrusage(UsageWho::RUSAGE_THREAD)?.involuntary_context_switches())
 }
 
-/// Runs the case's contenders in `rounds` rounds. One that fails the first time is left out, and `excuse` gets the reason.
-pub(crate) fn interleave(
+/// Runs the case's contenders in `rounds` rounds. One that fails the first time is left out, and the reason is printed.
+pub(crate) fn measure(
     case: &Case,
     files: &BenchFiles,
     rounds: usize,
     random: &mut Xoshiro256,
-    mut excuse: impl FnMut(&str, &str),
-) -> Attempt<Vec<Series>> {
+) -> Attempt<Vec<Measured>> {
     files.settle()?;
     let mut shared = SharedBuffer::new(case.buffer);
     let mut runners = Vec::new();
     for (label, make) in &case.makers {
         let ready = make(files).and_then(|contender| {
-            let series = Series { label, times: Vec::with_capacity(rounds), allocations: 0.0, disturbed: 0 };
-            let mut runner = RunningContender { contender, count: 1, series };
+            let mut runner = RunningContender { contender, count: 1 };
             runner.calibrate(case.turn, shared.bytes())?;
             Ok(runner)
         });
         match ready {
-            Ok(runner) => runners.push(runner),
-            Err(error) => excuse(label, &error.to_string()),
+            Ok(runner) => runners.push(((*label).to_owned(), runner)),
+            Err(error) => println!("  skipped {label}: {error}"),
         }
     }
-    for _ in 0..rounds {
-        for index in shuffled(runners.len(), random) {
-            runners[index].round(shared.bytes())?;
-        }
-    }
-    for runner in &mut runners {
+    let all = interleave(&mut runners, rounds, random, |runner| runner.round(shared.bytes()))?;
+    let mut measured = Vec::new();
+    for ((_, mut runner), series) in runners.into_iter().zip(all) {
         (runner.contender.prepare)()?;
         let (count, done) = allocations::during(|| (runner.contender.work)(runner.count, shared.bytes()));
         done?;
-        runner.series.allocations = count as f64 / runner.count as f64;
+        measured.push(Measured { series, allocations: count as f64 / runner.count as f64 });
     }
-    Ok(runners.into_iter().map(|runner| runner.series).collect())
+    Ok(measured)
 }

@@ -10,21 +10,43 @@ mod calls;
 mod case;
 mod cases;
 mod files;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod interleaving;
-#[path = "../judging/mod.rs"]
-mod judging;
-mod options;
 
 use std::process::ExitCode;
+
+use clap::Parser;
 
 use calls::Counter;
 use case::{Case, Demand};
 use files::BenchFiles;
 use fullbore_bench::stats::Xoshiro256;
-use interleaving::Series;
-use judging::finding::{Bound, Finding, Findings};
-use judging::{Attempt, exit, quiet};
-use options::Options;
+use harness::finding::{Bound, Finding, Findings, time};
+use harness::{Attempt, exit, options};
+use interleaving::{Iteration, Measured, measure};
+
+/// Compares fullbore's file handles with std, the raw system calls, tokio::fs and compio: the cases of
+/// dotnet/performance's FileStream, RandomAccess and File benchmarks, all contenders in one process.
+#[derive(Parser)]
+#[command(bin_name = "cargo bench -p fullbore-bench --bench handles --", args_override_self = true)]
+#[command(after_help = options::EXIT_STATUS, mut_arg("rounds", |rounds| rounds.default_value("61")))]
+struct Options {
+    #[command(flatten)]
+    common: options::Options,
+    /// Do not count system calls (counting needs strace)
+    #[arg(long)]
+    no_calls: bool,
+}
+
+/// The context of every case.
+struct Bench {
+    files: BenchFiles,
+    rounds: usize,
+    counter: Option<Counter>,
+    random: Xoshiro256,
+    findings: Findings,
+}
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
@@ -32,82 +54,66 @@ fn main() -> ExitCode {
     if words.first().is_some_and(|word| word == calls::WORD) {
         return exit("handles", calls::operate(&words[1..], &cases).map(|()| true));
     }
-    let outcome = match options::parse(words, &cases) {
-        Ok(options::Request::Run(options)) => run(&options, &cases),
-        Ok(options::Request::Say(text)) => {
-            println!("{text}");
-            Ok(true)
-        }
-        Err(error) => Err(error),
-    };
-    exit("handles", outcome)
+    let Options { common, no_calls } = Options::parse();
+    let make = || Bench::make(&common, !no_calls);
+    let rows: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            let compare = move |bench: &mut Bench| bench.compare(case);
+            (case.name.as_str(), case.operation.as_str(), compare)
+        })
+        .collect();
+    harness::run("handles", &common, &rows, make, |bench| &mut bench.findings)
 }
 
-/// Runs the selected cases; true if every bound was kept.
-fn run(options: &Options, cases: &[Case]) -> Attempt<bool> {
-    let chosen: Vec<&Case> = cases.iter().filter(|case| options.wants(cases, &case.name)).collect();
-    if chosen.is_empty() {
-        return Err("--only matches no case; --list prints them".into());
+impl Bench {
+    fn make(options: &options::Options, calls: bool) -> Attempt<Self> {
+        let files = BenchFiles::make(&options.dir)?;
+        let (rounds, seed) = (options.rounds, options.seed);
+        let mut context =
+            vec![format!("fullbore's handles against their peers, {rounds} rounds, seed {seed}")];
+        context.extend(harness::place(&files.source(files::LARGE)));
+        let mut findings = Findings::new(context);
+        let counter = calls
+            .then(Counter::find)
+            .and_then(|counter| counter.map_err(|why| findings.skip("counting system calls", &why)).ok());
+        Ok(Self { files, rounds, counter, random: Xoshiro256::seeded(seed), findings })
     }
-    let files = BenchFiles::make(&options.dir)?;
-    let rounds = options.rounds;
-    let mut context =
-        vec![format!("fullbore's handles against their peers, {rounds} rounds, seed {}", options.seed)];
-    context.extend(judging::place(&files.source(files::LARGE)));
-    let mut findings = Findings::new(context, options.markdown.clone());
-    findings.introduce();
-    let counter = match options.calls.then(Counter::find) {
-        None => None,
-        Some(Ok(counter)) => Some(counter),
-        Some(Err(why)) => {
-            findings.skip("counting system calls", &why);
-            None
+
+    fn compare(&mut self, case: &Case) -> Attempt<()> {
+        let all = measure(case, &self.files, self.rounds, &mut self.random)?;
+        let disturbed = all.iter().flat_map(|one| &one.series.runs).filter(|turn| turn.disturbed).count();
+        if disturbed > 0 {
+            let turns = all.len() * self.rounds;
+            self.findings.note(format!("{disturbed} of {turns} turns were preempted"));
         }
-    };
-    let mut random = Xoshiro256::seeded(options.seed);
-    for case in chosen {
-        findings.begin(&case.name, &case.operation);
-        let quiet = quiet::Watch::start();
-        let excuse = |who: &str, why: &str| println!("  skipped {who}: {why}");
-        match interleaving::interleave(case, &files, rounds, &mut random, excuse) {
-            Ok(series) => {
-                let disturbed: usize = series.iter().map(|one| one.disturbed).sum();
-                if disturbed > 0 {
-                    let turns = series.len() * rounds;
-                    findings.note(format!("{disturbed} of {turns} turns were preempted"));
-                }
-                let calls = count(case, &series, &files, counter.as_ref());
-                table(&mut findings, case, &series, &calls);
-                judge(&mut findings, case, &series, &calls);
-            }
-            Err(error) => findings.record_error(&case.name, &*error),
+        let calls: Vec<_> = all.iter().map(|one| self.calls(case, &one.series.label)).collect();
+        table(&mut self.findings, case, &all, &calls);
+        for demand in &case.demands {
+            let finding = judge(demand, &case.name, &all, &calls);
+            finding.into_iter().for_each(|finding| self.findings.add(finding));
         }
-        if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
-            findings.note(format!("NOISE {objection}"));
-        }
+        Ok(())
     }
-    findings.conclude()?;
-    Ok(findings.all_kept())
+
+    /// System calls per operation of a contender, if counted.
+    fn calls(&self, case: &Case, label: &str) -> Option<f64> {
+        let counter = self.counter.as_ref().filter(|_| case.bytes <= calls::MOST_BYTES)?;
+        let count = counter.count(case, label, &self.files);
+        count.map_err(|error| println!("  skipped system calls of {label}: {error}")).ok()
+    }
 }
 
-/// System calls per operation of each contender, if counted.
-fn count(case: &Case, series: &[Series], files: &BenchFiles, counter: Option<&Counter>) -> Vec<Option<f64>> {
-    let one = |label: &str| match counter {
-        Some(counter) if case.bytes <= calls::MOST_BYTES => counter
-            .count(case, label, files)
-            .map_err(|error| println!("  skipped system calls of {label}: {error}"))
-            .ok(),
-        _ => None,
-    };
-    series.iter().map(|series| one(series.label)).collect()
+fn seconds(turn: &Iteration) -> f64 {
+    turn.seconds
 }
 
 /// Prints a line per contender.
-fn table(findings: &mut Findings, case: &Case, series: &[Series], calls: &[Option<f64>]) {
-    let std = series.iter().find(|one| one.label == "std").or(series.first());
-    for (one, calls) in series.iter().zip(calls) {
-        let median = one.median();
-        let ratio = std.map_or(f64::NAN, |std| median / std.median());
+fn table(findings: &mut Findings, case: &Case, all: &[Measured], calls: &[Option<f64>]) {
+    let std = all.iter().find(|one| one.series.label == "std").or(all.first());
+    for (one, calls) in all.iter().zip(calls) {
+        let median = one.series.median(seconds);
+        let ratio = std.map_or(f64::NAN, |std| median / std.series.median(seconds));
         let rate = match case.bytes {
             0 => String::new(),
             bytes => fullbore::size::rate(bytes as f64 / median),
@@ -115,68 +121,35 @@ fn table(findings: &mut Findings, case: &Case, series: &[Series], calls: &[Optio
         let calls = calls.map_or_else(|| "–".to_owned(), |calls| format!("{calls:.2}"));
         findings.note(format!(
             "{:<16} {:>10} {rate:>11} ×{ratio:<7.3} {:>9.2} allocations {calls:>9} calls",
-            one.label,
+            one.series.label,
             time(median),
             one.allocations,
         ));
     }
 }
 
-/// Seconds in the unit that suits them.
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-6 => format!("{:.1} ns", s * 1e9),
-        s if s < 1e-3 => format!("{:.2} µs", s * 1e6),
-        s => format!("{:.2} ms", s * 1e3),
-    }
-}
-
-/// Compares the measurements with the bounds of the case.
-fn judge(findings: &mut Findings, case: &Case, series: &[Series], calls: &[Option<f64>]) {
-    let find = |label: &str| series.iter().position(|one| one.label == label);
-    for demand in &case.demands {
-        let (what, ours, peer, figure, paired, bound) = match *demand {
-            Demand::AtMost(ours, peer, bound) | Demand::Faster(ours, peer, bound) => {
-                let (Some(mine), Some(theirs)) = (find(ours), find(peer)) else { continue };
-                let (mine, theirs) = (&series[mine], &series[theirs]);
-                let (ratio, paired) = (mine.median() / theirs.median(), mine.paired(theirs));
-                match demand {
-                    Demand::AtMost(..) => {
-                        ("time", Some(mine), Some(theirs), ratio, Some(paired), Bound::AtMost(bound))
-                    }
-                    _ => (
-                        "speed",
-                        Some(mine),
-                        Some(theirs),
-                        1.0 / ratio,
-                        Some(1.0 / paired),
-                        Bound::AtLeast(bound),
-                    ),
-                }
-            }
-            Demand::AllocatesNothing(ours) => {
-                let Some(mine) = find(ours).map(|mine| &series[mine]) else { continue };
-                ("allocations", Some(mine), None, mine.allocations, None, Bound::AtMost(0.0))
-            }
-            Demand::Calls(ours, most) => {
-                let Some((mine, calls)) = find(ours).and_then(|mine| Some((&series[mine], calls[mine]?)))
-                else {
-                    continue;
-                };
-                ("system calls", Some(mine), None, calls, None, Bound::AtMost(most))
-            }
-        };
-        let said = |one: Option<&Series>| {
-            one.map_or_else(String::new, |one| format!("{} {}", one.label, time(one.median())))
-        };
-        findings.add(Finding {
-            what: format!("{}, {what}", case.name),
-            ours: said(ours),
-            peer: said(peer),
-            figure,
-            unit: "",
-            paired,
-            bound,
-        });
+/// Compares the measurements with a bound; `None` if a contender did not run, or calls were not counted.
+fn judge(demand: &Demand, case: &str, all: &[Measured], calls: &[Option<f64>]) -> Option<Finding> {
+    let find = |label: &str| all.iter().position(|one| one.series.label == label);
+    let said = |one: &Measured| format!("{} {}", one.series.label, time(one.series.median(seconds)));
+    let ratio = |what: &str, ours: &str, peer: &str, bound| {
+        let (ours, peer) = (&all[find(ours)?].series, &all[find(peer)?].series);
+        Some(Finding::ratio(format!("{case}, {what}"), ours, peer, seconds, time, bound))
+    };
+    match *demand {
+        Demand::AtMost(ours, peer, bound) => ratio("time", ours, peer, Bound::AtMost(bound)),
+        Demand::Faster(ours, peer, bound) => {
+            ratio("speed", ours, peer, Bound::AtLeast(bound)).map(Finding::inverted)
+        }
+        Demand::AllocatesNothing(ours) => {
+            let mine = &all[find(ours)?];
+            let figure = (mine.allocations, "");
+            Some(Finding::new(format!("{case}, allocations"), said(mine), figure, Bound::AtMost(0.0)))
+        }
+        Demand::Calls(ours, most) => {
+            let mine = find(ours)?;
+            let figure = (calls[mine]?, "");
+            Some(Finding::new(format!("{case}, system calls"), said(&all[mine]), figure, Bound::AtMost(most)))
+        }
     }
 }

@@ -8,12 +8,16 @@ use fullbore::file::File;
 use fullbore::pattern::{Order, Progress, Scope, visit};
 use fullbore::probe::ProcessUsage;
 use fullbore::strategy::Strategy;
-use fullbore_bench::stats::median;
 
-use super::command::CommandLine;
-use super::directory::peer;
-use super::finding::{Bound, Finding};
-use super::{Attempt, Bench};
+use super::harness::Attempt;
+use super::harness::command::CommandLine;
+use super::harness::commands::{Bench, Case};
+use super::harness::data::Data;
+use super::harness::directory::peer_in;
+use super::harness::finding::{Bound, Finding, time};
+use super::harness::rounds::{Series, interleave};
+
+pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
 
 /// Duration of one side of a pair.
 const TURN: Duration = Duration::from_secs(3);
@@ -79,36 +83,35 @@ struct Measurement {
     processor: f64,
 }
 
-pub(crate) fn compare(bench: &mut Bench) -> Attempt<()> {
-    let Some(fio) = peer("fio") else {
+fn compare(bench: &mut Bench) -> Attempt<()> {
+    let Some(fio) = peer_in(&bench.options.peers, "fio") else {
         bench.findings.skip("meter", "fio is not installed (Debian: apt install fio)");
         return Ok(());
     };
-    let input = bench.place.input.clone();
+    bench.place.need(Data::Random)?;
+    let (input, size) = (bench.place.of(Data::Random), bench.place.size);
     for load in LOADS {
         let strategy = load.strategy()?;
+        let mut passes = 0;
+        // Random requests of another sequence each time.
+        let mut measure = |is_fio: bool, time| match is_fio {
+            true => theirs(&fio, &input, size, load, time).map_err(|error| format!("fio: {error}").into()),
+            false => {
+                passes += 1000;
+                ours(&input, load, &strategy, passes, time)
+            }
+        };
         // One of each unmeasured, which also shows that both can run here.
-        if let Err(error) = ours(&input, load, &strategy, 0, Duration::from_millis(300)) {
+        let first =
+            measure(false, Duration::from_millis(300)).and_then(|_| measure(true, Duration::from_secs(1)));
+        if let Err(error) = first {
             bench.findings.skip(load.name, &error.to_string());
             continue;
         }
-        if let Err(error) = theirs(&fio, &input, bench.place.size, load, Duration::from_secs(1)) {
-            bench.findings.skip(load.name, &format!("fio: {error}"));
-            continue;
-        }
-        let mut pairs = Vec::new();
-        for round in 0..bench.options.rounds.max(PAIRS) as u64 {
-            let mine = || ours(&input, load, &strategy, round * 1000, TURN);
-            let peer = || theirs(&fio, &input, bench.place.size, load, TURN);
-            pairs.push(if bench.random.below(2) == 0 {
-                let mine = mine()?;
-                (mine, peer()?)
-            } else {
-                let peer = peer()?;
-                (mine()?, peer)
-            });
-        }
-        report(bench, load, &pairs);
+        let mut sides = [("fullbore".to_owned(), false), ("fio".to_owned(), true)];
+        let rounds = bench.options.common.rounds.max(PAIRS);
+        let series = interleave(&mut sides, rounds, &mut bench.random, |is_fio| measure(*is_fio, TURN))?;
+        report(bench, load, &series);
     }
     Ok(())
 }
@@ -191,28 +194,24 @@ fn turn_of(account: &str) -> Attempt<Measurement> {
     Ok(Measurement { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
 }
 
-fn report(bench: &mut Bench, load: &Load, pairs: &[(Measurement, Measurement)]) {
-    let middle = |of: &dyn Fn(&(Measurement, Measurement)) -> f64| {
-        median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
-    };
-    let rates =
-        [middle(&|pair| pair.0.rate), middle(&|pair| pair.1.rate), middle(&|pair| pair.0.rate / pair.1.rate)];
-    let costs = [
-        middle(&|pair| pair.0.processor),
-        middle(&|pair| pair.1.processor),
-        middle(&|pair| pair.0.processor / pair.1.processor),
-    ];
-    let mut add = |what: &str, [ours, fio, paired]: [f64; 3], text: &dyn Fn(f64) -> String, bound| {
-        bench.findings.add(Finding {
-            what: format!("{}: fullbore ÷ fio, {what}", load.name),
-            ours: format!("fullbore {}", text(ours)),
-            peer: format!("fio {}", text(fio)),
-            figure: ours / fio,
-            unit: "",
-            paired: Some(paired),
-            bound,
-        });
-    };
-    add("requests per second", rates, &|rate| format!("{rate:.0}/s"), load.rate);
-    add("CPU time per request", costs, &|cost| format!("{:.2} µs", cost * 1e6), load.processor);
+fn report(bench: &mut Bench, load: &Load, series: &[Series<Measurement>]) {
+    let [mine, fio] = series else { return };
+    let what = |figure: &str| format!("{}: fullbore ÷ fio, {figure}", load.name);
+    let per_second = |rate| format!("{rate:.0}/s");
+    bench.findings.add(Finding::ratio(
+        what("requests per second"),
+        mine,
+        fio,
+        |one| one.rate,
+        per_second,
+        load.rate,
+    ));
+    bench.findings.add(Finding::ratio(
+        what("CPU time per request"),
+        mine,
+        fio,
+        |one| one.processor,
+        time,
+        load.processor,
+    ));
 }

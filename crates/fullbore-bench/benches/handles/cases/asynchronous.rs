@@ -2,7 +2,6 @@
 //! of this project need no run-time and are driven by a bare `block_on`.
 
 use std::io::SeekFrom;
-use std::path::Path;
 
 use compio::BufResult;
 use compio::io::{AsyncReadAt, AsyncWriteAt, AsyncWriteAtExt};
@@ -12,9 +11,9 @@ use futures_lite::future::block_on;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::passes::{PASSES, name};
-use crate::case::{Case, Demand, exactly, work};
+use crate::case::{Case, Contender, Demand, closed, exactly, work};
 use crate::files::MIDDLE;
-use crate::judging::Attempt;
+use crate::harness::Attempt;
 
 /// Sizes of single transfers in bytes.
 const SIZES: &[usize] = &[512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -44,46 +43,79 @@ fn demands(case: Case, piece: usize) -> Case {
     if piece == 4 << 10 { case.demand(Demand::Faster("fullbore async", "tokio", 3.0)) } else { case }
 }
 
+/// A run-time.
+trait Runtime: 'static {
+    fn run<T>(&self, future: impl Future<Output = T>) -> T;
+}
+
+/// The bare `block_on`, for futures that need no run-time.
+struct NoRuntime;
+
+impl Runtime for NoRuntime {
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        block_on(future)
+    }
+}
+
+impl Runtime for tokio::runtime::Runtime {
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.block_on(future)
+    }
+}
+
+impl Runtime for compio::runtime::Runtime {
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.block_on(future)
+    }
+}
+
+/// A contender that awaits `once` repeatedly.
+fn awaited(
+    runtime: impl Runtime,
+    mut once: impl AsyncFnMut() -> Attempt<()> + 'static,
+) -> Attempt<Contender> {
+    work(move |count, _| {
+        runtime.run(async {
+            for _ in 0..count {
+                once().await?;
+            }
+            Ok(())
+        })
+    })
+}
+
 fn open() -> Case {
     Case::new("async-open-close", "opening a file for reading and closing it, awaited")
         .with("fullbore async", |files| {
             let path = files.source(MIDDLE);
-            work(move |count, _| {
-                block_on(async {
-                    for _ in 0..count {
-                        AsyncFile::open(&path).await?.close().await?;
-                    }
-                    Ok(())
-                })
-            })
+            awaited(NoRuntime, async move || Ok(AsyncFile::open(&path).await?.close().await?))
         })
         .with("tokio", |files| {
-            let (path, runtime) = (files.source(MIDDLE), tokio_runtime()?);
-            work(move |count, _| {
-                runtime.block_on(async {
-                    for _ in 0..count {
-                        drop(tokio::fs::File::open(&path).await?);
-                    }
-                    Ok(())
-                })
-            })
+            let path = files.source(MIDDLE);
+            awaited(tokio_runtime()?, async move || closed(tokio::fs::File::open(&path).await?))
         })
         .with("compio", |files| {
-            let (path, runtime) = (files.source(MIDDLE), compio::runtime::Runtime::new()?);
-            work(move |count, _| {
-                runtime.block_on(async {
-                    for _ in 0..count {
-                        compio::fs::File::open(&path).await?.close().await?;
-                    }
-                    Ok(())
-                })
-            })
+            let path = files.source(MIDDLE);
+            let runtime = compio::runtime::Runtime::new()?;
+            awaited(runtime, async move || Ok(compio::fs::File::open(&path).await?.close().await?))
         })
 }
 
-/// The offset after `at` in steps of `size` through 1 MiB.
-fn following(at: u64, size: usize) -> u64 {
-    (at + size as u64) % MIDDLE
+/// Offsets in steps through 1 MiB, from the start again at the end.
+struct Offsets {
+    at: u64,
+    step: u64,
+}
+
+impl Offsets {
+    fn by(step: usize) -> Self {
+        Self { at: 0, step: step as u64 }
+    }
+
+    /// Steps to the next offset.
+    fn step(&mut self) {
+        self.at = (self.at + self.step) % MIDDLE;
+    }
 }
 
 fn read_at(size: usize) -> Case {
@@ -94,51 +126,37 @@ fn read_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-        let (mut buffer, mut at) = (vec![0; size], 0);
-        work(move |count, _| {
-            block_on(async {
-                for _ in 0..count {
-                    let (read, back) = file.read_at(std::mem::take(&mut buffer), at).await;
-                    buffer = back;
-                    exactly(read?, size)?;
-                    at = following(at, size);
-                }
-                Ok(())
-            })
+        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        awaited(NoRuntime, async move || {
+            let (read, back) = file.read_at(std::mem::take(&mut buffer), offsets.at).await;
+            buffer = back;
+            offsets.step();
+            exactly(read?, size)
         })
     })
     .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
         let mut file = runtime.block_on(tokio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut at) = (vec![0; size], 0);
-        work(move |count, _| {
-            runtime.block_on(async {
-                for _ in 0..count {
-                    file.read_exact(&mut buffer).await?;
-                    at = following(at, size);
-                    // tokio has no offsets: it continues from its position.
-                    if at == 0 {
-                        file.seek(SeekFrom::Start(0)).await?;
-                    }
-                }
-                Ok(())
-            })
+        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        awaited(runtime, async move || {
+            file.read_exact(&mut buffer).await?;
+            offsets.step();
+            // tokio has no offsets: it continues from its position.
+            if offsets.at == 0 {
+                file.seek(SeekFrom::Start(0)).await?;
+            }
+            Ok(())
         })
     })
     .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
         let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut at) = (vec![0; size], 0);
-        work(move |count, _| {
-            runtime.block_on(async {
-                for _ in 0..count {
-                    let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at).await;
-                    buffer = back;
-                    exactly(read?, size)?;
-                    at = following(at, size);
-                }
-                Ok(())
-            })
+        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        awaited(runtime, async move || {
+            let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), offsets.at).await;
+            buffer = back;
+            offsets.step();
+            exactly(read?, size)
         })
     });
     demands(case, size).demand(Demand::AllocatesNothing("fullbore async"))
@@ -152,54 +170,40 @@ fn write_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open_write(files.filled(MIDDLE)?)?, &Driver::shared()?);
-        let (mut buffer, mut at) = (vec![1; size], 0);
-        work(move |count, _| {
-            block_on(async {
-                for _ in 0..count {
-                    let (written, back) = file.write_at(std::mem::take(&mut buffer), at).await;
-                    buffer = back;
-                    exactly(written?, size)?;
-                    at = following(at, size);
-                }
-                Ok(())
-            })
+        let (mut buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        awaited(NoRuntime, async move || {
+            let (written, back) = file.write_at(std::mem::take(&mut buffer), offsets.at).await;
+            buffer = back;
+            offsets.step();
+            exactly(written?, size)
         })
     })
     .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(tokio::fs::File::options().write(true).open(path))?;
-        let (buffer, mut at) = (vec![1; size], 0);
-        work(move |count, _| {
-            runtime.block_on(async {
-                for _ in 0..count {
-                    file.write_all(&buffer).await?;
-                    // Without the flush, tokio returns before the system call.
-                    file.flush().await?;
-                    at = following(at, size);
-                    if at == 0 {
-                        file.seek(SeekFrom::Start(0)).await?;
-                    }
-                }
-                Ok(())
-            })
+        let (buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        awaited(runtime, async move || {
+            file.write_all(&buffer).await?;
+            // Without the flush, tokio returns before the system call.
+            file.flush().await?;
+            offsets.step();
+            if offsets.at == 0 {
+                file.seek(SeekFrom::Start(0)).await?;
+            }
+            Ok(())
         })
     })
     .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(compio::fs::OpenOptions::new().write(true).open(path))?;
-        let (mut buffer, mut at) = (vec![1; size], 0);
-        work(move |count, _| {
-            runtime.block_on(async {
-                for _ in 0..count {
-                    let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at).await;
-                    buffer = back;
-                    exactly(written?, size)?;
-                    at = following(at, size);
-                }
-                Ok(())
-            })
+        let (mut buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        awaited(runtime, async move || {
+            let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), offsets.at).await;
+            buffer = back;
+            offsets.step();
+            exactly(written?, size)
         })
     });
     case.demand(Demand::AllocatesNothing("fullbore async"))
@@ -213,34 +217,24 @@ fn read_vectored(each_size: usize) -> Case {
         .moving(size as u64, 0)
         .with("fullbore async", move |files| {
             let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-            let (mut buffers, mut at) = (buffers(), 0);
-            work(move |count, _| {
-                block_on(async {
-                    for _ in 0..count {
-                        let (read, back) = file.read_at(std::mem::take(&mut buffers), at).await;
-                        buffers = back;
-                        exactly(read?, size)?;
-                        at = following(at, size);
-                    }
-                    Ok(())
-                })
+            let (mut buffers, mut offsets) = (buffers(), Offsets::by(size));
+            awaited(NoRuntime, async move || {
+                let (read, back) = file.read_at(std::mem::take(&mut buffers), offsets.at).await;
+                buffers = back;
+                offsets.step();
+                exactly(read?, size)
             })
         })
         .with("compio", move |files| {
             let runtime = compio::runtime::Runtime::new()?;
             let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-            let (mut buffers, mut at) = (buffers(), 0);
-            work(move |count, _| {
-                runtime.block_on(async {
-                    for _ in 0..count {
-                        let BufResult(read, back) =
-                            file.read_vectored_at(std::mem::take(&mut buffers), at).await;
-                        buffers = back;
-                        exactly(read?, size)?;
-                        at = following(at, size);
-                    }
-                    Ok(())
-                })
+            let (mut buffers, mut offsets) = (buffers(), Offsets::by(size));
+            awaited(runtime, async move || {
+                let BufResult(read, back) =
+                    file.read_vectored_at(std::mem::take(&mut buffers), offsets.at).await;
+                buffers = back;
+                offsets.step();
+                exactly(read?, size)
             })
         })
         .demand(Demand::AtMost("fullbore async", "compio", NOT_SLOWER))
@@ -255,63 +249,46 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     .moving(size, 0)
     .with("fullbore async", move |files| {
         let (path, mut data) = (files.source(size), vec![0; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                block_on(ours_reads(&path, &mut data, size))?;
+        awaited(NoRuntime, async move || {
+            let file = AsyncFile::open(&path).await?;
+            let mut read = 0;
+            while read < size {
+                let (count, back) = file.read_at(std::mem::take(&mut data), read).await;
+                data = back;
+                read += count? as u64;
             }
-            Ok(())
+            Ok(file.close().await?)
         })
     })
     .with("tokio", move |files| {
-        let (path, runtime, mut data) = (files.source(size), tokio_runtime()?, vec![0; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                runtime.block_on(async {
-                    let mut file = tokio::fs::File::open(&path).await?;
-                    let mut read = 0;
-                    while read < size {
-                        read += file.read(&mut data).await? as u64;
-                    }
-                    Ok::<_, std::io::Error>(())
-                })?;
+        let (path, mut data) = (files.source(size), vec![0; piece]);
+        awaited(tokio_runtime()?, async move || {
+            let mut file = tokio::fs::File::open(&path).await?;
+            let mut read = 0;
+            while read < size {
+                read += file.read(&mut data).await? as u64;
             }
             Ok(())
         })
     })
     .with("compio", move |files| {
-        let runtime = compio::runtime::Runtime::new()?;
         let (path, mut data) = (files.source(size), vec![0; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                runtime.block_on(async {
-                    let file = compio::fs::File::open(&path).await?;
-                    let mut read = 0;
-                    while read < size {
-                        let BufResult(count, back) = file.read_at(std::mem::take(&mut data), read).await;
-                        data = back;
-                        read += count? as u64;
-                    }
-                    file.close().await
-                })?;
+        awaited(compio::runtime::Runtime::new()?, async move || {
+            let file = compio::fs::File::open(&path).await?;
+            let mut read = 0;
+            while read < size {
+                let BufResult(count, back) = file.read_at(std::mem::take(&mut data), read).await;
+                data = back;
+                read += count? as u64;
             }
-            Ok(())
+            Ok(file.close().await?)
         })
     });
     demands(case, piece)
 }
 
-async fn ours_reads(path: &Path, data: &mut Vec<u8>, size: u64) -> Attempt<()> {
-    let file = AsyncFile::open(path).await?;
-    let mut read = 0;
-    while read < size {
-        let (count, back) = file.read_at(std::mem::take(data), read).await;
-        *data = back;
-        read += count? as u64;
-    }
-    Ok(file.close().await?)
-}
-
 fn write(size: u64, piece: usize, buffer: usize) -> Case {
+    let starts = move || (0..size).step_by(piece);
     Case::new(
         name("async-write", (size, piece, buffer)),
         "replacing a file, writing it from front to back, closing it, awaited",
@@ -319,58 +296,39 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
     .moving(size, 0)
     .with("fullbore async", move |files| {
         let (path, driver, mut data) = (files.target(), Driver::shared()?, vec![1; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                block_on(ours_writes(&path, &driver, &mut data, size))?;
+        awaited(NoRuntime, async move || {
+            let path = path.clone();
+            let how =
+                move || OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Write).open(path);
+            let file = AsyncFile::open_with(&driver, how).await?;
+            for at in starts() {
+                let (done, back) = file.write_all_at(std::mem::take(&mut data), at).await;
+                data = back;
+                done?;
             }
-            Ok(())
+            Ok(file.close().await?)
         })
     })
     .with("tokio", move |files| {
-        let (path, runtime, data) = (files.target(), tokio_runtime()?, vec![1; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                runtime.block_on(async {
-                    let mut file = tokio::fs::File::create(&path).await?;
-                    for _ in 0..size / piece as u64 {
-                        file.write_all(&data).await?;
-                    }
-                    file.flush().await
-                })?;
+        let (path, data) = (files.target(), vec![1; piece]);
+        awaited(tokio_runtime()?, async move || {
+            let mut file = tokio::fs::File::create(&path).await?;
+            for _ in starts() {
+                file.write_all(&data).await?;
             }
-            Ok(())
+            Ok(file.flush().await?)
         })
     })
     .with("compio", move |files| {
-        let runtime = compio::runtime::Runtime::new()?;
         let (path, mut data) = (files.target(), vec![1; piece]);
-        work(move |count, _| {
-            for _ in 0..count {
-                runtime.block_on(async {
-                    let mut file = compio::fs::File::create(&path).await?;
-                    for index in 0..size / piece as u64 {
-                        let at = index * piece as u64;
-                        let BufResult(done, back) = file.write_all_at(std::mem::take(&mut data), at).await;
-                        data = back;
-                        done?;
-                    }
-                    file.close().await
-                })?;
+        awaited(compio::runtime::Runtime::new()?, async move || {
+            let mut file = compio::fs::File::create(&path).await?;
+            for at in starts() {
+                let BufResult(done, back) = file.write_all_at(std::mem::take(&mut data), at).await;
+                data = back;
+                done?;
             }
-            Ok(())
+            Ok(file.close().await?)
         })
     })
-}
-
-async fn ours_writes(path: &Path, driver: &Driver, data: &mut Vec<u8>, size: u64) -> Attempt<()> {
-    let path = path.to_owned();
-    let how = move || OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Write).open(path);
-    let file = AsyncFile::open_with(driver, how).await?;
-    let piece = data.len() as u64;
-    for index in 0..size / piece {
-        let (done, back) = file.write_all_at(std::mem::take(data), index * piece).await;
-        *data = back;
-        done?;
-    }
-    Ok(file.close().await?)
 }

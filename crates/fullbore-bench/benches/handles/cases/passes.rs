@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::streams::BUFFER;
 use crate::case::{Case, Contender, Operation, closed, each};
 use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
-use crate::judging::Attempt;
+use crate::harness::Attempt;
 
 /// Size of the file, of the user's buffer and of the stream's, in bytes.
 type Pass = (u64, usize, usize);

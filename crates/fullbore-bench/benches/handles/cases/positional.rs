@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use fullbore::file::File;
 
-use crate::case::{Case, Demand, each, exactly};
+use crate::case::{Case, each, exactly};
 use crate::files::{LARGE, MIDDLE};
 
 /// Buffers of a vectored transfer.
@@ -83,10 +83,7 @@ fn read(size: usize) -> Case {
             let (file, mut at) = (File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
-        .like_std("fullbore")
-        .like_raw("fullbore")
-        .demand(Demand::AllocatesNothing("fullbore"))
-        .demand(Demand::Calls("fullbore", 1.0))
+        .one_call("fullbore")
 }
 
 fn random_read(size: usize) -> Case {
@@ -104,9 +101,7 @@ fn random_read(size: usize) -> Case {
             let (file, mut at) = (File::open(files.source(LARGE))?, Anywhere::of(size, 3));
             each(move |buffer| exactly(file.read_at(buffer, at.next())?, size))
         })
-        .like_std("fullbore")
-        .like_raw("fullbore")
-        .demand(Demand::AllocatesNothing("fullbore"))
+        .like_call("fullbore")
 }
 
 fn write(size: usize) -> Case {
@@ -125,10 +120,7 @@ fn write(size: usize) -> Case {
             let (file, mut at) = (File::open_write(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(file.write_at(buffer, at.next())?, size))
         })
-        .like_std("fullbore")
-        .like_raw("fullbore")
-        .demand(Demand::AllocatesNothing("fullbore"))
-        .demand(Demand::Calls("fullbore", 1.0))
+        .one_call("fullbore")
 }
 
 /// The buffer in equal parts, to read into.
@@ -163,10 +155,7 @@ fn read_vectored(each_size: usize) -> Case {
             let (file, mut at) = (File::open(files.source(MIDDLE))?, Forward::by(size));
             each(move |buffer| exactly(file.read_vectored_at(&mut parts_mut(buffer), at.next())?, size))
         })
-        .like_std("fullbore")
-        .like_raw("fullbore")
-        .demand(Demand::AllocatesNothing("fullbore"))
-        .demand(Demand::Calls("fullbore", 1.0))
+        .one_call("fullbore")
 }
 
 fn write_vectored(each_size: usize) -> Case {
@@ -190,8 +179,5 @@ fn write_vectored(each_size: usize) -> Case {
             let (file, mut at) = (File::open_write(files.filled(MIDDLE)?)?, Forward::by(size));
             each(move |buffer| exactly(file.write_vectored_at(&parts(buffer), at.next())?, size))
         })
-        .like_std("fullbore")
-        .like_raw("fullbore")
-        .demand(Demand::AllocatesNothing("fullbore"))
-        .demand(Demand::Calls("fullbore", 1.0))
+        .one_call("fullbore")
 }

@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 use super::positional::Anywhere;
 use crate::case::{Case, Demand, exactly, work};
 use crate::files::LARGE;
-use crate::judging::Attempt;
+use crate::harness::Attempt;
 
 /// Reads in flight.
 const DEPTH: usize = 32;

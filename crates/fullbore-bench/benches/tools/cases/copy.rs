@@ -3,15 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::judging::directory::Directory;
-use crate::race::{CommandOrReason, Race, same_bytes};
-use crate::rounds::Contender;
-use crate::{Attempt, Bench, CommandLine, states};
+use crate::harness::commands::Case;
+use crate::harness::directory::Directory;
+use crate::race::{Contender, Race, same_bytes};
+use crate::{Attempt, Bench, states};
 
-pub(super) const CASES: &[Row] = &[
+pub(super) const CASES: &[Case] = &[
     ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),
     ("copy-verify", "with verification", verify),
     ("copy-tree", "a tree of many small files", tree),
@@ -119,7 +118,7 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
     const WHAT: &str = "copy with shared blocks";
     let tested = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
     let places: Vec<PathBuf> =
-        std::iter::once(bench.options.dir.clone()).chain(std::env::split_paths(&tested)).collect();
+        std::iter::once(bench.options.common.dir.clone()).chain(std::env::split_paths(&tested)).collect();
     let mut found = false;
     for place in places.iter().filter(|place| !place.as_os_str().is_empty() && clones(place).unwrap_or(false))
     {
@@ -129,12 +128,12 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
         let directory = Directory::make(place, "fullbore-tools-", size, "give less --size")?;
         let (one, mine, theirs) =
             (directory.path().join("one"), directory.path().join("mine"), directory.path().join("theirs"));
-        crate::text::plain(&one, size, bench.options.seed)?;
+        crate::harness::text::plain(&one, size, bench.options.common.seed)?;
         let [from, to, beside] = [&one, &mine, &theirs].map(|path| path.to_string_lossy().into_owned());
         let kind = fullbore::probe::facts(&one)?
             .file_system
             .map_or_else(String::new, |system| system.kind.to_string());
-        let ours: CommandOrReason = bench.ours("copy", &[&from, &to]).map(CommandLine::nowhere);
+        let ours = bench.ours("copy", &[&from, &to]).map(|line| line.nowhere());
         let cp = bench.peer("cp", &["--reflink=always", &from, &beside]);
         let ready = || Ok(());
         Race::new(&[], size)

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
+use crate::harness::commands::Case;
 use crate::race::Race;
 use crate::{Attempt, Bench, states, tree};
 
-pub(super) const CASES: &[Row] = &[("dedupe-warm", "a cached tree", |bench| equals(bench, false))];
+pub(super) const CASES: &[Case] = &[("dedupe-warm", "a cached tree", |bench| equals(bench, false))];
 
 /// Finds the equal files of a tree, from the page cache or from the device.
 pub(super) fn equals(bench: &mut Bench, cold: bool) -> Attempt<()> {

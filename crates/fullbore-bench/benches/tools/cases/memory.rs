@@ -1,15 +1,15 @@
 //! Peak memory of each tool: for a large file, for very many files, and for a large pipe.
 
-use super::Row;
 use crate::data::Data;
-use crate::finding::{Bound, Finding};
-use crate::race::CommandOrReason;
-use crate::{Attempt, Bench, states, tree};
+use crate::finding::{Bound, Findings};
+use crate::harness::commands::Case;
+use crate::harness::commands::CommandOrReason;
+use crate::{Attempt, Bench, tree};
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const BOUND: Bound = Bound::AtMost(80.0);
 
-pub(super) const CASES: &[Row] = &[
+pub(super) const CASES: &[Case] = &[
     ("memory-file", "peak memory for a large file", large_file),
     ("memory-pipe", "peak memory for a large pipe", large_pipe),
     ("memory-files", "peak memory for very many files", many_files),
@@ -19,7 +19,7 @@ const FILE: &str = "large/one";
 
 fn large_file(bench: &mut Bench) -> Attempt<()> {
     let size = need_large(bench)?;
-    let literal = bench.options.literal.clone();
+    let literal = bench.text.literal.clone();
     let runs = [
         ("wc", bench.ours("wc", &[FILE])),
         ("grep", bench.ours("grep", &["-c", &literal, FILE])),
@@ -34,7 +34,7 @@ fn large_file(bench: &mut Bench) -> Attempt<()> {
 
 fn large_pipe(bench: &mut Bench) -> Attempt<()> {
     let size = need_large(bench)?;
-    let literal = bench.options.literal.clone();
+    let literal = bench.text.literal.clone();
     let source = bench.place.path(FILE);
     let runs = [
         ("wc", bench.ours("wc", &[])),
@@ -55,7 +55,8 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
         bench.place.need(Data::Crowd)?;
     }
     let (files, crowd) = (bench.place.files, bench.place.of(Data::Crowd));
-    let named = |line: crate::CommandLine| line.all_words(tree::names(files)).within(&crowd);
+    let named =
+        |line: crate::harness::command::CommandLine| line.all_words(tree::names(files)).within(&crowd);
     let runs = [
         ("wc", bench.ours("wc", &[]).map(named)),
         // Random bytes do not match so many letters: the exit code is "no match".
@@ -86,27 +87,7 @@ fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, CommandOrRea
     let output = bench.place.path("mine");
     for (name, entrant) in runs {
         let what = format!("memory, {name}, {of}");
-        let line = match entrant {
-            Ok(line) => line,
-            Err(why) => {
-                bench.findings.skip(&what, &why);
-                continue;
-            }
-        };
-        let peak = line.peak_memory();
-        states::remove(&output);
-        match peak {
-            Ok(peak) => bench.findings.add(Finding {
-                what,
-                ours: "peak resident memory".into(),
-                peer: String::new(),
-                figure: peak as f64 / f64::from(1 << 20),
-                unit: " MiB",
-                paired: None,
-                bound: BOUND,
-            }),
-            Err(error) => bench.findings.record_error(&what, &*error),
-        }
+        bench.peak_memory(&what, entrant, &output, BOUND, Findings::record_error);
     }
     Ok(())
 }

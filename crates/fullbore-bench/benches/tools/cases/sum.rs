@@ -1,12 +1,12 @@
 //! Hashing: `fullbore sum` beside `b3sum` and `sha256sum`.
 
-use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
-use crate::race::{OutputCheck, Race};
+use crate::harness::commands::Case;
+use crate::race::{Figure, OutputCheck, Race};
 use crate::{Attempt, Bench, states, tree};
 
-pub(super) const CASES: &[Row] = &[
+pub(super) const CASES: &[Case] = &[
     ("sum-blake3", "BLAKE3 of a cached file", |bench| one_file(bench, "blake3", "b3sum", 0.95)),
     ("sum-sha256", "SHA-256 of a cached file", |bench| one_file(bench, "sha256", "sha256sum", 0.40)),
     ("sum-three", "three hashes in one pass", three),
@@ -16,12 +16,11 @@ pub(super) const CASES: &[Row] = &[
 fn one_file(bench: &mut Bench, hash: &str, peer: &'static str, bound: f64) -> Attempt<()> {
     let text = bench.place.of(Data::Text);
     let word = text.to_string_lossy();
-    let prepare = || states::warm(&text);
+    let what = format!("sum -a {hash} ÷ {peer}");
+    let (ours, theirs) = (bench.ours("sum", &["-a", hash, &word]), bench.peer(peer, &[&word]));
     Race::new(&[Data::Text], bench.place.size)
         .answers(OutputCheck::Same)
-        .enter("fullbore sum", bench.ours("sum", &["-a", hash, &word]), prepare)
-        .enter(peer, bench.peer(peer, &[&word]), prepare)
-        .hold(&format!("sum -a {hash} ÷ {peer}"), "fullbore sum", peer, Bound::AtMost(bound))
+        .pair(&what, ("fullbore sum", ours), (peer, theirs), || states::warm(&text), Bound::AtMost(bound))
         .run(bench)
 }
 
@@ -41,19 +40,21 @@ fn three(bench: &mut Bench) -> Attempt<()> {
     for hash in ALONE {
         race = race.enter(hash, bench.ours("sum", &["-a", hash, &word]), prepare);
     }
-    race.hold_slowest("sum of three hashes ÷ the slowest of them alone", ALL, &ALONE, Bound::AtMost(1.1))
-        .run(bench)
+    let what = "sum of three hashes ÷ the slowest of them alone";
+    race.demand(what, Figure::Slowest, ALL, &ALONE, Bound::AtMost(1.1)).run(bench)
 }
 
 fn many_files(bench: &mut Bench) -> Attempt<()> {
     let crowd = bench.place.of(Data::Crowd);
     let count = bench.place.some();
     let prepare = || states::warm_tree(&crowd);
-    let among = |line: crate::CommandLine| line.all_words(tree::names(count)).within(&crowd);
+    let among =
+        |line: crate::harness::command::CommandLine| line.all_words(tree::names(count)).within(&crowd);
+    let what = format!("sum of {count} small files ÷ b3sum");
+    let ours = bench.ours("sum", &["-a", "blake3"]).map(among);
+    let peer = bench.peer("b3sum", &[]).map(among);
     Race::new(&[Data::Crowd], 0)
         .answers(OutputCheck::Same)
-        .enter("fullbore sum", bench.ours("sum", &["-a", "blake3"]).map(among), prepare)
-        .enter("b3sum", bench.peer("b3sum", &[]).map(among), prepare)
-        .hold(&format!("sum of {count} small files ÷ b3sum"), "fullbore sum", "b3sum", Bound::AtMost(0.5))
+        .pair(&what, ("fullbore sum", ours), ("b3sum", peer), prepare, Bound::AtMost(0.5))
         .run(bench)
 }

@@ -1,12 +1,12 @@
 //! Counting: `fullbore wc` beside GNU `wc`, and beside `cat`, which only moves the bytes.
 
-use super::Row;
 use crate::data::Data;
 use crate::finding::Bound;
+use crate::harness::commands::Case;
 use crate::race::{OutputCheck, Race};
 use crate::{Attempt, Bench, LOCALE, states};
 
-pub(super) const CASES: &[Row] = &[
+pub(super) const CASES: &[Case] = &[
     ("wc-default", "lines, words and bytes of a cached text", |bench| default(bench, LOCALE)),
     ("wc-c", "the same in the C locale", |bench| default(bench, "C")),
     ("wc-utf8", "a UTF-8 text of which a fifth of the characters is not ASCII", wide),
@@ -20,11 +20,14 @@ fn default(bench: &mut Bench, locale: &'static str) -> Attempt<()> {
     let mine = bench.ours("wc", &[&word]).map(|line| line.locale(locale));
     let peer = bench.peer("wc", &[&word]).map(|line| line.locale(locale));
     let prepare = || states::warm(&text);
-    let race = Race::new(&[Data::Text], bench.place.size)
-        .answers(OutputCheck::Same)
-        .enter("fullbore wc", mine, prepare)
-        .enter("wc", peer, prepare)
-        .hold(&format!("wc, LC_ALL={locale} ÷ GNU wc"), "fullbore wc", "wc", Bound::AtMost(1.0 / 25.0));
+    let what = format!("wc, LC_ALL={locale} ÷ GNU wc");
+    let race = Race::new(&[Data::Text], bench.place.size).answers(OutputCheck::Same).pair(
+        &what,
+        ("fullbore wc", mine),
+        ("wc", peer),
+        prepare,
+        Bound::AtMost(1.0 / 25.0),
+    );
     if locale == "C" {
         return race.run(bench);
     }
@@ -36,32 +39,28 @@ fn default(bench: &mut Bench, locale: &'static str) -> Attempt<()> {
 }
 
 fn wide(bench: &mut Bench) -> Attempt<()> {
-    let text = bench.place.of(Data::Wide);
-    let prepare = || states::warm(&text);
-    Race::new(&[Data::Wide], bench.place.size)
-        .answers(OutputCheck::Same)
-        .enter("fullbore wc", bench.ours("wc", &["wide"]), prepare)
-        .enter("wc", bench.peer("wc", &["wide"]), prepare)
-        .hold("wc of UTF-8 text, 20% not ASCII ÷ GNU wc", "fullbore wc", "wc", Bound::AtMost(0.1))
-        .run(bench)
+    one_file(bench, Data::Wide, &[], "wc of UTF-8 text, 20% not ASCII ÷ GNU wc", 0.1)
 }
 
 fn lines(bench: &mut Bench) -> Attempt<()> {
-    let text = bench.place.of(Data::Text);
+    one_file(bench, Data::Text, &["-l"], "wc -l ÷ GNU wc -l", 0.75)
+}
+
+fn one_file(bench: &mut Bench, data: Data, flags: &[&str], what: &str, bound: f64) -> Attempt<()> {
+    let text = bench.place.of(data);
     let word = text.to_string_lossy();
-    let prepare = || states::warm(&text);
-    Race::new(&[Data::Text], bench.place.size)
+    let words = [flags, &[&*word]].concat();
+    let (ours, peer) = (bench.ours("wc", &words), bench.peer("wc", &words));
+    Race::new(&[data], bench.place.size)
         .answers(OutputCheck::Same)
-        .enter("fullbore wc -l", bench.ours("wc", &["-l", &word]), prepare)
-        .enter("wc -l", bench.peer("wc", &["-l", &word]), prepare)
-        .hold("wc -l ÷ GNU wc -l", "fullbore wc -l", "wc -l", Bound::AtMost(0.75))
+        .pair(what, ("fullbore wc", ours), ("wc", peer), || states::warm(&text), Bound::AtMost(bound))
         .run(bench)
 }
 
 fn pipe(bench: &mut Bench) -> Attempt<()> {
     let text = bench.place.of(Data::Text);
     let prepare = || states::warm(&text);
-    let piped = |line: crate::CommandLine| line.piped(&text);
+    let piped = |line: crate::harness::command::CommandLine| line.piped(&text);
     let (mine, cat) = (bench.ours("wc", &[]), bench.peer("cat", &[]));
     Race::new(&[Data::Text], bench.place.size)
         .enter("cat | fullbore wc", mine.map(piped), prepare)

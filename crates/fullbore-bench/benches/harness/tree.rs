@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore_bench::stats::Xoshiro256;
 
-use super::judging::Attempt;
+use super::Attempt;
 use super::text::{LINE, Lines};
 
 /// Files per directory.

@@ -8,25 +8,18 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use super::Attempt;
 use super::command::feed;
 use super::directory::{start, watch};
+use super::{Attempt, exit};
 
 /// First argument of such a start; then the input for a pipe, or `-` for none, the expected exit code, and the command.
 pub(crate) const WORD: &str = "--account-of";
 
-/// Runs the command and prints its peak resident memory in KiB.
-pub(crate) fn run(words: &[OsString]) -> ExitCode {
-    match peak(words) {
-        Ok(peak) => {
-            println!("{peak}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+/// In such a start, runs the command and prints its peak resident memory in KiB.
+pub(crate) fn run() -> Option<ExitCode> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let command = words.split_first().filter(|(first, _)| *first == WORD)?.1;
+    Some(exit("account", peak(command).map(|peak| println!("{peak}")).map(|()| true)))
 }
 
 fn peak(words: &[OsString]) -> Attempt<i64> {

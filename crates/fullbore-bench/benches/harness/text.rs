@@ -2,7 +2,6 @@
 //!
 //! Words that end in "ing" are on about every third line, as in English; a rare name is on one line in a thousand. In the
 //! other text one character in five is not ASCII.
-//! other text one character in five is not ASCII.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -12,7 +11,7 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::Text;
 use fullbore_bench::stats::Xoshiro256;
 
-use super::judging::Attempt;
+use super::Attempt;
 
 /// A line with its newline.
 pub(crate) const LINE: usize = 80;

@@ -4,18 +4,20 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use fullbore::size;
+use fullbore::file::File;
+use fullbore::{probe, size};
 
-use super::judging::Attempt;
-use super::judging::directory::Directory;
-use super::judging::states;
-use super::options::Options;
-use super::{text, tree};
+use super::directory::{Directory, start};
+use super::options::{CommandOptions, TextOptions};
+use super::{Attempt, states, text, tree};
 
 /// The data of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
+    /// Random bytes.
+    Random,
     /// Text.
     Text,
     /// UTF-8 text of which a fifth is not ASCII.
@@ -37,9 +39,10 @@ pub(crate) enum Data {
 /// The directory of the data, and the data made so far.
 pub(crate) struct DataSet {
     directory: Directory,
+    binary: PathBuf,
     text: Option<PathBuf>,
     tree: Option<PathBuf>,
-    /// The size of the text.
+    /// The size of the text, and of the random bytes.
     pub(crate) size: u64,
     /// The number of files of the crowd.
     pub(crate) files: usize,
@@ -52,24 +55,26 @@ pub(crate) struct DataSet {
 }
 
 impl DataSet {
-    /// A directory for the data, without data.
-    pub(crate) fn make(options: &Options) -> Attempt<Self> {
-        let needed = options.size.saturating_mul(6);
-        let directory = Directory::make(
-            &options.dir,
-            "fullbore-tools-",
-            needed,
-            "use a smaller --size or another --dir",
-        )?;
+    /// A directory for the data of `program`, without data. `binary` makes the random bytes.
+    pub(crate) fn make(
+        program: &str,
+        options: &CommandOptions,
+        text: &TextOptions,
+        binary: &Path,
+    ) -> Attempt<Self> {
+        let (prefix, needed) = (format!(".fullbore-{program}-"), options.size.saturating_mul(6));
+        let advice = "use a smaller --size or another --dir";
+        let directory = Directory::make(&options.common.dir, &prefix, needed, advice)?;
         fs::create_dir(directory.path().join("answers"))?;
         Ok(Self {
             directory,
-            text: options.text.clone(),
-            tree: options.tree.clone(),
+            binary: binary.to_owned(),
+            text: text.text.clone(),
+            tree: text.tree.clone(),
             size: options.size,
-            files: options.files,
+            files: text.files,
             large: 0,
-            seed: options.seed,
+            seed: options.common.seed,
             made: HashSet::new(),
             equal: Vec::new(),
         })
@@ -90,6 +95,7 @@ impl DataSet {
         match (data, &self.text, &self.tree) {
             (Data::Text, Some(text), _) => text.clone(),
             (Data::Sources, _, Some(tree)) => tree.clone(),
+            (Data::Random, ..) => self.path("input"),
             (Data::Text, ..) => self.path("text"),
             (Data::Wide, ..) => self.path("wide"),
             (Data::Twin, ..) => self.path("twin"),
@@ -124,6 +130,7 @@ impl DataSet {
         if !own {
             eprintln!("making {}", path.display());
             match data {
+                Data::Random => self.random(&path)?,
                 Data::Text => text::plain(&path, self.size, seed)?,
                 Data::Wide => text::wide(&path, &text, self.size, seed)?,
                 Data::Twin => states::whole(&path, &text)?,
@@ -141,6 +148,20 @@ impl DataSet {
         }
         self.made.insert(data);
         Ok(())
+    }
+
+    /// Makes a file of random bytes.
+    fn random(&self, path: &Path) -> Attempt<()> {
+        let mut generate = Command::new(&self.binary);
+        generate.args(["gen", &self.size.to_string()]).arg(path);
+        generate.args(["--sync", "data", "--progress", "never"]);
+        if !start(&mut generate)?.wait()?.success() {
+            return Err("the data file could not be created".into());
+        }
+        match probe::provenance(&File::open(path)?).ok().and_then(|provenance| provenance.objection()) {
+            Some(why) => Err(format!("{}: {why}: measurements on it would be wrong", path.display()).into()),
+            None => Ok(()),
+        }
     }
 
     /// Removes data that no later case needs.

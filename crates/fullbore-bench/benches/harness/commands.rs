@@ -1,0 +1,116 @@
+//! The context of the benchmarks of whole commands, fullbore's and those of its peers.
+
+use std::path::{Path, PathBuf};
+
+use fullbore_bench::stats::Xoshiro256;
+
+use super::command::CommandLine;
+use super::data::DataSet;
+use super::finding::{Bound, Finding, Findings};
+use super::options::{CommandOptions, TextOptions};
+use super::{Attempt, binary, directory, place, states};
+
+/// The locale of every command, if a case does not choose another.
+pub(crate) const LOCALE: &str = "C.UTF-8";
+
+/// A command, or the reason why it is missing.
+pub(crate) type CommandOrReason = Result<CommandLine, String>;
+
+/// The context of every case.
+pub(crate) struct Bench {
+    pub(crate) options: CommandOptions,
+    pub(crate) text: TextOptions,
+    pub(crate) place: DataSet,
+    /// The program under test.
+    pub(crate) binary: PathBuf,
+    /// Its subcommands under test.
+    pub(crate) tools: Vec<&'static str>,
+    pub(crate) random: Xoshiro256,
+    pub(crate) findings: Findings,
+}
+
+/// A case of whole commands.
+pub(crate) type Case = super::Case<'static, fn(&mut Bench) -> Attempt<()>>;
+
+impl Bench {
+    /// The context of the benchmark `program`: fullbore's `tools` beside `peers`; `data` describes what they read.
+    pub(crate) fn make(
+        program: &str,
+        mut options: CommandOptions,
+        text: TextOptions,
+        (tools, peers): (&[&'static str], &[&str]),
+        data: &str,
+    ) -> Attempt<Self> {
+        if options.size < 1 << 20 {
+            return Err("less than 1 MiB of data measures only start-up: use a larger size".into());
+        }
+        let common = &mut options.common;
+        common.dir = common.dir.canonicalize().map_err(|error| format!("--dir: {error}"))?;
+        let seed = common.seed;
+        let heading = format!("against its peers, {} rounds, seed {seed}", common.rounds);
+        let binary = binary::find(options.binary.as_deref())?;
+        let set = DataSet::make(program, &options, &text, &binary)?;
+        let mut context =
+            vec![format!("{} {heading}", version(&binary)), format!("{data}; saved profiles are ignored")];
+        for name in peers {
+            let found = directory::peer_in(&options.peers, name);
+            let found = found.map_or_else(|| "not here".into(), |program| version(&program));
+            context.push(format!("{name}: {found}"));
+        }
+        context.extend(place(&set.path("answers")));
+        let exists = |tool: &&&str| CommandLine::new(&binary, [**tool, "--help"]).run().is_ok();
+        let tools = tools.iter().filter(exists).copied().collect();
+        let (random, findings) = (Xoshiro256::seeded(seed), Findings::new(context));
+        Ok(Self { options, text, place: set, binary, tools, random, findings })
+    }
+
+    /// One of fullbore's tools with arguments, or the reason why it is missing. Its output goes to a file.
+    pub(crate) fn ours(&self, tool: &'static str, words: &[&str]) -> CommandOrReason {
+        if !self.tools.contains(&tool) {
+            return Err(format!("fullbore has no subcommand {tool}"));
+        }
+        Ok(self.command(&self.binary, "ours").word(tool).all_words(words))
+    }
+
+    /// A peer with arguments, or the reason why it is missing. Its output goes to a file.
+    pub(crate) fn peer(&self, name: &str, words: &[&str]) -> CommandOrReason {
+        let program = directory::peer_in(&self.options.peers, name)
+            .ok_or_else(|| format!("no {name} in PATH or --peers"))?;
+        Ok(self.command(&program, name).all_words(words))
+    }
+
+    fn command(&self, program: &Path, answer: &str) -> CommandLine {
+        let line = CommandLine::new(program, [""; 0]).locale(LOCALE).within(self.place.root());
+        line.answer(&self.place.path(&format!("answers/{answer}")))
+    }
+
+    /// Measures the peak memory of a command that writes to `output`. `failed` reports a command that fails.
+    pub(crate) fn peak_memory(
+        &mut self,
+        what: &str,
+        entrant: CommandOrReason,
+        output: &Path,
+        bound: Bound,
+        failed: impl FnOnce(&mut Findings, &str, &dyn std::error::Error),
+    ) {
+        let line = match entrant {
+            Ok(line) => line,
+            Err(why) => return self.findings.skip(what, &why),
+        };
+        let peak = line.peak_memory();
+        states::remove(output);
+        match peak {
+            Ok(peak) => {
+                let figure = (peak as f64 / f64::from(1 << 20), " MiB");
+                self.findings.add(Finding::new(what, "peak resident memory", figure, bound));
+            }
+            Err(error) => failed(&mut self.findings, what, &*error),
+        }
+    }
+}
+
+/// The first line of a program's version.
+fn version(program: &Path) -> String {
+    let output = CommandLine::new(program, ["--version"]).output().unwrap_or_default();
+    output.lines().next().unwrap_or("unknown version").to_owned()
+}

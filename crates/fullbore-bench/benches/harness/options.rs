@@ -1,0 +1,101 @@
+//! The options of the benchmarks.
+
+use std::num::ParseIntError;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+
+/// The exit status, for the end of the help.
+pub(crate) const EXIT_STATUS: &str =
+    "Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
+
+/// The options of every benchmark.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    /// Make the files in a new directory here
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Measured rounds of each case
+    #[arg(long, value_name = "N", default_value = "15", value_parser = rounds)]
+    pub(crate) rounds: usize,
+    /// Run only the cases whose names contain PATTERN (several: separate by commas); a full name selects that case alone
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Print the names of the cases
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Also write the findings to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Seed of the data and of the order of the contenders in the rounds [default: the time]
+    #[arg(long, value_name = "N", default_value_t = now(), hide_default_value = true)]
+    pub(crate) seed: u64,
+    /// Set by `cargo bench`.
+    #[arg(long, hide = true)]
+    pub(crate) bench: bool,
+}
+
+impl Options {
+    /// True if `--only` selects `name` among `names`.
+    pub(crate) fn selects<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, name: &str) -> bool {
+        let fits = |pattern: &str| match names.clone().any(|exact| exact == pattern) {
+            true => name == pattern,
+            false => name.contains(pattern),
+        };
+        self.only.is_empty() || self.only.iter().any(|pattern| fits(pattern.trim()))
+    }
+}
+
+/// The options of the benchmarks of whole commands.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CommandOptions {
+    #[command(flatten)]
+    pub(crate) common: Options,
+    /// Size of the data; six times that must be free
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = fullbore::size::parse)]
+    pub(crate) size: u64,
+    /// Search this directory for peers before PATH (may be repeated)
+    #[arg(long, value_name = "DIR", value_parser = existing)]
+    pub(crate) peers: Vec<PathBuf>,
+    /// Test this program instead of building the release binary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) binary: Option<PathBuf>,
+}
+
+/// The options of the texts and trees that tools read.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TextOptions {
+    /// Files of the largest tree; the others have two fifths of that
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = files)]
+    pub(crate) files: usize,
+    /// Count, search, copy and hash this text instead of a generated one
+    #[arg(long, value_name = "FILE", value_parser = existing)]
+    pub(crate) text: Option<PathBuf>,
+    /// Search this source tree instead of a generated one
+    #[arg(long, value_name = "DIR", value_parser = existing)]
+    pub(crate) tree: Option<PathBuf>,
+    /// Literal on few lines; the default is on one line in 1000 of the generated text
+    #[arg(long, value_name = "WORD", default_value = super::text::RARE)]
+    pub(crate) literal: String,
+    /// Literal on many lines
+    #[arg(long, value_name = "WORD", default_value = "that ")]
+    pub(crate) common: String,
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64)
+}
+
+fn rounds(text: &str) -> Result<usize, ParseIntError> {
+    text.parse().map(|rounds: usize| rounds.clamp(1, 10_000))
+}
+
+fn files(text: &str) -> Result<usize, ParseIntError> {
+    text.parse().map(|files: usize| files.clamp(100, 90_000))
+}
+
+/// A path that exists, made absolute: commands run in other directories.
+fn existing(text: &str) -> std::io::Result<PathBuf> {
+    PathBuf::from(text).canonicalize()
+}

@@ -1,0 +1,72 @@
+//! Properties of a process: the duration of a run with nothing to do, and peak memory by strategy.
+
+use super::harness::command::CommandLine;
+use super::harness::commands::{Bench, Case};
+use super::harness::data::Data;
+use super::harness::finding::Bound;
+use super::harness::race::Race;
+use super::harness::{Attempt, states};
+use super::strategies::STRATEGIES;
+
+pub(super) const CASES: &[Case] = &[
+    ("start-up", "duration of a run with nothing to do", start_up),
+    ("memory", "peak memory of a run", memory),
+];
+
+/// Bound of the duration in milliseconds.
+const START_UP: Bound = Bound::Below(5.0);
+/// Runs take milliseconds: many are cheap, and their median is steady.
+const RUNS: usize = 200;
+
+fn start_up(bench: &mut Bench) -> Attempt<()> {
+    const VERSION: &str = "fullbore --version";
+    const ONE_BYTE: &str = "fullbore transform none of one byte";
+    let output = bench.place.path("byte-out");
+    std::fs::write(bench.place.path("byte"), b"x")?;
+    let transform = bench.ours("transform", &["none", "byte", "byte-out"]);
+    let what = |label: &str| format!("{label}, median wall time of {RUNS} runs");
+    Race::new(&[], 0)
+        .rounds(RUNS)
+        .shaped(VERSION, Ok(CommandLine::new(&bench.binary, ["--version"])), |one| one)
+        .shaped(ONE_BYTE, transform, |one| one.clear(|| states::remove(&output)))
+        .within(&what(VERSION), VERSION, START_UP)
+        .within(&what(ONE_BYTE), ONE_BYTE, START_UP)
+        .run(bench)
+}
+
+/// The budget for buffers and 16 MiB for all else, in MiB.
+const MEMORY: Bound = Bound::AtMost(80.0);
+
+/// Strategies that map the whole file: their memory is the file.
+const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];
+
+/// Strategies with large settings.
+const GREEDY: &[&str] = &[
+    "method=uring,depth=1024,request=1M,workers=2",
+    "method=mmap,workers=2,window=16M",
+    "method=buffered,workers=64,request=4M",
+    "method=vectored,depth=64,request=1M",
+];
+
+fn memory(bench: &mut Bench) -> Attempt<()> {
+    bench.place.need(Data::Random)?;
+    let (input, output) = (bench.place.of(Data::Random), bench.place.path("memory"));
+    states::warm(&input)?;
+    for strategy in ["auto"].iter().chain(STRATEGIES).chain(GREEDY) {
+        for piped in [false, true] {
+            // A mapping needs a file.
+            if piped && strategy.contains("mm") {
+                continue;
+            }
+            let what = format!("peak memory, {strategy}{}", if piped { ", from a pipe" } else { "" });
+            let source = if piped { "-" } else { "input" };
+            let ours = bench.ours("transform", &["shift:10", "--strategy", strategy, source, "memory"]);
+            let ours = ours.map(|line| if piped { line.piped(&input) } else { line });
+            let bound = if WHOLE.contains(strategy) { Bound::None } else { MEMORY };
+            bench.peak_memory(&what, ours, &output, bound, |findings, what, why| {
+                findings.skip(what, &why.to_string());
+            });
+        }
+    }
+    Ok(())
+}
