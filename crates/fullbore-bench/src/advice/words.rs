@@ -92,17 +92,12 @@ pub(super) fn against(
     format!("{}: {}; {}: {}; ratio {}.", first.0, rate(first.1), second.0, rate(second.1), ratio(compared))
 }
 
-/// CPU time beside a duration, if significant: ` and 2.10× the CPU time`.
-pub(super) fn and_cost(ratio: Option<&Ratio>) -> String {
-    cost_share(ratio).map_or_else(String::new, |share| format!(" and {share}"))
+/// CPU time beside another figure, if significant: ` at 50% of the CPU time`.
+pub(super) fn cost_beside(word: &str, ratio: Option<Ratio>) -> String {
+    cost_share(ratio).map_or_else(String::new, |share| format!(" {word} {share}"))
 }
 
-/// CPU time beside a rate, if significant: ` at 50% of the CPU time`.
-pub(super) fn at_cost(ratio: Option<&Ratio>) -> String {
-    cost_share(ratio).map_or_else(String::new, |share| format!(" at {share}"))
-}
-
-fn cost_share(ratio: Option<&Ratio>) -> Option<String> {
+fn cost_share(ratio: Option<Ratio>) -> Option<String> {
     let ratio = ratio.filter(|found| found.is_clear())?.estimate.value;
     match ratio {
         r if r >= 1.1 => Some(format!("{} the CPU time", times(r))),

@@ -1,10 +1,10 @@
 //! Alignment: the cost of requests that cross block or stripe boundaries.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell};
 use super::super::ratio::{Ratio, speed};
 use super::super::sweep::groups_ignoring;
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::document::Labels;
 use crate::units;
 
@@ -49,20 +49,23 @@ pub(in super::super) fn off(labels: &Labels) -> String {
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     pairs(input)
         .into_iter()
-        .filter(|(_, _, found)| found.is_greater())
-        .map(|(aligned, misplaced, found)| {
-            let worth = found.estimate.value;
-            let bare = Labels { offset_bytes: None, ..aligned.labels.clone() };
-            let how = way(&bare);
-            let place = format!("{} a multiple", off(misplaced.labels));
-            let text = format!(
-                "Align requests to multiples of their size in {} with {how}: {place} they take {} the time.",
-                task(aligned.labels),
-                times(worth)
-            );
-            let evidence = against(("aligned", &aligned), (&place, &misplaced), &found);
-            let topic = format!("align|{}|{}", subject(aligned.labels), aligned.labels.method);
-            Candidate::new(topic, &found, &[aligned, misplaced], worth, text, evidence)
-        })
+        .filter_map(|(aligned, misplaced, _)| of_pair(aligned, misplaced, input))
         .collect()
+}
+
+fn of_pair<'a>(
+    aligned: EligibleCell<'a>,
+    misplaced: EligibleCell<'a>,
+    input: &AdviceInput<'a>,
+) -> Option<Candidate> {
+    let place = format!("{} a multiple", off(misplaced.labels));
+    let ratio = NamedRatio::faster(("aligned", aligned), (place.as_str(), misplaced), input)?;
+    let text = format!(
+        "Align requests to multiples of their size in {} with {}: {place} they take {} the time.",
+        task(aligned.labels),
+        way(&Labels { offset_bytes: None, ..aligned.labels.clone() }),
+        ratio.times()
+    );
+    let topic = format!("align|{}|{}", subject(aligned.labels), aligned.labels.method);
+    Some(ratio.candidate([], topic, text))
 }

@@ -1,12 +1,10 @@
 //! New files: the gain of preallocating, and of overwriting existing blocks.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, Growth, fastest, growth};
-use super::super::ratio::{cost, speed};
 use super::super::sweep::groups_ignoring;
-use super::super::words::{against, at_cost, task, times, way};
+use super::super::words::{task, way};
 use crate::document::Labels;
-use crate::units;
 
 /// Cells that differ only in the way their output gets its blocks.
 pub(in super::super) fn groups<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
@@ -33,42 +31,34 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     preallocating.chain(groups.iter().filter_map(|group| existing(group, input))).collect()
 }
 
-fn preallocating(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
-    let (preallocated, grown) = (with(group, Growth::Preallocated)?, with(group, Growth::Extended)?);
-    let found = speed(preallocated, grown, input.bootstrap)?;
-    let bare = Labels { allocation: None, file_state: None, strategy: None, ..preallocated.labels.clone() };
-    let what = format!("{} ({})", task(grown.labels), way(&bare));
-    let (text, worth) = if found.is_greater() {
-        let worth = found.estimate.value;
-        let cheaper = at_cost(cost(preallocated, grown, input.bootstrap).as_ref());
-        let rate = units::rate(preallocated.rate());
-        (format!("Preallocate in {what}: {rate}, {} as fast as extending{cheaper}.", times(worth)), worth)
-    } else if found.is_less() {
-        let worth = 1.0 / found.estimate.value;
-        let rate = units::rate(grown.rate());
-        (format!("Do not preallocate in {what}: extending reaches {rate}, {} as fast.", times(worth)), worth)
-    } else {
-        return None;
-    };
-    let evidence = against(("preallocated", &preallocated), ("extended", &grown), &found);
-    let topic = format!("preallocate|{}|{}", grown.labels.operation, grown.labels.method);
-    Some(Candidate::new(topic, &found, &[preallocated, grown], worth, text, evidence))
+fn preallocating<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+    let preallocated = ("preallocated", with(group, Growth::Preallocated)?);
+    let extended = ("extended", with(group, Growth::Extended)?);
+    let labels = extended.1.labels;
+    let bare = Labels { allocation: None, file_state: None, strategy: None, ..preallocated.1.labels.clone() };
+    let what = format!("{} ({})", task(labels), way(&bare));
+    let topic = format!("preallocate|{}|{}", labels.operation, labels.method);
+    if let Some(ratio) = NamedRatio::faster(preallocated, extended, input) {
+        let (rate, times, cost) = (ratio.rate(), ratio.times(), ratio.at_cost());
+        let text = format!("Preallocate in {what}: {rate}, {times} as fast as extending{cost}.");
+        return Some(ratio.candidate([], topic, text));
+    }
+    let ratio = NamedRatio::faster(extended, preallocated, input)?;
+    let (rate, times) = (ratio.rate(), ratio.times());
+    let text = format!("Do not preallocate in {what}: extending reaches {rate}, {times} as fast.");
+    Some(ratio.candidate([], topic, text))
 }
 
-fn existing(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn existing<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let (over, grown) = (with(group, Growth::Over)?, with(group, Growth::Extended)?);
-    let found = speed(over, grown, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
-    let bare = Labels { strategy: None, ..over.labels.clone() };
+    let ratio = NamedRatio::faster(("over existing blocks", over), ("extending", grown), input)?;
     let text = format!(
         "Overwrite the existing file if its contents need not survive a failure: {} in {} ({}), \
          {} as fast as extending a new one.",
-        units::rate(over.rate()),
+        ratio.rate(),
         task(over.labels),
-        way(&bare),
-        times(worth)
+        way(&Labels { strategy: None, ..over.labels.clone() }),
+        ratio.times()
     );
-    let evidence = against(("over existing blocks", &over), ("extending", &grown), &found);
-    let topic = format!("over|{}", grown.labels.operation);
-    Some(Candidate::new(topic, &found, &[over, grown], worth, text, evidence))
+    Some(ratio.candidate([], format!("over|{}", grown.labels.operation), text))
 }

@@ -1,10 +1,10 @@
 //! Depth: the smallest depth at the peak, and the depth that reaches half of it.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, is_sequential};
 use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::{DEPTH, Sweep, sweeps};
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -13,12 +13,12 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     sweeps(&sequential, &DEPTH).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_sweep<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
     let (depth, chosen) = sweep.reaching(AT_PEAK)?;
     let (shallowest, base) = sweep.points.first().copied()?;
     let (deepest, last) = sweep.last()?;
-    let found = speed(chosen, base, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
+    let name = |depth| format!("depth {depth}");
+    let ratio = NamedRatio::faster((name(depth), chosen), (name(shallowest), base), input)?;
     let (half, _) = sweep.reaching(0.5)?;
     let half = if half == shallowest {
         format!("depth {shallowest} already reaches half of that")
@@ -40,11 +40,9 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         "Keep {depth} requests in flight in {} with {}: {}, {} the rate of depth {shallowest}; {half}, {more}.",
         task(chosen.labels),
         way(&sweep.labels),
-        units::rate(chosen.rate()),
-        times(worth)
+        ratio.rate(),
+        ratio.times()
     );
-    let evidence =
-        against((&format!("depth {depth}"), &chosen), (&format!("depth {shallowest}"), &base), &found);
     let topic = format!("depth|{}|{}", subject(chosen.labels), sweep.labels.method);
-    Some(Candidate::new(topic, &found, &[chosen, base, last], worth, text, evidence))
+    Some(ratio.candidate([last], topic, text))
 }

@@ -1,10 +1,10 @@
 //! Several disks: the number from which adding one no longer helps.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell};
 use super::super::ratio::{Ratio, speed};
 use super::super::sweep::{Sweep, TARGETS, sweeps};
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{against, subject, task, way};
 use crate::document::Labels;
 use crate::units;
 
@@ -50,7 +50,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     disk_sweeps(input).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
-fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_sweep<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
     let (fewest, first) = sweep.points.first().copied()?;
     let (most, _) = sweep.last()?;
     let Saturation { count, enough, beyond } = saturation(sweep, input)?;
@@ -77,8 +77,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
             evidence,
         ));
     }
-    let found = speed(enough, first, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
+    let ratio = NamedRatio::faster((disks(count), enough), (disks(fewest), first), input)?;
     let further = match beyond {
         Some(_) => format!("; no gain up to {most}"),
         None => "; the last one still helped, more were not measured".into(),
@@ -86,12 +85,9 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let text = format!(
         "Spread {what} over {}: {}, {} as fast as {}{further}.",
         disks(count),
-        units::rate(enough.rate()),
-        times(worth),
+        ratio.rate(),
+        ratio.times(),
         disks(fewest)
     );
-    let evidence = against((&disks(count), &enough), (&disks(fewest), &first), &found);
-    let mut eligible_cells = vec![enough, first];
-    eligible_cells.extend(beyond.map(|(more, _)| more));
-    Some(Candidate::new(topic, &found, &eligible_cells, worth, text, evidence))
+    Some(ratio.candidate(beyond.map(|(more, _)| more), topic, text))
 }

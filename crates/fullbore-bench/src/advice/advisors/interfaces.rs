@@ -2,10 +2,9 @@
 
 use fullbore::engine::method;
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, by_task, fastest, grouped};
-use super::super::ratio::{Ratio, cost, speed};
-use super::super::words::{against, and_cost, subject, task, times};
+use super::super::words::{subject, task};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -24,36 +23,27 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
 }
 
 /// The interface with the largest loss to the best at the same size of call.
-fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
-    let mut worst: Option<(EligibleCell<'_>, EligibleCell<'_>, Ratio)> = None;
+fn of_task<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+    let mut worst: Option<NamedRatio<'a>> = None;
     for same_size in grouped(group, |w| w.labels.request_bytes) {
         let best = fastest(&same_size)?;
         for other in same_size.into_iter().filter(|w| w.labels.method != best.labels.method) {
-            let Some(found) = speed(best, other, input.bootstrap).filter(|found| found.is_greater()) else {
-                continue;
+            let [first, second] = [best, other].map(|w| (w.labels.method.as_str(), w));
+            let ratio = NamedRatio::faster(first, second, input);
+            let larger = |ratio: &NamedRatio<'_>| {
+                worst.as_ref().is_none_or(|known| known.found.estimate.value < ratio.found.estimate.value)
             };
-            if worst.is_none_or(|(_, _, known)| known.estimate.value < found.estimate.value) {
-                worst = Some((best, other, found));
-            }
+            worst = ratio.filter(larger).or(worst);
         }
     }
-    let (best, other, found) = worst?;
-    let worth = found.estimate.value;
-    let (good, bad) = (best.labels.method.as_str(), other.labels.method.as_str());
+    let ratio = worst?;
+    let ((good, best), (bad, _)) = (&ratio.first, &ratio.second);
     let text = format!(
         "Use {good} instead of {bad} for {}, {} per call: {bad} takes {} the time{}.",
         task(best.labels),
         units::size(best.labels.request_bytes?),
-        times(worth),
-        and_cost(cost(other, best, input.bootstrap).as_ref())
+        ratio.times(),
+        ratio.and_cost()
     );
-    let evidence = against((good, &best), (bad, &other), &found);
-    Some(Candidate::new(
-        format!("interface|{}", subject(best.labels)),
-        &found,
-        &[best, other],
-        worth,
-        text,
-        evidence,
-    ))
+    Some(ratio.candidate([], format!("interface|{}", subject(best.labels)), text))
 }

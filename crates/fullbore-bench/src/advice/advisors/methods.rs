@@ -1,11 +1,9 @@
 //! Methods: the fastest for a task, compared with `buffered`.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, by_task, fastest};
-use super::super::ratio::{cost, speed};
-use super::super::words::{against, at_cost, method, subject, task, times, way};
+use super::super::words::{method, subject, task, way};
 use super::random::is_small;
-use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     // The advisors `profile` and `random` handle jobs and small random requests.
@@ -18,9 +16,9 @@ fn suits(eligible: &EligibleCell<'_>) -> bool {
     labels.job.is_empty() && labels.method != "command" && !is_small(eligible)
 }
 
-fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_task<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let best = fastest(group)?;
-    let of = |wanted: bool| -> Vec<EligibleCell<'_>> {
+    let of = |wanted: bool| -> Vec<EligibleCell<'a>> {
         let usual = |w: &EligibleCell<'_>| w.labels.method == "buffered" && method(w.labels) == "buffered";
         group.iter().copied().filter(|w| usual(w) == wanted).collect()
     };
@@ -32,27 +30,19 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
             fastest(&others)
         })?,
     };
-    let found = speed(best, other, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
-    let cheaper = at_cost(cost(best, other, input.bootstrap).as_ref());
+    let ratio = NamedRatio::faster((way(best.labels), best), (way(other.labels), other), input)?;
     let text = format!(
-        "Use {} for {}: {}, {} as fast as {}{cheaper}.",
-        way(best.labels),
+        "Use {} for {}: {}, {} as fast as {}{}.",
+        ratio.first.0,
         task(best.labels),
-        units::rate(best.rate()),
-        times(worth),
-        way(other.labels)
+        ratio.rate(),
+        ratio.times(),
+        ratio.second.0,
+        ratio.at_cost()
     );
-    let mut evidence = against((&way(best.labels), &best), (&way(other.labels), &other), &found);
+    let mut candidate = ratio.candidate([], format!("method|{}", subject(best.labels)), text);
     if best.labels.is_mapped() && best.labels.operation == "read" {
-        evidence.push_str(" A mapped read touches every cache line and copies nothing.");
+        candidate.advice.evidence += " A mapped read touches every cache line and copies nothing.";
     }
-    Some(Candidate::new(
-        format!("method|{}", subject(best.labels)),
-        &found,
-        &[best, other],
-        worth,
-        text,
-        evidence,
-    ))
+    Some(candidate)
 }

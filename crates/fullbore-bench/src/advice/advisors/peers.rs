@@ -1,10 +1,9 @@
 //! Peers: reports the tasks in which another program is faster.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, TaskKey, fastest};
-use super::super::ratio::speed;
 use super::super::sweep::REQUEST;
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
@@ -36,26 +35,17 @@ fn ours<'a>(peer: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<Eligible
     rivals.iter().copied().find(|w| twin(&w)).or_else(|| fastest(&rivals))
 }
 
-fn of_peer(peer: EligibleCell<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_peer<'a>(peer: EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
     let ours = ours(&peer, input)?;
-    let found = speed(peer, ours, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
     let name = peer.labels.peer.as_deref()?;
+    let how = way(ours.labels);
+    let ratio = NamedRatio::faster((name, peer), (format!("fullbore, {how}"), ours), input)?;
     let size = peer.labels.request_bytes.map_or_else(String::new, |at| format!(" at {}", units::size(at)));
     let text = format!(
-        "In {}{size}, {name} is faster than fullbore: {}, {} as fast as fullbore ({}).",
+        "In {}{size}, {name} is faster than fullbore: {}, {} as fast as fullbore ({how}).",
         task(ours.labels),
-        units::rate(peer.rate()),
-        times(worth),
-        way(ours.labels)
+        ratio.rate(),
+        ratio.times()
     );
-    let evidence = against((name, &peer), (&format!("fullbore, {}", way(ours.labels)), &ours), &found);
-    Some(Candidate::new(
-        format!("peer|{name}|{}", subject(ours.labels)),
-        &found,
-        &[peer, ours],
-        worth,
-        text,
-        evidence,
-    ))
+    Some(ratio.candidate([], format!("peer|{name}|{}", subject(ours.labels)), text))
 }

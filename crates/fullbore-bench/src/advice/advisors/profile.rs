@@ -2,12 +2,10 @@
 
 use fullbore::strategy::Job;
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, end, fastest, is_random};
-use super::super::ratio::{cost, speed};
-use super::super::words::{against, at_cost, times, way};
+use super::super::words::way;
 use crate::document::{Choice, Labels};
-use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     input.findings.choices.iter().filter_map(|choice| of_choice(choice, input)).collect()
@@ -26,26 +24,26 @@ fn plain<'a>(chosen: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<Eligi
     all.iter().copied().find(|w| w.labels.strategy.as_deref() == Some("cci")).or_else(|| fastest(&all))
 }
 
-fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_choice<'a>(choice: &Choice, input: &AdviceInput<'a>) -> Option<Candidate> {
     let chosen = input.find(&choice.cell)?;
     let runner_up = || input.find(&choice.runner_up.as_ref()?.cell);
     let other = plain(&chosen, input).filter(|w| !w.is_same_cell(&chosen)).or_else(runner_up)?;
-    let found = speed(chosen, other, input.bootstrap)?;
+    let (how, rival) = (way(chosen.labels), way(other.labels));
+    let ratio = NamedRatio::of((how.as_str(), chosen), (rival.as_str(), other), input)?;
     let kept = if choice.job.parse::<Job>().is_ok() { ", saved in the profile" } else { "" };
-    let how = way(chosen.labels);
     // The short form omits some settings (stripe, window): the full text is added if it differs.
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
-    let cheaper = at_cost(cost(chosen, other, input.bootstrap).as_ref());
-    let rival = way(other.labels);
-    let (stands, worth) = if found.is_greater() {
-        (format!("{} as fast as {rival}{cheaper}", times(found.estimate.value)), found.estimate.value)
-    } else if found.is_undecided() {
-        (format!("no significant difference from {rival}"), 1.0)
+    let stands = if ratio.found.is_greater() {
+        format!("{} as fast as {rival}{}", ratio.times(), ratio.at_cost())
+    } else if ratio.found.is_undecided() {
+        format!("no significant difference from {rival}")
     } else {
-        (format!("no slower than {rival}{cheaper}"), 1.0)
+        format!("no slower than {rival}{}", ratio.at_cost())
     };
-    let text =
-        format!("For “{}” use {how}{text}{kept}: {}, {stands}.", choice.job, units::rate(chosen.rate()));
-    let evidence = against((&how, &chosen), (&rival, &other), &found);
-    Some(Candidate::new(format!("job|{}", choice.job), &found, &[chosen, other], worth, text, evidence))
+    let text = format!("For “{}” use {how}{text}{kept}: {}, {stands}.", choice.job, ratio.rate());
+    let mut candidate = ratio.candidate([], format!("job|{}", choice.job), text);
+    if !ratio.found.is_greater() {
+        candidate.advice.worth = 1.0;
+    }
+    Some(candidate)
 }

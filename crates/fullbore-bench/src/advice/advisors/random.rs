@@ -1,9 +1,9 @@
 //! Small random requests: the number in flight, by depth or by workers.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, End, by_task, end, fastest, is_random};
 use super::super::ratio::{AT_PEAK, speed};
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::units;
 
 /// Largest size of a small random request in bytes; its time hardly depends on its size.
@@ -25,14 +25,13 @@ fn in_flight(eligible: &EligibleCell<'_>) -> u32 {
     eligible.labels.depth.unwrap_or(1).max(1).saturating_mul(eligible.labels.workers.unwrap_or(1).max(1))
 }
 
-fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_task<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let peak = fastest(group)?;
     let near = group.iter().copied().filter(|w| w.rate() >= AT_PEAK * peak.rate());
     let best = near.min_by_key(in_flight)?;
     let alone: Vec<EligibleCell<'_>> = group.iter().copied().filter(|w| in_flight(w) == 1).collect();
     let one = fastest(&alone)?;
-    let found = speed(best, one, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
+    let ratio = NamedRatio::faster((way(best.labels), best), (way(one.labels), one), input)?;
     let requests = |w: &EligibleCell<'_>| {
         w.summary.requests_per_s.map_or_else(|| units::rate(w.rate()), units::requests_rate)
     };
@@ -55,15 +54,12 @@ fn of_task(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candid
         units::count(in_flight(&best) as usize, "request"),
         task(best.labels),
         units::size(best.labels.request_bytes.unwrap_or(0)),
-        way(best.labels),
+        ratio.first.0,
         requests(&best),
-        times(worth),
-        way(one.labels),
+        ratio.times(),
+        ratio.second.0,
         requests(&one)
     );
-    let evidence = against((&way(best.labels), &best), (&way(one.labels), &one), &found);
-    let mut eligible_cells = vec![best, one];
-    eligible_cells.extend(rival.map(|(other, _)| other));
     let topic = format!("random|{}|{:?}", subject(best.labels), best.labels.request_bytes);
-    Some(Candidate::new(topic, &found, &eligible_cells, worth, text, evidence))
+    Some(ratio.candidate(rival.map(|(other, _)| other), topic, text))
 }

@@ -1,10 +1,10 @@
 //! Request size: the smallest that reaches the peak, and the cost of small ones.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, is_sequential};
 use super::super::ratio::{AT_PEAK, CHEAPER, cost, speed};
 use super::super::sweep::{REQUEST, Sweep, sweeps};
-use super::super::words::{against, and_cost, subject, task, times, way};
+use super::super::words::{subject, task, times, way};
 use crate::units;
 
 /// Common request size of programs that do not choose one, in bytes.
@@ -27,7 +27,7 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
         .collect()
 }
 
-fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_sweep<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
     let (size, chosen) = sweep.reaching(AT_PEAK)?;
     let (peak_size, peak) = sweep.peak()?;
     let (largest, last) = sweep.last()?;
@@ -53,15 +53,14 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         units::rate(chosen.rate())
     );
     let Some((small_size, small)) = small else {
-        let found = too_large?;
-        let worth = found.estimate.value;
+        too_large?;
+        let (size, largest) = (units::size(size), units::size(largest));
+        let ratio = NamedRatio::of((size, chosen), (largest.as_str(), last), input)?;
         let text = format!(
-            "{recommended}; larger ones are no faster, and {} takes {} the time.",
-            units::size(largest),
-            times(worth)
+            "{recommended}; larger ones are no faster, and {largest} takes {} the time.",
+            ratio.times()
         );
-        let evidence = against((&units::size(size), &chosen), (&units::size(largest), &last), &found);
-        return Some(Candidate::new(topic, &found, &[chosen, last], worth, text, evidence));
+        return Some(ratio.candidate([], topic, text));
     };
     let small_name = units::size(small_size);
     // Sizes whose intervals overlap may do as well; the smallest of them is named.
@@ -80,20 +79,18 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     let beyond = too_large.map_or_else(String::new, |found| {
         format!(", and {} takes {} the time", units::size(largest), times(found.estimate.value))
     });
-    let faster = speed(chosen, small, input.bootstrap)?;
-    let cpu_cost = cost(small, chosen, input.bootstrap);
-    let evidence = against((&units::size(size), &chosen), (&small_name, &small), &faster);
-    if faster.is_greater() {
-        let worth = faster.estimate.value;
-        let cpu_cost = and_cost(cpu_cost.as_ref());
-        let text = format!("{recommended}; {small_name} takes {} the time{cpu_cost}{beyond}.", times(worth));
-        return Some(Candidate::new(topic, &faster, &[chosen, small, peak], worth, text, evidence));
+    let ratio = NamedRatio::of((units::size(size), chosen), (small_name.as_str(), small), input)?;
+    if ratio.found.is_greater() {
+        let (times, cpu_cost) = (ratio.times(), ratio.and_cost());
+        let text = format!("{recommended}; {small_name} takes {times} the time{cpu_cost}{beyond}.");
+        return Some(ratio.candidate([peak], topic, text));
     }
+    let cpu_cost = cost(small, chosen, input.bootstrap);
     let cpu_cost = cpu_cost.filter(|found| found.is_clear() && found.estimate.value * CHEAPER >= 1.0)?;
     let worth = cpu_cost.estimate.value;
     let text = format!(
         "{recommended}; {small_name} is not significantly slower, but takes {} the CPU time{beyond}.",
         times(worth)
     );
-    Some(Candidate::new(topic, &cpu_cost, &[chosen, small], worth, text, evidence))
+    Some(Candidate::new(topic, &cpu_cost, &[chosen, small], worth, text, ratio.evidence()))
 }

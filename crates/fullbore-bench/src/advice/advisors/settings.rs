@@ -1,12 +1,10 @@
 //! Further settings of a strategy: model, stripe, window, completion order.
 
-use super::super::candidate::Candidate;
-use super::super::input::{AdviceInput, fastest};
-use super::super::ratio::speed;
+use super::super::candidate::{Candidate, NamedRatio};
+use super::super::input::{AdviceInput, EligibleCell, fastest};
 use super::super::sweep::{groups_ignoring, setting};
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::document::Labels;
-use crate::units;
 
 /// A setting's name, and the function that clears the labels derived from it.
 type Setting = (&'static str, fn(&mut Labels));
@@ -22,26 +20,22 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
 fn of_setting(name: &str, clear: fn(&mut Labels), input: &AdviceInput<'_>) -> Vec<Candidate> {
     let set: Vec<_> = input.own().into_iter().filter(|w| setting(w.labels, name).is_some()).collect();
     let groups = groups_ignoring(&set, clear, &[name]);
+    let of = |w: &EligibleCell<'_>| format!("{name}={}", setting(w.labels, name).unwrap_or_default());
     let candidates = groups.iter().filter_map(|group| {
         let best = fastest(group)?;
         let worst = group.iter().copied().min_by(|a, b| a.rate().total_cmp(&b.rate()))?;
-        let found = speed(best, worst, input.bootstrap).filter(|found| found.is_greater())?;
-        let of = |w: &super::super::input::EligibleCell<'_>| {
-            format!("{name}={}", setting(w.labels, name).unwrap_or_default())
-        };
-        let worth = found.estimate.value;
+        let ratio = NamedRatio::faster((of(&best), best), (of(&worst), worst), input)?;
         let text = format!(
             "Set {} in {} with {}: {}, {} as fast as {}.",
-            of(&best),
+            ratio.first.0,
             task(best.labels),
             way(best.labels),
-            units::rate(best.rate()),
-            times(worth),
-            of(&worst)
+            ratio.rate(),
+            ratio.times(),
+            ratio.second.0
         );
-        let evidence = against((&of(&best), &best), (&of(&worst), &worst), &found);
         let topic = format!("{name}|{}|{}", subject(best.labels), best.labels.method);
-        Some(Candidate::new(topic, &found, &[best, worst], worth, text, evidence))
+        Some(ratio.candidate([], topic, text))
     });
     candidates.collect()
 }

@@ -2,11 +2,9 @@
 
 use fullbore::strategy::NAMED;
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, TaskKey, fastest, grouped};
-use super::super::ratio::speed;
-use super::super::words::{against, subject, task, times, way};
-use crate::units;
+use super::super::words::{subject, task, way};
 
 /// The fastest strategy of 2010: threads over memory maps.
 const WINNER: &str = "cci-mtmm";
@@ -21,66 +19,45 @@ fn called(eligible: &EligibleCell<'_>, name: &str) -> bool {
 }
 
 /// Strategies faster than `auto`, which decides by the facts alone.
-fn of_auto(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_auto<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let (auto, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| called(w, "auto"));
     let (auto, best) = (fastest(&auto)?, fastest(&others)?);
-    let found = speed(best, auto, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
-    let text = best.labels.strategy_text();
+    let ratio = NamedRatio::faster((way(best.labels), best), ("auto", auto), input)?;
     let kept = match input.findings.choices.iter().any(|choice| choice.cell == best.cell.id) {
         true => " It is now in the profile.",
         false => "",
     };
     let text = format!(
-        "Use --strategy {text} for {}: {}, {} as fast as auto without a profile.{kept}",
+        "Use --strategy {} for {}: {}, {} as fast as auto without a profile.{kept}",
+        best.labels.strategy_text(),
         task(best.labels),
-        units::rate(best.rate()),
-        times(worth)
+        ratio.rate(),
+        ratio.times()
     );
-    let evidence = against((&way(best.labels), &best), ("auto", &auto), &found);
-    Some(Candidate::new(
-        format!("auto|{}", subject(best.labels)),
-        &found,
-        &[best, auto],
-        worth,
-        text,
-        evidence,
-    ))
+    Some(ratio.candidate([], format!("auto|{}", subject(best.labels)), text))
 }
 
 /// Hart's family compared with the best of the others.
-fn of_family(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
-    let named = |w: &EligibleCell<'_>| NAMED.iter().any(|known| called(w, known.name));
-    let (family, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(named);
+fn of_family<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+    let family = |w: &EligibleCell<'_>| NAMED.iter().any(|known| called(w, known.name));
+    let (family, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(family);
     let (first, ours) = (fastest(&family)?, fastest(&others)?);
-    let name = |w: &EligibleCell<'_>| way(w.labels);
+    let named = |w: EligibleCell<'a>| (way(w.labels), w);
     let topic = format!("strategies|{}", subject(ours.labels));
-    let ahead = speed(first, ours, input.bootstrap)?;
-    if ahead.is_greater() {
-        let worth = ahead.estimate.value;
-        let text = format!(
-            "For {}, {} of 2010 is still fastest: {}, {} as fast as {}.",
-            task(ours.labels),
-            way(first.labels),
-            units::rate(first.rate()),
-            times(worth),
-            name(&ours)
-        );
-        let evidence = against((&way(first.labels), &first), (&name(&ours), &ours), &ahead);
-        return Some(Candidate::new(topic, &ahead, &[first, ours], worth, text, evidence));
+    let task = task(ours.labels);
+    let ahead = NamedRatio::of(named(first), named(ours), input)?;
+    if ahead.found.is_greater() {
+        let (first, ours) = (&ahead.first.0, &ahead.second.0);
+        let (rate, times) = (ahead.rate(), ahead.times());
+        let text =
+            format!("For {task}, {first} of 2010 is still fastest: {rate}, {times} as fast as {ours}.");
+        return Some(ahead.candidate([], topic, text));
     }
     let winner = family.iter().copied().find(|w| called(w, WINNER)).unwrap_or(first);
-    let found = speed(ours, winner, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
+    let ratio = NamedRatio::faster(named(ours), named(winner), input)?;
     let then = if called(&winner, WINNER) { ", threads over memory maps, the fastest of 2010" } else { "" };
-    let text = format!(
-        "For {}, {} reaches {}, {} as fast as {}{then}.",
-        task(ours.labels),
-        name(&ours),
-        units::rate(ours.rate()),
-        times(worth),
-        way(winner.labels)
-    );
-    let evidence = against((&name(&ours), &ours), (&way(winner.labels), &winner), &found);
-    Some(Candidate::new(topic, &found, &[ours, winner], worth, text, evidence))
+    let (ours, winner) = (&ratio.first.0, &ratio.second.0);
+    let (rate, times) = (ratio.rate(), ratio.times());
+    let text = format!("For {task}, {ours} reaches {rate}, {times} as fast as {winner}{then}.");
+    Some(ratio.candidate([], topic, text))
 }

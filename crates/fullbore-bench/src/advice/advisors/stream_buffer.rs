@@ -1,10 +1,10 @@
 //! The buffer of a stream: the sizes of calls for which it pays, and its size.
 
-use super::super::candidate::Candidate;
+use super::super::ratio::{AT_PEAK};
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest};
-use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::groups_ignoring;
-use super::super::words::{against, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use crate::document::Labels;
 use crate::units;
 
@@ -39,46 +39,43 @@ pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     groups.iter().filter_map(|group| of_group(group, input)).collect()
 }
 
-fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_group<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let (bare, buffered): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| of(w) == Some(0));
     let call = |w: &EligibleCell<'_>| w.labels.request_bytes.unwrap_or(0);
     let mut calls: Vec<u64> = group.iter().map(call).collect();
     calls.sort_unstable();
     calls.dedup();
-    // Size of call, the smallest buffer near the best, the unbuffered cell, and their ratio.
+    // Size of call, and the ratio of the smallest buffer near the best to the unbuffered cell.
     let compared: Vec<_> = calls
         .into_iter()
         .filter_map(|size| {
-            let here: Vec<EligibleCell<'_>> = buffered.iter().copied().filter(|w| call(w) == size).collect();
+            let here: Vec<EligibleCell<'a>> = buffered.iter().copied().filter(|w| call(w) == size).collect();
             let top = fastest(&here)?.rate();
             let near = here.into_iter().filter(|w| w.rate() >= AT_PEAK * top);
             let best = near.min_by_key(|w| of(w))?;
             let none = bare.iter().copied().find(|w| call(w) == size)?;
-            Some((size, best, none, speed(best, none, input.bootstrap)?))
+            Some((size, NamedRatio::of((name(of(&best)?), best), ("no buffer", none), input)?))
         })
         .collect();
-    let (at, best, none, found) = *compared
-        .iter()
-        .filter(|c| c.3.is_greater())
-        .max_by(|a, b| a.3.estimate.value.total_cmp(&b.3.estimate.value))?;
-    let worth = found.estimate.value;
-    let useless = compared.iter().find(|c| compared.iter().filter(|d| d.0 >= c.0).all(|d| !d.3.is_greater()));
+    let pays = |c: &&(u64, NamedRatio<'_>)| c.1.found.is_greater();
+    let gain = |c: &(u64, NamedRatio<'_>)| c.1.found.estimate.value;
+    let (at, ratio) = compared.iter().filter(pays).max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+    let useless = compared.iter().find(|c| !compared.iter().filter(|d| d.0 >= c.0).any(|d| pays(&d)));
     let until = match useless {
         Some((size, ..)) => format!("; no gain from calls of {} up", units::size(*size)),
         None => String::new(),
     };
-    let bare = Labels { variant: None, request_bytes: None, ..best.labels.clone() };
-    let buffer = name(of(&best)?);
+    let bare = Labels { variant: None, request_bytes: None, ..ratio.first.1.labels.clone() };
     let text = format!(
-        "Use {buffer} per stream for {} with {} in calls of {}: {}, {} as fast as unbuffered{until}.",
+        "Use {} per stream for {} with {} in calls of {}: {}, {} as fast as unbuffered{until}.",
+        ratio.first.0,
         task(&bare),
         way(&bare),
-        units::size(at),
-        units::rate(best.rate()),
-        times(worth)
+        units::size(*at),
+        ratio.rate(),
+        ratio.times()
     );
-    let evidence = against((&buffer, &best), ("no buffer", &none), &found);
-    Some(Candidate::new(format!("buffer|{}", subject(&bare)), &found, &[best, none], worth, text, evidence))
+    Some(ratio.candidate([], format!("buffer|{}", subject(&bare)), text))
 }
 
 #[cfg(test)]

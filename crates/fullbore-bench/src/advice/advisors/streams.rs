@@ -1,10 +1,9 @@
 //! Concurrent streams: the number at the peak, and their fairness.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell};
-use super::super::ratio::{AT_PEAK, speed};
 use super::super::sweep::{STREAMS, Sweep, sweeps};
-use super::super::words::{against, task, times, way};
+use super::super::words::{task, way};
 use crate::stats::median;
 use crate::units;
 
@@ -27,7 +26,7 @@ fn fairness(eligible: &EligibleCell<'_>) -> Option<f64> {
     median(&shares.collect::<Vec<_>>())
 }
 
-fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_sweep<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
     let (count, best) = sweep.peak()?;
     let (fewest, first) = sweep.points.first().copied()?;
     let (most, highest_count) = sweep.last()?;
@@ -41,30 +40,26 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
         Some(_) => format!(" All {most} get about the same rate."),
         None => String::new(),
     };
-    let falls = speed(best, highest_count, input.bootstrap).filter(|found| found.is_greater());
-    if let Some(found) = falls {
-        let worth = found.estimate.value;
+    let falls = NamedRatio::faster((streams(count), best), (streams(most), highest_count), input);
+    if let Some(ratio) = falls {
         let text = format!(
             "Run no more than {} of {what} at once: {} in total; {} reach {}, {} less.{fair}",
-            streams(count),
-            units::rate(best.rate()),
-            streams(most),
+            ratio.first.0,
+            ratio.rate(),
+            ratio.second.0,
             units::rate(highest_count.rate()),
-            units::percent(1.0 - 1.0 / worth)
+            units::percent(1.0 - 1.0 / ratio.found.estimate.value)
         );
-        let evidence = against((&streams(count), &best), (&streams(most), &highest_count), &found);
-        return Some(Candidate::new(topic, &found, &[best, highest_count], worth, text, evidence));
+        return Some(ratio.candidate([], topic, text));
     }
-    let (enough, at) = sweep.reaching(AT_PEAK)?;
-    let found = speed(at, first, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
+    let (enough, at) = sweep.reaching(super::AT_PEAK)?;
+    let ratio = NamedRatio::faster((streams(enough), at), (streams(fewest), first), input)?;
     let text = format!(
         "Run {} of {what} at once: {} in total, {} the rate of {}.{fair}",
-        streams(enough),
-        units::rate(at.rate()),
-        times(worth),
-        streams(fewest)
+        ratio.first.0,
+        ratio.rate(),
+        ratio.times(),
+        ratio.second.0
     );
-    let evidence = against((&streams(enough), &at), (&streams(fewest), &first), &found);
-    Some(Candidate::new(topic, &found, &[at, first, highest_count], worth, text, evidence))
+    Some(ratio.candidate([highest_count], topic, text))
 }

@@ -1,13 +1,11 @@
 //! Variants: scalar or SIMD, hints, and other alternatives within an experiment.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest};
-use super::super::ratio::{cost, speed};
 use super::super::sweep::groups_ignoring;
-use super::super::words::{against, at_cost, subject, task, times, way};
+use super::super::words::{subject, task, way};
 use super::stream_buffer;
 use crate::document::Labels;
-use crate::units;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
     let own: Vec<EligibleCell<'_>> = input
@@ -40,25 +38,23 @@ fn base<'a>(group: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
         .or_else(|| by(&|v| v.starts_with("no ")))
 }
 
-fn of_group(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn of_group<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let best = fastest(group)?;
-    let others: Vec<EligibleCell<'_>> = group.iter().copied().filter(|w| !w.is_same_cell(&best)).collect();
+    let others: Vec<EligibleCell<'a>> = group.iter().copied().filter(|w| !w.is_same_cell(&best)).collect();
     let other =
         base(&others).or_else(|| others.iter().copied().min_by(|a, b| a.rate().total_cmp(&b.rate())))?;
-    let found = speed(best, other, input.bootstrap).filter(|found| found.is_greater())?;
-    let worth = found.estimate.value;
-    let bare = Labels { variant: None, ..best.labels.clone() };
     let (first, second) = (name(&best, &other), name(&other, &best));
-    let cheaper = at_cost(cost(best, other, input.bootstrap).as_ref());
+    let ratio = NamedRatio::faster((first.as_str(), best), (second.as_str(), other), input)?;
+    let bare = Labels { variant: None, ..best.labels.clone() };
     let text = format!(
-        "Use {first} in {} with {}: {}, {} as fast as {second}{cheaper}.",
+        "Use {first} in {} with {}: {}, {} as fast as {second}{}.",
         task(&bare),
         way(&bare),
-        units::rate(best.rate()),
-        times(worth)
+        ratio.rate(),
+        ratio.times(),
+        ratio.at_cost()
     );
-    let evidence = against((&first, &best), (&second, &other), &found);
     // One line covers all request sizes and files on which the same variants were measured.
     let topic = format!("variant|{}|{}|{first}|{second}", best.cell.experiment, subject(&bare));
-    Some(Candidate::new(topic, &found, &[best, other], worth, text, evidence))
+    Some(ratio.candidate([], topic, text))
 }
