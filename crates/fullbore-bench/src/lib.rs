@@ -5,6 +5,7 @@ mod action;
 pub mod advice;
 pub mod analysis;
 mod audit;
+mod block;
 mod cgroup;
 mod child;
 mod clock;

@@ -1,8 +1,8 @@
 //! The terminal's table: the findings of a run as text of a given width.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
+use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,
 };
@@ -25,7 +25,6 @@ impl Default for TableOptions {
     }
 }
 
-const NARROWEST: usize = 60;
 /// Widths of the columns after the path: rate, ±, roof, half-power, µs per request, ms per MB.
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
@@ -42,8 +41,7 @@ const WARNINGS: usize = 12;
 /// Formats the findings of a document as text: a block per experiment, advice at the end. No line is wider than
 /// requested (60 at least); the last ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
-    let mut sheet =
-        Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
+    let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
     blocks(&mut sheet, document);
     peers(&mut sheet, document);
@@ -103,7 +101,9 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         }
         let peaks: Vec<&Peak> =
             document.findings.peaks.iter().filter(|p| p.series.experiment == experiment.name).collect();
-        sheet.block(&experiment.title, !peaks.is_empty());
+        sheet.line("");
+        let headings: &[_] = if peaks.is_empty() { &[] } else { &HEADINGS };
+        row(sheet, 0, (&experiment.title, BOLD), headings.iter().map(|heading| (*heading).to_owned()));
         paths(sheet, document, peaks, pick(PATHS));
         for sentence in described.iter().take(pick(SENTENCES)) {
             sheet.wrapped(2, sentence);
@@ -148,8 +148,14 @@ fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: us
             per_request.unwrap_or("-".into()),
             per_mb.unwrap_or("-".into()),
         ];
-        sheet.row(&peak.series.name, &values, true);
+        row(sheet, 2, (&peak.series.name, ""), values);
     }
+}
+
+/// Adds a name and the values of the columns.
+fn row(sheet: &mut Sheet, indent: usize, name: (&str, &str), values: impl IntoIterator<Item = String>) {
+    let values: Vec<_> = values.into_iter().zip(COLUMNS).map(|(value, width)| (value, width, "")).collect();
+    sheet.row(indent, name, &values);
 }
 
 /// Formats the half-power point of the peak's path: `64 KiB`, `depth 3`, `≤ 4 KiB`.
@@ -277,128 +283,5 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
         for line in lines {
             sheet.item(&line);
         }
-    }
-}
-
-/// Text under construction.
-struct Sheet {
-    text: String,
-    width: usize,
-    colour: bool,
-}
-
-impl Sheet {
-    fn line(&mut self, text: &str) {
-        let _ = writeln!(self.text, "{}", text.trim_end());
-    }
-
-    fn heading(&mut self, text: &str) {
-        self.line("");
-        let text = clipped(text, self.width);
-        let line = if self.colour { format!("\x1b[1;34m{text}\x1b[0m") } else { text };
-        self.line(&line);
-    }
-
-    /// Starts the block of an experiment: its title, with the columns' headings if it has any.
-    fn block(&mut self, title: &str, columns: bool) {
-        let title = clipped(title, self.width);
-        let letters = title.chars().count();
-        let strong = if self.colour { format!("\x1b[1m{title}\x1b[0m") } else { title };
-        self.line("");
-        if !columns {
-            self.line(&strong);
-            return;
-        }
-        let room = self.width - COLUMNS.iter().sum::<usize>();
-        let mut headings = String::new();
-        for (heading, column) in HEADINGS.iter().zip(COLUMNS) {
-            let _ = write!(headings, "{heading:>column$}");
-        }
-        if letters < room {
-            let gap = room - letters;
-            self.line(&format!("{strong}{:gap$}{headings}", ""));
-        } else {
-            // A long title has its own line.
-            self.line(&strong);
-            self.line(&format!("{:room$}{headings}", ""));
-        }
-    }
-
-    /// Wraps `text` at spaces: every line is indented by `indent`, lines after the first by four more.
-    fn wrapped(&mut self, indent: usize, text: &str) {
-        for (i, part) in broken(text, self.width - indent - 4).into_iter().enumerate() {
-            let more = if i == 0 { indent } else { indent + 4 };
-            self.line(&format!("{:more$}{part}", ""));
-        }
-    }
-
-    fn item(&mut self, text: &str) {
-        let mark = if self.colour { "\x1b[33m!\x1b[0m" } else { "!" };
-        for (i, part) in broken(text, self.width - 2).into_iter().enumerate() {
-            let line = if i == 0 { format!("{mark} {part}") } else { format!("  {part}") };
-            self.line(&line);
-        }
-    }
-
-    /// Adds a path and its columns; a path too long for its column begins on lines above.
-    fn row(&mut self, name: &str, values: &[String; 6], indented: bool) {
-        let columns: usize = COLUMNS.iter().sum();
-        let indent = if indented { 2 } else { 0 };
-        let room = self.width.saturating_sub(columns + indent).max(1);
-        let mut parts = broken(name, room);
-        let last = parts.pop().unwrap_or_default();
-        for part in parts {
-            self.line(&format!("{:indent$}{part}", ""));
-        }
-        let mut line = format!("{:indent$}{last:<room$}", "");
-        for (value, column) in values.iter().zip(COLUMNS) {
-            let _ = write!(line, "{value:>column$}");
-        }
-        self.line(&line);
-    }
-}
-
-fn clipped(text: &str, width: usize) -> String {
-    text.chars().take(width).collect()
-}
-
-/// Breaks text into lines of at most `width` characters, at spaces if possible.
-pub(crate) fn broken(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
-        loop {
-            let line = lines.last_mut().expect("there is always a line");
-            let used = line.chars().count();
-            let gap = usize::from(used > 0);
-            if used + gap + word.len() <= width {
-                line.extend(std::iter::repeat_n(' ', gap).chain(word));
-                break;
-            }
-            if used > 0 {
-                lines.push(String::new());
-                continue;
-            }
-            // A word longer than a line: a strategy breaks after a comma, a path anywhere.
-            let comma = word[..width].iter().rposition(|&c| c == ',').map_or(width, |i| i + 1);
-            let rest = word.split_off(comma);
-            line.extend(word);
-            lines.push(String::new());
-            word = rest;
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn breaks_at_spaces_then_commas_then_anywhere() {
-        assert_eq!(broken("a bc def", 4), ["a bc", "def"]);
-        assert_eq!(broken("x method=a,b=c", 9), ["x", "method=a,", "b=c"]);
-        assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(broken("", 3), [""]);
     }
 }

@@ -149,7 +149,7 @@ fn markdown_keeps_its_tables_whole() {
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     // Head and rule of six tables, nine cells.
     assert_eq!(rows.len(), 2 * 6 + 9, "{text}");
-    assert!(rows.iter().all(|row| cells(row) == 9), "{text}");
+    assert!(rows.iter().all(|row| cells(row) == 10), "{text}");
     assert!(!text.contains("</script>") && !text.contains("<b onload"), "{text}");
     assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     assert!(text.contains("&lt;/script&gt;") && text.contains("\\*b\\*"), "{text}");

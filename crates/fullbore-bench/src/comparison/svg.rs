@@ -6,7 +6,7 @@ use super::compare::Comparison;
 use super::compared_run::ComparedRun;
 use super::words;
 use super::words::{figure, interval, ratio};
-use crate::report::markup::escape;
+use crate::block::html::escape;
 
 const WIDTH: f64 = 1100.0;
 /// End of the names and start of the axis.

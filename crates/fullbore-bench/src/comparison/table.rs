@@ -1,16 +1,15 @@
 //! The comparison for the terminal: text of a given width, the worst cells first, the summary at the end.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use super::cell::CellChange;
 use super::change::{Judgement, Measure};
 use super::compare::Comparison;
 use super::compared_run::{ComparedRun, Unmatched};
 use super::words::{self, figure, heading, interval, marked_ratio, ratio};
-use crate::table::{TableOptions, broken};
+use crate::block::text::{BOLD, GREEN, RED, Sheet, YELLOW};
+use crate::table::TableOptions;
 
-const NARROWEST: usize = 60;
 const INDENT: usize = 2;
 /// Columns after the name: baseline, this, ratio, interval, CPU time, latency.
 const COLUMNS: [(&str, usize); 6] =
@@ -18,8 +17,7 @@ const COLUMNS: [(&str, usize); 6] =
 
 /// Renders a comparison as text; no line is wider than requested (60 at least), the last ends in a newline.
 pub fn render(comparison: &Comparison, options: TableOptions) -> String {
-    let mut sheet =
-        Sheet { text: String::new(), width: options.width.max(NARROWEST), colour: options.colour };
+    let mut sheet = Sheet::new(options.width, options.colour);
     sheet.wrapped(0, &format!("baseline {}", words::origin(&comparison.baseline)));
     for other in &comparison.others {
         document(&mut sheet, comparison, other);
@@ -29,7 +27,7 @@ pub fn render(comparison: &Comparison, options: TableOptions) -> String {
     }
     for met in &comparison.conditions {
         let colour = if met.cells.is_empty() { GREEN } else { RED };
-        sheet.coloured(0, colour, &met.to_string());
+        sheet.styled(0, colour, &met.to_string());
     }
     for other in &comparison.others {
         sheet.wrapped(0, &format!("{}: {}", other.origin.name, words::summary(other)));
@@ -43,13 +41,13 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
     }
     sheet.wrapped(0, &format!("this     {}", words::origin(&other.origin)));
     for line in words::ignored_differences(other) {
-        sheet.coloured(0, YELLOW, &line);
+        sheet.styled(0, YELLOW, &line);
     }
     let latency = other.cells.iter().any(|cell| cell.latency.is_some());
     let columns = &COLUMNS[..if latency { 6 } else { 5 }];
     sheet.line("");
-    let heads: Vec<String> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
-    sheet.row(columns, "", &heads, None);
+    let heads: Vec<_> = columns.iter().map(|(head, width)| ((*head).to_owned(), *width, "")).collect();
+    sheet.row(0, ("", ""), &heads);
     for judgement in words::ORDER {
         let cells: Vec<&CellChange> =
             other.cells.iter().filter(|cell| cell.rate.judgement == judgement).collect();
@@ -59,10 +57,10 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
         let (colour, bold) = match judgement {
             Judgement::Worse => (RED, "1;31"),
             Judgement::Unclear => (YELLOW, "1;33"),
-            Judgement::Same => ("", "1"),
+            Judgement::Same => ("", BOLD),
             Judgement::Better => (GREEN, "1;32"),
         };
-        sheet.coloured(0, bold, &heading(judgement, cells.len()));
+        sheet.styled(0, bold, &heading(judgement, cells.len()));
         for cell in cells {
             let values = [
                 figure(Measure::Rate, cell.rate.baseline),
@@ -72,7 +70,11 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
                 marked_ratio(cell.cost.as_ref()),
                 marked_ratio(cell.latency.as_ref()),
             ];
-            sheet.row(columns, &cell.name, &values[..columns.len()], Some(colour));
+            let values = values
+                .into_iter()
+                .zip(columns)
+                .map(|(value, (head, width))| (value, *width, if *head == "ratio" { colour } else { "" }));
+            sheet.row(INDENT, (&cell.name, ""), &values.collect::<Vec<_>>());
         }
     }
     sheet.line("");
@@ -90,7 +92,7 @@ fn unmatched(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Unmatched]) {
         return;
     }
     sheet.line("");
-    sheet.coloured(0, "1", &format!("{head}: {where_} ({})", cells.len()));
+    sheet.styled(0, BOLD, &format!("{head}: {where_} ({})", cells.len()));
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for cell in cells {
         reasons.entry(&cell.reason).or_default().push(&cell.name);
@@ -119,72 +121,8 @@ fn notes(sheet: &mut Sheet, other: &ComparedRun) {
         return;
     }
     sheet.line("");
-    sheet.coloured(0, "1", "Notes");
+    sheet.styled(0, BOLD, "Notes");
     for line in lines {
         sheet.item(&line);
-    }
-}
-
-const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
-
-/// Text under construction.
-struct Sheet {
-    text: String,
-    width: usize,
-    colour: bool,
-}
-
-impl Sheet {
-    fn line(&mut self, text: &str) {
-        let _ = writeln!(self.text, "{}", text.trim_end());
-    }
-
-    fn painted(&self, colour: &str, text: &str) -> String {
-        if self.colour && !colour.is_empty() { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.into() }
-    }
-
-    fn wrapped(&mut self, indent: usize, text: &str) {
-        self.coloured(indent, "", text);
-    }
-
-    /// `text` broken at spaces, every line indented, lines after the first by four more.
-    fn coloured(&mut self, indent: usize, colour: &str, text: &str) {
-        for (i, part) in broken(text, self.width - indent - 4).into_iter().enumerate() {
-            let more = if i == 0 { indent } else { indent + 4 };
-            let part = self.painted(colour, &part);
-            self.line(&format!("{:more$}{part}", ""));
-        }
-    }
-
-    fn item(&mut self, text: &str) {
-        let mark = self.painted(YELLOW, "!");
-        for (i, part) in broken(text, self.width - 2).into_iter().enumerate() {
-            let line = if i == 0 { format!("{mark} {part}") } else { format!("  {part}") };
-            self.line(&line);
-        }
-    }
-
-    /// A name and its columns; a name too long for its column is on lines of its own above. The ratio is `coloured`.
-    fn row(&mut self, columns: &[(&str, usize)], name: &str, values: &[String], coloured: Option<&str>) {
-        let indent = if coloured.is_some() { INDENT } else { 0 };
-        let taken: usize = columns.iter().map(|(_, width)| width).sum();
-        let room = self.width.saturating_sub(taken + indent).max(1);
-        let mut name = name;
-        if name.chars().count() >= room {
-            self.wrapped(indent, name);
-            name = "";
-        }
-        let mut line = format!("{:indent$}{name:<room$}", "");
-        for ((head, width), value) in columns.iter().zip(values) {
-            let gap = width.saturating_sub(value.chars().count());
-            let value = match coloured {
-                Some(colour) if *head == "ratio" => self.painted(colour, value),
-                _ => value.clone(),
-            };
-            let _ = write!(line, "{:gap$}{value}", "");
-        }
-        self.line(&line);
     }
 }

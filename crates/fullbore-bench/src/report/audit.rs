@@ -1,11 +1,12 @@
 //! The self-audit: the meter's own cost, and cells with warnings.
 
-use super::markup::{Table, bullets, facts as pairs, figures, folded, words};
-use crate::document::{Document, Proof, StopReason};
+use super::chapter::skipped;
+use crate::block::{Block, Fold, Section, Table, figures, words};
+use crate::document::{Document, Proof, StopReason, experiments};
 use crate::units;
 
 /// The self-audit as label and value.
-pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
+fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some(null) = audit.null_request_s {
@@ -27,40 +28,25 @@ pub(super) fn facts(document: &Document) -> Vec<(String, String)> {
 }
 
 /// The section of the self-audit.
-pub(super) fn html(document: &Document) -> String {
-    let mut html = String::from("<section id=\"quality\">\n<h2>Self-audit</h2>\n");
-    html += &pairs(&facts(document));
-    html += &bullets(document.audit.findings.iter().chain(&document.run.notes));
-    for (title, note, table) in tables(document) {
-        html += &folded(
-            &format!("{title}: {}", table.rows.len()),
-            &(note.to_owned() + &table.html(title)),
-            false,
-        );
-    }
-    html + "</section>\n"
+pub(super) fn section(document: &Document) -> Section {
+    let notes = document.audit.findings.iter().chain(&document.run.notes).cloned().collect();
+    let folded = |(title, note, table): (&str, &str, Table)| Block::Folded {
+        title: format!("{title}: {}", table.rows.len()),
+        fold: Fold::Page,
+        blocks: vec![Block::Paragraph(note.into()), Block::Table { label: title.into(), table }],
+    };
+    let tables = tables(document).into_iter().map(folded).collect();
+    let blocks = vec![Block::Facts(facts(document)), Block::List(notes), Block::PageOnly(tables)];
+    Section { class: "first", ..Section::new("quality", "Self-audit", blocks) }
 }
 
 /// Cells with warnings, and cells not measured.
 fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let names = document.cell_names();
     let mut flagged = Vec::new();
-    let mut skipped: Vec<(String, String, usize)> = Vec::new();
     for cell in &document.cells {
+        let Some(summary) = &cell.summary else { continue };
         let name = names.get(&cell.id).unwrap_or(&cell.id);
-        let Some(summary) = &cell.summary else {
-            let reason = match &cell.skipped {
-                Some(reason) => reason.clone(),
-                None if cell.samples.is_empty() => "not reached in time".into(),
-                None => "no usable sample".into(),
-            };
-            // A reason is listed once per experiment, with the number of cells.
-            match skipped.iter_mut().find(|(e, r, _)| *e == cell.experiment && *r == reason) {
-                Some((_, _, count)) => *count += 1,
-                None => skipped.push((cell.experiment.clone(), reason, 1)),
-            }
-            continue;
-        };
         // The last column reports that time was up.
         let flags = summary.flags.iter().filter(|f| !f.starts_with("time up"));
         let flags = flags.cloned().collect::<Vec<_>>().join("; ");
@@ -71,15 +57,20 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     }
     let flagged =
         Table::new([words("cell"), words("warnings"), figures("outliers"), words("stopped")], flagged);
-    let skipped = Table::new(
-        [words("experiment"), figures("cells"), words("reason")],
-        skipped.into_iter().map(|(e, r, n)| vec![e, n.to_string(), r]).collect(),
-    );
-    let described = "<p class=\"note\">Outliers are labelled and kept; they hardly affect the median.</p>\n";
-    [("Cells with warnings", described, flagged), ("Cells not measured", "", skipped)]
-        .into_iter()
-        .filter(|(_, _, table)| !table.rows.is_empty())
-        .collect()
+    let skipped = experiments(&document.experiments, &document.cells).into_iter().flat_map(|experiment| {
+        let row = |(reason, count): (String, usize)| vec![experiment.name.clone(), count.to_string(), reason];
+        skipped(document, &experiment.name).into_iter().map(row).collect::<Vec<_>>()
+    });
+    let columns = [words("experiment"), figures("cells"), words("reason")];
+    let skipped = Table::new(columns, skipped.collect());
+    let described = "Outliers are labelled and kept; they hardly affect the median.";
+    [
+        ("Cells with warnings", described, flagged),
+        ("Cells not measured", "Each reason once per experiment.", skipped),
+    ]
+    .into_iter()
+    .filter(|(_, _, table)| !table.rows.is_empty())
+    .collect()
 }
 
 fn proof_text(proof: &Proof) -> &'static str {

@@ -1,9 +1,9 @@
 //! Horizontal bars with intervals: for cells that share no axis.
 
 use super::frame;
-use super::markup::escape;
 use super::picture::{Picture, clipped};
 use super::scale::{Scale, tick_text};
+use crate::block::html::escape;
 use crate::stats::Estimate;
 
 /// One bar.

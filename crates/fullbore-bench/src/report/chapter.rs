@@ -2,11 +2,10 @@
 
 use super::data_table::tables;
 use super::figures::ChartBuilder;
-use super::markup::Titled;
-use super::markup::{escape, folded, set};
 use super::palette::Palette;
 use super::picture::Chart;
 use super::verdict::verdict;
+use crate::block::{Block, Fold, Section, Titled};
 use crate::document::{Axis, Document, Experiment, Figure, StopReason, experiments, series};
 use crate::units;
 
@@ -118,77 +117,44 @@ pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usi
     reasons
 }
 
-/// The title up to its first comma, for lists.
-pub(super) fn short(title: &str) -> &str {
-    title.split(',').next().unwrap_or(title)
-}
-
 impl Chapter {
     /// True if anything was measured.
     pub(super) fn measured(&self) -> bool {
         !self.charts.is_empty() || !self.tables.is_empty()
     }
 
-    /// Text shown in place of a verdict.
-    pub(super) fn without(&self) -> &'static str {
-        if self.measured() { "Measured, without a verdict." } else { "Nothing was measured here." }
-    }
-
-    /// The chapter as a `section`.
-    pub(super) fn html(&self) -> String {
+    /// The chapter as a section; the `first` of all is marked so.
+    pub(super) fn section(&self, first: bool) -> Section {
         let experiment = &self.experiment;
-        let mut html =
-            format!("<section id=\"{}\">\n<h2>{}</h2>\n", escape(&self.anchor), escape(&experiment.title));
+        let mut blocks = Vec::new();
         if !experiment.question.is_empty() {
-            html += &format!("<p class=\"question\">{}</p>\n", set(&experiment.question));
+            blocks.push(Block::Question(experiment.question.clone()));
         }
         if !experiment.note.is_empty() {
-            html += &format!("<p class=\"note\">{}</p>\n", set(&experiment.note));
+            blocks.push(Block::Paragraph(experiment.note.clone()));
         }
-        html += &self.then_and_here();
-        if !self.charts.is_empty() {
-            html += "<div class=\"figures\">\n";
-            html.extend(self.charts.iter().map(Chart::html));
-            html += "</div>\n";
-        }
-        if let Some(care) = &self.care {
-            html += &format!("<p class=\"care\"><b>Warnings:</b> {}</p>\n", set(care));
-        }
-        for (reason, count) in &self.skipped {
-            html += &format!(
-                "<p class=\"care\"><b>Not measured:</b> {}: {}</p>\n",
-                units::count(*count, "cell"),
-                set(reason)
-            );
-        }
+        let here = match (self.here.is_empty(), self.measured()) {
+            (false, _) => self.here.clone(),
+            (true, true) => vec!["Measured, without a verdict.".into()],
+            (true, false) => vec!["Nothing was measured here.".into()],
+        };
+        blocks.push(Block::Findings { then: experiment.then.clone(), here });
+        blocks.push(Block::Figures(self.charts.iter().map(Chart::figure).collect()));
+        blocks.extend(self.care.iter().map(|care| Block::Labelled("Warnings", care.clone())));
+        blocks.extend(self.skipped.iter().map(|(reason, count)| {
+            Block::Labelled("Not measured", format!("{}: {reason}", units::count(*count, "cell")))
+        }));
         for (i, (title, table)) in self.tables.iter().enumerate() {
+            let fold = if i == 0 && self.tables.len() > 1 { Fold::Screen } else { Fold::Page };
             let label = format!("{}: {}", experiment.title, title.to_lowercase());
-            html += &folded(title, &table.html(&label), i == 0 && self.tables.len() > 1);
+            let table = Block::Table { label, table: table.clone() };
+            blocks.push(Block::Folded { title: (*title).into(), fold, blocks: vec![table] });
         }
-        html + "</section>\n"
-    }
-
-    fn then_and_here(&self) -> String {
-        let mut html = String::from("<div class=\"findings\">\n");
-        if !self.experiment.then.is_empty() {
-            html += "<div class=\"then\"><h3>Then</h3>\n";
-            for then in &self.experiment.then {
-                html += &format!(
-                    "<p><b>{}</b> {} <cite>{}</cite></p>\n",
-                    then.year,
-                    set(&then.found),
-                    escape(&then.source)
-                );
-            }
-            html += "</div>\n";
-        }
-        html += "<div class=\"here\"><h3>Here</h3>\n";
-        if self.here.is_empty() {
-            html += &format!("<p>{}</p>\n", self.without());
-        }
-        for sentence in &self.here {
-            html += &format!("<p>{}</p>\n", set(sentence));
-        }
-        html + "</div>\n</div>\n"
+        let class = match (self.measured(), first) {
+            (false, _) => "unmeasured",
+            (true, true) => "first",
+            (true, false) => "",
+        };
+        Section { class, ..Section::new(&self.anchor, &experiment.title, blocks) }
     }
 }

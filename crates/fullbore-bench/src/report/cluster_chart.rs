@@ -1,9 +1,9 @@
 //! Narrow bars in clusters: the rates of concurrent streams.
 
-use super::frame;
-use super::markup::escape;
+use super::frame::{self, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use super::picture::Picture;
 use super::scale::Scale;
+use crate::block::html::escape;
 use crate::stats::Estimate;
 
 /// The streams of one cell.
@@ -25,12 +25,6 @@ pub(super) struct ClusterChart {
     pub(super) clusters: Vec<Cluster>,
 }
 
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 330.0;
-const LEFT: f64 = 54.0;
-const RIGHT: f64 = 510.0;
-const TOP: f64 = 30.0;
-const BOTTOM: f64 = 280.0;
 /// The gap between clusters, in bars.
 const GAP: f64 = 1.4;
 /// Largest width of a bar.
@@ -41,13 +35,7 @@ impl ClusterChart {
     pub(super) fn picture(&self) -> Picture {
         let highest = self.clusters.iter().flat_map(|c| c.rates.iter().map(|r| r.high)).fold(0.0, f64::max);
         let y = Scale::linear(highest, BOTTOM, TOP);
-        let mut svg = String::from("<g class=\"frame\">\n");
-        svg += &frame::rising(&y, LEFT, RIGHT);
-        svg += &format!(
-            "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\
-             <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n</g>\n",
-            escape(&self.y_title)
-        );
+        let mut svg = format!("<g class=\"frame\">\n{}</g>\n", frame::plot(&y, &self.y_title));
         // Every cluster gets the same share of the width, so that the text below it has room.
         let share = (RIGHT - LEFT) / self.clusters.len().max(1) as f64;
         for (number, cluster) in self.clusters.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! The tables of a chapter: the peak of each path, and every figure that the charts draw.
 
 use super::figures::{cost_of, half_of};
-use super::markup::{Column, NOTHING, Table, Titled, figures, words};
 use super::measure::{axis_heading, between};
 use super::phrases::{peak, spanned};
 use super::prose::method_text;
 use super::request_figures::parts;
 use super::streams::{jain, stream_rates};
+use crate::block::{Column, NOTHING, Table, Titled, figures, words};
 use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series, Summary};
 use crate::stats::{Estimate, median};
 use crate::units;

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::markup::json_for_script;
+use crate::block::html::data;
 use crate::document::Document;
 
 /// Significant digits of measured figures: a tenth of a microsecond in a second, a second in a day.
@@ -14,10 +14,7 @@ const DIGITS_WORKED_OUT: usize = 5;
 
 /// The element that holds the document.
 pub(super) fn element(document: &Document) -> String {
-    format!(
-        "<script type=\"application/json\" id=\"results\">{}</script>\n",
-        json_for_script(&packed(document))
-    )
+    data("results", &packed(document))
 }
 
 /// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the

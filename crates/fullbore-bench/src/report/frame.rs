@@ -1,10 +1,28 @@
 //! The grids of charts: a line and a number at each tick.
 
-use super::markup::escape;
 use super::scale::{Scale, tick_text};
+use crate::block::html::escape;
+
+/// The size of a chart with a rising axis, and the edges of its plot.
+pub(super) const WIDTH: f64 = 520.0;
+pub(super) const HEIGHT: f64 = 330.0;
+pub(super) const LEFT: f64 = 54.0;
+pub(super) const RIGHT: f64 = 510.0;
+pub(super) const TOP: f64 = 30.0;
+pub(super) const BOTTOM: f64 = 280.0;
+
+/// The lines and the title of such a chart.
+pub(super) fn plot(y: &Scale, title: &str) -> String {
+    format!(
+        "{}<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\
+         <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n",
+        rising(y, LEFT, RIGHT),
+        escape(title)
+    )
+}
 
 /// Horizontal grid lines from `left` to `right`, numbers before them.
-pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
+fn rising(y: &Scale, left: f64, right: f64) -> String {
     let line = |&value: &f64| {
         let at = y.place(value);
         format!(

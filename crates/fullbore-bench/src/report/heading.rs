@@ -1,7 +1,7 @@
 //! Head, table of contents, environment and foot of a report.
 
-use super::chapter::{Chapter, short};
-use super::markup::{escape, facts, folded, set};
+use crate::block::html::{escape, set};
+use crate::block::{Block, Fold, Section, short};
 use crate::document::Document;
 use crate::units;
 
@@ -27,32 +27,21 @@ pub(super) fn head(document: &Document) -> String {
     )
 }
 
-/// The table of contents. `parts` are the sections before the chapters: id and title.
-pub(super) fn contents(parts: &[(&str, &str)], chapters: &[Chapter]) -> String {
-    let link = |id: &str, title: &str, class: &str| {
-        format!("<li{class}><a href=\"#{}\">{}</a></li>\n", escape(id), escape(title))
+/// The table of contents.
+pub(super) fn contents(sections: &[Section]) -> String {
+    let link = |Section { id, title, class, .. }: &Section| {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        format!("<li{class}><a href=\"#{}\">{}</a></li>\n", escape(id), escape(short(title)))
     };
-    let mut html = String::from(
-        "<nav aria-label=\"Contents\"><details open id=\"contents\"><summary>Contents</summary>\n<ol>\n",
-    );
-    for (id, title) in parts {
-        html += &link(id, title, "");
-    }
-    for (i, chapter) in chapters.iter().enumerate() {
-        let class = match (chapter.measured(), i) {
-            (false, _) => " class=\"unmeasured\"",
-            (true, 0) => " class=\"first\"",
-            (true, _) => "",
-        };
-        html += &link(&chapter.anchor, short(&chapter.experiment.title), class);
-    }
-    html += &link("quality", "Self-audit", " class=\"first\"");
-    html += &link("environment", "Environment", "");
-    html + "</ol></details></nav>\n"
+    format!(
+        "<nav aria-label=\"Contents\"><details open id=\"contents\"><summary>Contents</summary>\n<ol>\n{}</ol></details>\
+         </nav>\n",
+        sections.iter().map(link).collect::<String>()
+    )
 }
 
 /// The environment as label and value.
-pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
+fn facts(document: &Document) -> Vec<(String, String)> {
     let (env, run) = (&document.environment, &document.run);
     let mut facts: Vec<(String, String)> = vec![
         ("kernel".into(), env.kernel.clone()),
@@ -95,16 +84,15 @@ pub(super) fn environment(document: &Document) -> Vec<(String, String)> {
 }
 
 /// The section of the environment.
-pub(super) fn environment_html(document: &Document) -> String {
+pub(super) fn environment(document: &Document) -> Section {
+    let mut blocks = vec![Block::Facts(facts(document))];
     let probe = &document.environment.facts;
-    let mut html =
-        format!("<section id=\"environment\">\n<h2>Environment</h2>\n{}", facts(&environment(document)));
     if !probe.is_null() {
         let json = serde_json::to_string_pretty(probe).unwrap_or_default();
-        let whole = format!("<pre tabindex=\"0\">{}</pre>\n", escape(&json));
-        html += &folded("Complete output of the probe", &whole, false);
+        let (title, code) = ("Complete output of the probe".into(), vec![Block::Code(json)]);
+        blocks.push(Block::PageOnly(vec![Block::Folded { title, fold: Fold::Page, blocks: code }]));
     }
-    html + "</section>\n"
+    Section::new("environment", "Environment", blocks)
 }
 
 /// The foot.

@@ -1,8 +1,7 @@
 //! Tables of limits: rate by number of disks, and request time by size.
 
-use super::markup::Titled;
-use super::markup::{NOTHING, Table, figures, words};
 use super::phrases::spanned;
+use crate::block::{NOTHING, Table, Titled, figures, words};
 use crate::document::{Document, Experiment, Saturation, SeriesRequestTime};
 use crate::stats::Law;
 use crate::units;

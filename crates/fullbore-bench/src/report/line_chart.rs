@@ -1,11 +1,11 @@
 //! A chart of lines over request size, depth or another axis.
 
-use super::frame;
-use super::markup::escape;
+use super::frame::{self, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use super::measure::{axis_title, tick};
 use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture};
 use super::scale::Scale;
+use crate::block::html::escape;
 use crate::document::Axis;
 use crate::stats::Estimate;
 
@@ -40,12 +40,6 @@ pub(super) struct LineChart {
     pub(super) rule: Option<(f64, String)>,
 }
 
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 330.0;
-const LEFT: f64 = 54.0;
-const RIGHT: f64 = 510.0;
-const TOP: f64 = 30.0;
-const BOTTOM: f64 = 280.0;
 /// With more lines than this the interval bands would cover one another.
 const MOST_BANDS: usize = 6;
 /// Up to this many streams or disks the axis has equal steps; beyond, it is logarithmic.
@@ -102,7 +96,7 @@ impl LineChart {
 
     fn frame(&self, x: &Scale, y: &Scale) -> String {
         let mut svg = String::from("<g class=\"frame\">\n");
-        svg += &frame::rising(y, LEFT, RIGHT);
+        svg += &frame::plot(y, &self.y_title);
         for &value in &x.ticks {
             let at = x.place(value);
             svg += &format!(
@@ -113,9 +107,6 @@ impl LineChart {
                 escape(&tick(self.axis, value as u64))
             );
         }
-        svg +=
-            &format!("<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\n");
-        svg += &format!("<text class=\"title\" x=\"4\" y=\"14\">{}</text>\n", escape(&self.y_title));
         svg += &frame::title_below(axis_title(self.axis), LEFT, RIGHT, HEIGHT - 8.0);
         svg + "</g>\n"
     }

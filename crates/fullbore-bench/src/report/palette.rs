@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_colours_of_paper_are_those_of_the_light_theme() {
         for (i, colour) in ON_WHITE.iter().enumerate() {
-            assert!(super::super::STYLE.contains(&format!("--s{i}: {colour};")), "{colour}");
+            assert!(crate::block::html::STYLE.contains(&format!("--s{i}: {colour};")), "{colour}");
         }
     }
 

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::markup::Titled;
-use super::markup::{NOTHING, Table, figures, words};
 use super::phrases::against;
+use crate::block::{NOTHING, Table, Titled, figures, words};
 use crate::document::{Document, Experiment, PeerRatio};
 use crate::stats::Verdict;
 use crate::units;

@@ -1,7 +1,8 @@
 //! A drawn chart, before it goes into a page or a file of its own.
 
-use super::markup::{escape, set};
 use super::palette::{LineStyle, marker};
+use crate::block::Figure;
+use crate::block::html::{escape, set};
 
 /// The drawing of a chart: the inside of an `svg` element and the keys of its legend.
 pub(super) struct Picture {
@@ -39,10 +40,10 @@ pub(super) struct Chart {
 
 impl Chart {
     /// The chart as a `figure` element; with scripting, the keys of its legend show and hide lines.
-    pub(super) fn html(&self) -> String {
+    pub(super) fn figure(&self) -> Figure {
         let Picture { width, height, body, .. } = &self.picture;
         let wide = if *width > 600.0 { " class=\"wide\"" } else { "" };
-        format!(
+        let html = format!(
             "<figure{wide}>\n<figcaption><b>Figure {}.</b> {}.{}</figcaption>\n<div class=\"plot\"><svg class=\"chart\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{body}</svg></div>\n{}</figure>\n",
             self.number,
@@ -50,7 +51,8 @@ impl Chart {
             set(&self.described),
             escape(&self.description),
             self.legend()
-        )
+        );
+        Figure { html, text: Some(format!("Figure {}. {}", self.number, self.description)) }
     }
 
     fn legend(&self) -> String {

@@ -1,9 +1,9 @@
 //! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: advertised and measured
 //! throughput of each stage.
 
-use super::markup::escape;
 use super::palette::LineStyle;
 use super::picture::{Key, Picture, wrapped};
+use crate::block::html::escape;
 use crate::document::{Pipeline, Stage};
 use crate::units;
 

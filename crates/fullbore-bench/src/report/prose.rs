@@ -1,24 +1,19 @@
 //! The summary: throughput, losses and quality of a run in a few sentences.
 
-use super::markup::{escape, set};
 use super::phrases::{capital, compared};
+use crate::block::{Block, Section};
 use crate::document::{CacheState, Cell, Document, Labels, Peak, StopReason};
 use crate::stats::Verdict;
 use crate::units;
 
 /// The section of the summary: headline figures, then sentences.
-pub(super) fn html(document: &Document) -> String {
-    let mut html = String::from("<section id=\"summary\">\n<h2>Summary</h2>\n");
-    html += &tiles(document);
-    html += "<ul class=\"sentences\">\n";
-    for sentence in sentences(document) {
-        html += &format!("<li>{}</li>\n", set(&sentence));
-    }
-    html + "</ul>\n</section>\n"
+pub(super) fn section(document: &Document) -> Section {
+    let blocks = vec![Block::Tiles(tiles(document)), Block::List(sentences(document))];
+    Section::new("summary", "Summary", blocks)
 }
 
 /// Four to six sentences, each with its figures; fewer when less was measured.
-pub(super) fn sentences(document: &Document) -> Vec<String> {
+fn sentences(document: &Document) -> Vec<String> {
     let described = [scope(document), reading(document), writing(document), roof(document), waste(document)];
     let mut sentences: Vec<String> = described.into_iter().flatten().collect();
     sentences.push(quality(document));
@@ -86,37 +81,24 @@ fn reached(document: &Document, peak: &Peak) -> String {
 }
 
 /// Headline figures.
-fn tiles(document: &Document) -> String {
-    let mut tiles: Vec<(&str, String, String)> = Vec::new();
-    let mut add = |what, peak: Option<&Peak>| {
-        if let Some(peak) = peak {
-            tiles.push((what, units::rate(peak.rate.value), reached(document, peak)));
-        }
+fn tiles(document: &Document) -> Vec<[String; 3]> {
+    let mut tiles = Vec::new();
+    let mut add = |what: &str, peak: Option<&Peak>| {
+        tiles.extend(peak.map(|p| [what.into(), units::rate(p.rate.value), reached(document, p)]));
     };
     add("read, page cache", fastest(document, |l| reads(l, CacheState::Warm)));
     add("read, device", fastest(document, |l| reads(l, CacheState::Cold)));
     add("write, page cache", fastest(document, |l| writes(l, WriteKind::Cached)));
     let safe = fastest(document, |l| writes(l, WriteKind::Flushed));
     add("write, device", safe.or_else(|| fastest(document, |l| writes(l, WriteKind::Direct))));
-    if let Some((cell, requests)) = most_random(document) {
-        tiles.push(("random reads", units::requests_rate(requests), method_text(&cell.labels)));
-    }
-    if let Some(roof) = &document.findings.roof {
+    tiles.extend(most_random(document).map(|(cell, requests)| {
+        ["random reads".into(), units::requests_rate(requests), method_text(&cell.labels)]
+    }));
+    tiles.extend(document.findings.roof.as_ref().map(|roof| {
         let width = format!("±{}", units::percent(roof.rate.relative_half_width()));
-        tiles.push(("roof: memory copy", units::rate(roof.rate.value), width));
-    }
-    let mut html = String::from("<dl class=\"tiles\">\n");
-    for (what, figure, how) in tiles {
-        let (number, unit) = figure.split_once(' ').unwrap_or((&figure, ""));
-        html += &format!(
-            "<div><dt>{}</dt><dd><b>{}</b> {}<small>{}</small></dd></div>\n",
-            escape(what),
-            escape(number),
-            escape(unit),
-            set(&how)
-        );
-    }
-    html + "</dl>\n"
+        ["roof: memory copy".into(), units::rate(roof.rate.value), width]
+    }));
+    tiles
 }
 
 /// The cell with the most random reads per second, at the smallest request size measured.

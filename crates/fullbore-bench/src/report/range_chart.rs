@@ -1,10 +1,10 @@
 //! Percentiles of a time, one row per cell: for latencies of cells that share no axis.
 
 use super::frame;
-use super::markup::escape;
 use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture, clipped};
 use super::scale::Scale;
+use crate::block::html::escape;
 use crate::units;
 
 /// One row.

@@ -1,8 +1,8 @@
 //! Horizontal bars of parts that make a whole: phases of a request.
 
-use super::markup::escape;
 use super::palette::LineStyle;
 use super::picture::{Key, Picture, clipped};
+use crate::block::html::escape;
 
 /// One bar.
 pub(super) struct Stack {

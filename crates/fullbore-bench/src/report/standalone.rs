@@ -1,8 +1,8 @@
 //! Charts as files of their own, for papers: on white, with title and legend, in colours that need no style sheet.
 
-use super::markup::escape;
 use super::palette::ON_WHITE;
 use super::picture::{Chart, Key, wrapped};
+use crate::block::html::escape;
 
 /// Height of the title and of an entry of the legend.
 const LINE: f64 = 18.0;

@@ -1,8 +1,8 @@
 //! The buffer of a stream: the sizes of calls for which it pays, and its size.
 
-use super::super::ratio::{AT_PEAK};
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest};
+use super::super::ratio::AT_PEAK;
 use super::super::sweep::groups_ignoring;
 use super::super::words::{subject, task, way};
 use crate::document::Labels;

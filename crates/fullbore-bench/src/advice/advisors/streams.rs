@@ -2,6 +2,7 @@
 
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell};
+use super::super::ratio::AT_PEAK;
 use super::super::sweep::{STREAMS, Sweep, sweeps};
 use super::super::words::{task, way};
 use crate::stats::median;
@@ -52,7 +53,7 @@ fn of_sweep<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate>
         );
         return Some(ratio.candidate([], topic, text));
     }
-    let (enough, at) = sweep.reaching(super::AT_PEAK)?;
+    let (enough, at) = sweep.reaching(AT_PEAK)?;
     let ratio = NamedRatio::faster((streams(enough), at), (streams(fewest), first), input)?;
     let text = format!(
         "Run {} of {what} at once: {} in total, {} the rate of {}.{fair}",

@@ -1,0 +1,125 @@
+//! Sections of text, lists, tables and figures, independent of the form in which they are written.
+
+pub(crate) mod html;
+pub(crate) mod markdown;
+mod table;
+pub(crate) mod text;
+
+pub(crate) use table::{Column, NOTHING, Table, Titled, figures, words};
+
+use crate::document::{Confidence, EarlierFinding, RuleVerdict};
+
+/// A part of a document under a heading.
+pub(crate) struct Section {
+    /// Its id in a page.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// The class of its entry in a table of contents; empty if it has none.
+    pub(crate) class: &'static str,
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A section that a table of contents calls by its title.
+    pub(crate) fn new(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self { id: id.to_owned(), title: title.into(), class: "", blocks }
+    }
+}
+
+/// A title up to its first comma, for lists.
+pub(crate) fn short(title: &str) -> &str {
+    title.split(',').next().unwrap_or(title)
+}
+
+/// A part of a section. Text between backquotes is code in a page.
+pub(crate) enum Block {
+    Heading(String),
+    /// A paragraph that stands out.
+    Question(String),
+    Paragraph(String),
+    /// A paragraph after a label.
+    Labelled(&'static str, String),
+    /// Sentences, one per line.
+    List(Vec<String>),
+    Numbered(Vec<Item>),
+    /// Pairs of label and value.
+    Facts(Vec<(String, String)>),
+    /// Earlier findings beside the present ones.
+    Findings {
+        then: Vec<EarlierFinding>,
+        here: Vec<String>,
+    },
+    Table {
+        /// The table's name for readers who do not see it.
+        label: String,
+        table: Table,
+    },
+    Folded {
+        title: String,
+        fold: Fold,
+        blocks: Vec<Block>,
+    },
+    Code(String),
+    Figures(Vec<Figure>),
+    /// Content that is in pages only.
+    PageOnly(Vec<Block>),
+    /// Headline figures, each with its name and its circumstances; in pages only.
+    Tiles(Vec<[String; 3]>),
+}
+
+/// The forms in which a part is folded. Where it is not, it has a heading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fold {
+    /// Pages.
+    Page,
+    /// Pages, on a screen.
+    Screen,
+    /// Pages and Markdown.
+    Everywhere,
+}
+
+/// An entry of a numbered list.
+pub(crate) struct Item {
+    pub(crate) number: usize,
+    pub(crate) text: String,
+    /// A word or two that rate the text.
+    pub(crate) tag: (Rating, String),
+    pub(crate) evidence: String,
+    /// Id and title of the section that it is about.
+    pub(crate) link: Option<(String, String)>,
+}
+
+/// The colour of a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rating {
+    Good,
+    Fair,
+    Poor,
+    Open,
+}
+
+impl From<Confidence> for Rating {
+    fn from(confidence: Confidence) -> Self {
+        match confidence {
+            Confidence::High => Self::Good,
+            Confidence::Medium => Self::Fair,
+            Confidence::Low => Self::Poor,
+        }
+    }
+}
+
+impl From<RuleVerdict> for Rating {
+    fn from(verdict: RuleVerdict) -> Self {
+        match verdict {
+            RuleVerdict::StillTrue => Self::Good,
+            RuleVerdict::NoLongerTrue => Self::Poor,
+            RuleVerdict::NotTestable => Self::Open,
+        }
+    }
+}
+
+/// A figure: its markup, and the text that replaces it where there is no markup.
+pub(crate) struct Figure {
+    pub(crate) html: String,
+    pub(crate) text: Option<String>,
+}

@@ -1,0 +1,75 @@
+//! Tables, independent of the form in which they are written.
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) head: &'static str,
+    /// True for figures, which are aligned to the right.
+    pub(crate) figures: bool,
+}
+
+/// A column of words.
+pub(crate) const fn words(head: &'static str) -> Column {
+    Column { head, figures: false }
+}
+
+/// A column of figures.
+pub(crate) const fn figures(head: &'static str) -> Column {
+    Column { head, figures: true }
+}
+
+/// Text for a value that was not measured or does not apply.
+pub(crate) const NOTHING: &str = "–";
+
+/// A table. A row of one cell heads the rows after it.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// A table with its title.
+pub(crate) type Titled = (&'static str, Table);
+
+impl Table {
+    pub(crate) fn new(columns: impl Into<Vec<Column>>, rows: Vec<Vec<String>>) -> Self {
+        Self { columns: columns.into(), rows }
+    }
+
+    /// Removes the columns that are empty in every row.
+    pub(crate) fn without_empty_columns(self) -> Self {
+        let says = |text: &String| !text.is_empty() && text != NOTHING;
+        let full = || self.rows.iter().filter(|row| row.len() > 1);
+        let keep: Vec<bool> = (0..self.columns.len())
+            .map(|column| column == 0 || full().any(|row| row.get(column).is_some_and(says)))
+            .collect();
+        let kept = |column: usize| keep[column.min(keep.len() - 1)];
+        let columns =
+            self.columns.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, c)| *c).collect::<Vec<_>>();
+        let rows =
+            self.rows.into_iter().map(|row| if row.len() == 1 { row } else { pick(row, kept) }).collect();
+        Self { columns, rows }
+    }
+}
+
+fn pick(row: Vec<String>, kept: impl Fn(usize) -> bool) -> Vec<String> {
+    row.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_columns_are_left_out() {
+        let row = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        let table = Table::new(
+            [words("a"), figures("b"), figures("c")],
+            vec![row(&["group"]), row(&["x", NOTHING, "1"]), row(&["y", "", "2"])],
+        )
+        .without_empty_columns();
+        assert_eq!(table.columns.iter().map(|c| c.head).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(table.rows, [row(&["group"]), row(&["x", "1"]), row(&["y", "2"])]);
+        assert_eq!(Table::new([words("a")], Vec::new()).without_empty_columns().columns.len(), 1);
+    }
+}

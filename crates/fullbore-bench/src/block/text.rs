@@ -1,0 +1,128 @@
+//! Text for a terminal: lines of a given width.
+
+use std::fmt::Write;
+
+/// ANSI colours and styles; empty for none.
+pub(crate) const BOLD: &str = "1";
+pub(crate) const HEADING: &str = "1;34";
+pub(crate) const RED: &str = "31";
+pub(crate) const GREEN: &str = "32";
+pub(crate) const YELLOW: &str = "33";
+
+const NARROWEST: usize = 60;
+/// Indentation of lines after the first.
+const HANGING: usize = 4;
+
+/// Text under construction.
+pub(crate) struct Sheet {
+    pub(crate) text: String,
+    width: usize,
+    colour: bool,
+}
+
+impl Sheet {
+    /// Empty text of lines of at most `width` characters, 60 at least.
+    pub(crate) fn new(width: usize, colour: bool) -> Self {
+        Self { text: String::new(), width: width.max(NARROWEST), colour }
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{}", text.trim_end());
+    }
+
+    fn painted(&self, style: &str, text: &str) -> String {
+        if self.colour && !style.is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.into() }
+    }
+
+    /// Adds an empty line and a heading.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.line("");
+        self.styled(0, HEADING, text);
+    }
+
+    /// Wraps `text` at spaces: every line is indented by `indent`, lines after the first by four more.
+    pub(crate) fn wrapped(&mut self, indent: usize, text: &str) {
+        self.styled(indent, "", text);
+    }
+
+    /// [`wrapped`](Self::wrapped) text in a style.
+    pub(crate) fn styled(&mut self, indent: usize, style: &str, text: &str) {
+        for (i, part) in broken(text, self.width - indent - HANGING).into_iter().enumerate() {
+            let more = if i == 0 { indent } else { indent + HANGING };
+            let part = self.painted(style, &part);
+            self.line(&format!("{:more$}{part}", ""));
+        }
+    }
+
+    /// Adds a line that is marked as a warning or a note.
+    pub(crate) fn item(&mut self, text: &str) {
+        let mark = self.painted(YELLOW, "!");
+        for (i, part) in broken(text, self.width - 2).into_iter().enumerate() {
+            self.line(&format!("{} {part}", if i == 0 { &mark } else { " " }));
+        }
+    }
+
+    /// Adds a name in a style and its values, each with its width and style. A name too long for its column is on lines
+    /// of its own above.
+    pub(crate) fn row(
+        &mut self,
+        indent: usize,
+        (mut name, style): (&str, &str),
+        values: &[(String, usize, &str)],
+    ) {
+        let taken: usize = values.iter().map(|(_, width, _)| width).sum();
+        let room = self.width.saturating_sub(taken + indent).max(1);
+        if name.chars().count() >= room {
+            self.styled(indent, style, name);
+            name = "";
+        }
+        let gap = room - name.chars().count();
+        let mut line = format!("{:indent$}{}{:gap$}", "", self.painted(style, name), "");
+        for (value, width, style) in values {
+            let gap = width.saturating_sub(value.chars().count());
+            let _ = write!(line, "{:gap$}{}", "", self.painted(style, value));
+        }
+        self.line(&line);
+    }
+}
+
+/// Breaks text into lines of at most `width` characters, at spaces if possible.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word: Vec<char> = word.chars().collect();
+        loop {
+            let line = lines.last_mut().expect("there is always a line");
+            let used = line.chars().count();
+            let gap = usize::from(used > 0);
+            if used + gap + word.len() <= width {
+                line.extend(std::iter::repeat_n(' ', gap).chain(word));
+                break;
+            }
+            if used > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            // A word longer than a line: a strategy breaks after a comma, a path anywhere.
+            let comma = word[..width].iter().rposition(|&c| c == ',').map_or(width, |i| i + 1);
+            let rest = word.split_off(comma);
+            line.extend(word);
+            lines.push(String::new());
+            word = rest;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breaks_at_spaces_then_commas_then_anywhere() {
+        assert_eq!(broken("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(broken("x method=a,b=c", 9), ["x", "method=a,", "b=c"]);
+        assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(broken("", 3), [""]);
+    }
+}
