@@ -212,6 +212,16 @@ const UNITS: [&str; 21] = [
     "k/s", "M/s", "ns", "ms", "µs", "s",
 ];
 
+/// A `text` element of a chart. `class` and `anchor` are left out if they are empty.
+pub(crate) fn svg_text(class: &str, (x, y): (f64, f64), anchor: &str, text: &str) -> String {
+    let attribute = |name: &str, value: &str| match value {
+        "" => String::new(),
+        value => format!(" {name}=\"{value}\""),
+    };
+    let (class, anchor) = (attribute("class", class), attribute("text-anchor", anchor));
+    format!("<text{class} x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{}</text>", escape(text))
+}
+
 /// JSON that cannot end its script element: `<` occurs in strings only and is written as its escape.
 fn json_for_script(value: &impl Serialize) -> String {
     match serde_json::to_string(value) {

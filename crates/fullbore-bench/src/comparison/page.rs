@@ -1,7 +1,7 @@
 //! The comparison as sections: one self-contained HTML file, or Markdown for pull requests and notes.
 
-use super::words::{self, figure, heading, interval, marked_ratio, ratio};
-use super::{ComparedRun, Comparison, Judgement, Measure, Unmatched, json, svg};
+use super::words::{self, heading};
+use super::{ComparedRun, Comparison, Judgement, Unmatched, json, svg};
 use crate::block::html::{self, escape};
 use crate::block::{Block, Column, Figure, Fold, Section, Table, figures, markdown, words as text};
 
@@ -132,17 +132,9 @@ const COLUMNS: [Column; 9] = [
 fn cells(comparison: &Comparison, other: &ComparedRun, judgement: Judgement) -> Table {
     let rows = other.cells.iter().filter(|cell| cell.rate.judgement == judgement).map(|cell| {
         let [before, now] = cell.rate.samples;
-        vec![
-            cell.name.clone(),
-            figure(Measure::Rate, cell.rate.baseline),
-            figure(Measure::Rate, cell.rate.this),
-            ratio(&cell.rate, comparison.confidence),
-            interval(&cell.rate.ratio),
-            format!("{before} | {now}"),
-            marked_ratio(cell.cost.as_ref()),
-            marked_ratio(cell.latency.as_ref()),
-            cell.notes.join("; "),
-        ]
+        let [baseline, this, ratio, interval, cpu, p99] = words::figures(cell, comparison.confidence);
+        let (samples, notes) = (format!("{before} | {now}"), cell.notes.join("; "));
+        vec![cell.name.clone(), baseline, this, ratio, interval, samples, cpu, p99, notes]
     });
     Table::new(COLUMNS, rows.collect())
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::cell::CellChange;
-use super::change::{Judgement, Measure};
+use super::change::Judgement;
 use super::compare::Comparison;
 use super::compared_run::{ComparedRun, Unmatched};
-use super::words::{self, figure, heading, interval, marked_ratio, ratio};
+use super::words::{self, heading};
 use crate::block::text::{BOLD, GREEN, RED, Sheet, YELLOW};
 use crate::table::TableOptions;
 
@@ -62,15 +62,7 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
         };
         sheet.styled(0, bold, &heading(judgement, cells.len()));
         for cell in cells {
-            let values = [
-                figure(Measure::Rate, cell.rate.baseline),
-                figure(Measure::Rate, cell.rate.this),
-                ratio(&cell.rate, comparison.confidence),
-                interval(&cell.rate.ratio),
-                marked_ratio(cell.cost.as_ref()),
-                marked_ratio(cell.latency.as_ref()),
-            ];
-            let values = values
+            let values = words::figures(cell, comparison.confidence)
                 .into_iter()
                 .zip(columns)
                 .map(|(value, (head, width))| (value, *width, if *head == "ratio" { colour } else { "" }));

@@ -1,5 +1,6 @@
 //! Figures and sentences shared by all forms of a comparison.
 
+use super::cell::CellChange;
 use super::change::{Change, Judgement, Measure};
 use super::compare::Comparison;
 use super::compared_run::{ComparedRun, Origin};
@@ -31,7 +32,7 @@ pub(super) fn interval(ratio: &Estimate) -> String {
 }
 
 /// A ratio of cost, with its verdict as a mark before it.
-pub(super) fn marked_ratio(change: Option<&Change>) -> String {
+fn marked_ratio(change: Option<&Change>) -> String {
     let Some(change) = change else { return "-".into() };
     let mark = match change.judgement {
         Judgement::Same => "=",
@@ -40,6 +41,18 @@ pub(super) fn marked_ratio(change: Option<&Change>) -> String {
         Judgement::Better => "▼",
     };
     format!("{mark}{}", units::significant(change.ratio.value))
+}
+
+/// The figures of a cell: baseline, this, ratio, interval, CPU time, latency.
+pub(super) fn figures(cell: &CellChange, confidence: f64) -> [String; 6] {
+    [
+        figure(Measure::Rate, cell.rate.baseline),
+        figure(Measure::Rate, cell.rate.this),
+        ratio(&cell.rate, confidence),
+        interval(&cell.rate.ratio),
+        marked_ratio(cell.cost.as_ref()),
+        marked_ratio(cell.latency.as_ref()),
+    ]
 }
 
 /// Explanation of the marks of [`marked_ratio`] and [`ratio`].

@@ -3,7 +3,7 @@
 use super::frame;
 use super::picture::{Picture, clipped};
 use super::scale::{Scale, tick_text};
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 use crate::stats::Estimate;
 
 /// One bar.
@@ -55,10 +55,8 @@ impl BarChart {
             let rows = (0..self.bars.len()).map(|row| TOP + ROW * row as f64 + 14.0);
             let marks: String = rows.map(|y| format!("M{at:.1} {y:.1}v{:.1}", BAR + 8.0)).collect();
             svg += &format!(
-                "<path class=\"rule\" d=\"{marks}\"/>\
-                 <text class=\"rule-text\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-                TOP - 8.0,
-                escape(text)
+                "<path class=\"rule\" d=\"{marks}\"/>{}\n",
+                svg_text("rule-text", (at, TOP - 8.0), "end", text)
             );
         }
         for (row, bar) in self.bars.iter().enumerate() {
@@ -73,14 +71,8 @@ fn draw(bar: &Bar, top: f64, x: &Scale) -> String {
     let (low, high) = (x.place(bar.value.low), x.place(bar.value.high));
     let (y, middle) = (top + 18.0, top + 18.0 + BAR / 2.0);
     let mut svg = format!("<g class=\"point c{}\"><title>{}</title>", bar.colour, escape(&bar.tip));
-    svg += &format!(
-        "<text x=\"{LEFT}\" y=\"{:.1}\">{}</text><text class=\"value\" x=\"{RIGHT}\" y=\"{:.1}\" \
-         text-anchor=\"end\">{}</text>",
-        top + 13.0,
-        escape(&clipped(&bar.name, LONGEST_NAME)),
-        top + 13.0,
-        escape(&bar.text)
-    );
+    svg += &svg_text("", (LEFT, top + 13.0), "", &clipped(&bar.name, LONGEST_NAME));
+    svg += &svg_text("value", (RIGHT, top + 13.0), "end", &bar.text);
     svg += &format!(
         "<rect class=\"bar\" x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
         (end - LEFT).max(0.5)

@@ -3,7 +3,7 @@
 use super::frame::{self, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use super::picture::Picture;
 use super::scale::Scale;
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 use crate::stats::Estimate;
 
 /// The streams of one cell.
@@ -61,12 +61,9 @@ impl ClusterChart {
                 svg += "</g>\n";
             }
             svg += &format!(
-                "<g class=\"frame\"><text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
-                 <text class=\"value\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>\n",
-                BOTTOM + 20.0,
-                escape(&cluster.name),
-                BOTTOM + 40.0,
-                escape(&cluster.text)
+                "<g class=\"frame\">{}{}</g>\n",
+                svg_text("", (middle, BOTTOM + 20.0), "middle", &cluster.name),
+                svg_text("value", (middle, BOTTOM + 40.0), "middle", &cluster.text)
             );
         }
         Picture { width: WIDTH, height: HEIGHT, body: svg, keys: Vec::new() }

@@ -1,7 +1,7 @@
 //! The grids of charts: a line and a number at each tick.
 
 use super::scale::{Scale, tick_text};
-use crate::block::html::escape;
+use crate::block::html::svg_text;
 
 /// The size of a chart with a rising axis, and the edges of its plot.
 pub(super) const WIDTH: f64 = 520.0;
@@ -14,10 +14,9 @@ pub(super) const BOTTOM: f64 = 280.0;
 /// The lines and the title of such a chart.
 pub(super) fn plot(y: &Scale, title: &str) -> String {
     format!(
-        "{}<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\
-         <text class=\"title\" x=\"4\" y=\"14\">{}</text>\n",
+        "{}<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>{}\n",
         rising(y, LEFT, RIGHT),
-        escape(title)
+        svg_text("title", (4.0, 14.0), "", title)
     )
 }
 
@@ -26,11 +25,8 @@ fn rising(y: &Scale, left: f64, right: f64) -> String {
     let line = |&value: &f64| {
         let at = y.place(value);
         format!(
-            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-            left - 7.0,
-            at + 4.0,
-            tick_text(value)
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>{}\n",
+            svg_text("", (left - 7.0, at + 4.0), "end", &tick_text(value))
         )
     };
     y.ticks.iter().map(line).collect()
@@ -47,10 +43,8 @@ pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> Stri
             _ => "middle",
         };
         format!(
-            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>\
-             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-            bottom + 17.0,
-            text(value)
+            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>{}\n",
+            svg_text("", (at, bottom + 17.0), anchor, &text(value))
         )
     };
     x.ticks.iter().enumerate().map(line).collect()
@@ -58,9 +52,5 @@ pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> Stri
 
 /// The title of the bottom axis, between `left` and `right`.
 pub(super) fn title_below(title: &str, left: f64, right: f64, y: f64) -> String {
-    format!(
-        "<text class=\"title\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>\n",
-        (left + right) / 2.0,
-        escape(title)
-    )
+    svg_text("title", ((left + right) / 2.0, y), "middle", title) + "\n"
 }

@@ -5,7 +5,7 @@ use super::measure::{axis_title, tick};
 use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture};
 use super::scale::Scale;
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 use crate::document::Axis;
 use crate::stats::Estimate;
 
@@ -56,10 +56,8 @@ impl LineChart {
         if let Some((value, text)) = self.rule.as_ref().filter(|r| r.0 <= y.highest()) {
             let at = y.place(*value);
             svg += &format!(
-                "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-                 <text class=\"rule-text\" x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-                at - 5.0,
-                escape(text)
+                "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>{}\n",
+                svg_text("rule-text", (RIGHT, at - 5.0), "end", text)
             );
         }
         let bands = self.lines.len() <= MOST_BANDS;
@@ -100,11 +98,9 @@ impl LineChart {
         for &value in &x.ticks {
             let at = x.place(value);
             svg += &format!(
-                "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{BOTTOM}\" y2=\"{:.1}\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
+                "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{BOTTOM}\" y2=\"{:.1}\"/>{}\n",
                 BOTTOM + 5.0,
-                BOTTOM + 20.0,
-                escape(&tick(self.axis, value as u64))
+                svg_text("", (at, BOTTOM + 20.0), "middle", &tick(self.axis, value as u64))
             );
         }
         svg += &frame::title_below(axis_title(self.axis), LEFT, RIGHT, HEIGHT - 8.0);

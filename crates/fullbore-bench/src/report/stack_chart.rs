@@ -1,8 +1,9 @@
 //! Horizontal bars of parts that make a whole: phases of a request.
 
+use super::frame;
 use super::palette::LineStyle;
 use super::picture::{Key, Picture, clipped};
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 
 /// One bar.
 pub(super) struct Stack {
@@ -42,26 +43,19 @@ impl StackChart {
             let at = place(f64::from(quarter) / 4.0);
             let anchor = ["start", "middle", "middle", "middle", "end"][quarter as usize];
             svg += &format!(
-                "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}%</text>\n",
-                bottom + 17.0,
-                quarter * 25
+                "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>{}\n",
+                svg_text("", (at, bottom + 17.0), anchor, &format!("{}%", quarter * 25))
             );
         }
         let height = bottom + 46.0;
-        svg += &format!(
-            "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">share of a request’s time</text>\n\
-             </g>\n",
-            (LEFT + RIGHT) / 2.0,
-            height - 8.0
-        );
+        svg += &frame::title_below("share of a request’s time", LEFT, RIGHT, height - 8.0);
+        svg += "</g>\n";
         for (row, stack) in self.stacks.iter().enumerate() {
             let y = TOP + ROW * row as f64 + 13.0;
             svg += &format!(
-                "<g class=\"point\"><text x=\"{LEFT}\" y=\"{y:.1}\">{}</text><text class=\"value\" x=\"{RIGHT}\" \
-                 y=\"{y:.1}\" text-anchor=\"end\">{}</text></g>\n",
-                escape(&clipped(&stack.name, LONGEST_NAME)),
-                escape(&stack.text)
+                "<g class=\"point\">{}{}</g>\n",
+                svg_text("", (LEFT, y), "", &clipped(&stack.name, LONGEST_NAME)),
+                svg_text("value", (RIGHT, y), "end", &stack.text)
             );
         }
         for (part, (_, colour)) in self.parts.iter().enumerate() {
