@@ -71,6 +71,11 @@ impl<'a> AdviceInput<'a> {
         &self.eligible_cells
     }
 
+    /// Every eligible cell but those of peers.
+    pub(super) fn ours(&self) -> Vec<EligibleCell<'a>> {
+        self.eligible_cells.iter().copied().filter(|w| w.labels.peer.is_none()).collect()
+    }
+
     /// Fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
     pub(super) fn own(&self) -> Vec<EligibleCell<'a>> {
         let choosable = |l: &Labels| {

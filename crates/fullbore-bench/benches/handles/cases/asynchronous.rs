@@ -11,6 +11,7 @@ use futures_lite::future::block_on;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::passes::{PASSES, name};
+use super::positional::Forward;
 use crate::case::{Case, Contender, Demand, closed, exactly, work};
 use crate::files::MIDDLE;
 use crate::harness::Attempt;
@@ -101,23 +102,6 @@ fn open() -> Case {
         })
 }
 
-/// Offsets in steps through 1 MiB, from the start again at the end.
-struct Offsets {
-    at: u64,
-    step: u64,
-}
-
-impl Offsets {
-    fn by(step: usize) -> Self {
-        Self { at: 0, step: step as u64 }
-    }
-
-    /// Steps to the next offset.
-    fn step(&mut self) {
-        self.at = (self.at + self.step) % MIDDLE;
-    }
-}
-
 fn read_at(size: usize) -> Case {
     let case = Case::new(
         format!("async-read-at-{}", super::short(size as u64)),
@@ -126,36 +110,33 @@ fn read_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
         awaited(NoRuntime, async move || {
-            let (read, back) = file.read_at(std::mem::take(&mut buffer), offsets.at).await;
+            let (read, back) = file.read_at(std::mem::take(&mut buffer), at.next()).await;
             buffer = back;
-            offsets.step();
             exactly(read?, size)
         })
     })
     .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
         let mut file = runtime.block_on(tokio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
         awaited(runtime, async move || {
-            file.read_exact(&mut buffer).await?;
-            offsets.step();
             // tokio has no offsets: it continues from its position.
-            if offsets.at == 0 {
+            if at.next() == 0 {
                 file.seek(SeekFrom::Start(0)).await?;
             }
+            file.read_exact(&mut buffer).await?;
             Ok(())
         })
     })
     .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
         let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut offsets) = (vec![0; size], Offsets::by(size));
+        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
         awaited(runtime, async move || {
-            let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), offsets.at).await;
+            let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at.next()).await;
             buffer = back;
-            offsets.step();
             exactly(read?, size)
         })
     });
@@ -170,11 +151,10 @@ fn write_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open_write(files.filled(MIDDLE)?)?, &Driver::shared()?);
-        let (mut buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        let (mut buffer, mut at) = (vec![1; size], Forward::by(size));
         awaited(NoRuntime, async move || {
-            let (written, back) = file.write_at(std::mem::take(&mut buffer), offsets.at).await;
+            let (written, back) = file.write_at(std::mem::take(&mut buffer), at.next()).await;
             buffer = back;
-            offsets.step();
             exactly(written?, size)
         })
     })
@@ -182,27 +162,24 @@ fn write_at(size: usize) -> Case {
         let runtime = tokio_runtime()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(tokio::fs::File::options().write(true).open(path))?;
-        let (buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        let (buffer, mut at) = (vec![1; size], Forward::by(size));
         awaited(runtime, async move || {
-            file.write_all(&buffer).await?;
-            // Without the flush, tokio returns before the system call.
-            file.flush().await?;
-            offsets.step();
-            if offsets.at == 0 {
+            if at.next() == 0 {
                 file.seek(SeekFrom::Start(0)).await?;
             }
-            Ok(())
+            file.write_all(&buffer).await?;
+            // Without the flush, tokio returns before the system call.
+            Ok(file.flush().await?)
         })
     })
     .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(compio::fs::OpenOptions::new().write(true).open(path))?;
-        let (mut buffer, mut offsets) = (vec![1; size], Offsets::by(size));
+        let (mut buffer, mut at) = (vec![1; size], Forward::by(size));
         awaited(runtime, async move || {
-            let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), offsets.at).await;
+            let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at.next()).await;
             buffer = back;
-            offsets.step();
             exactly(written?, size)
         })
     });
@@ -217,23 +194,21 @@ fn read_vectored(each_size: usize) -> Case {
         .moving(size as u64, 0)
         .with("fullbore async", move |files| {
             let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-            let (mut buffers, mut offsets) = (buffers(), Offsets::by(size));
+            let (mut buffers, mut at) = (buffers(), Forward::by(size));
             awaited(NoRuntime, async move || {
-                let (read, back) = file.read_at(std::mem::take(&mut buffers), offsets.at).await;
+                let (read, back) = file.read_at(std::mem::take(&mut buffers), at.next()).await;
                 buffers = back;
-                offsets.step();
                 exactly(read?, size)
             })
         })
         .with("compio", move |files| {
             let runtime = compio::runtime::Runtime::new()?;
             let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-            let (mut buffers, mut offsets) = (buffers(), Offsets::by(size));
+            let (mut buffers, mut at) = (buffers(), Forward::by(size));
             awaited(runtime, async move || {
                 let BufResult(read, back) =
-                    file.read_vectored_at(std::mem::take(&mut buffers), offsets.at).await;
+                    file.read_vectored_at(std::mem::take(&mut buffers), at.next()).await;
                 buffers = back;
-                offsets.step();
                 exactly(read?, size)
             })
         })

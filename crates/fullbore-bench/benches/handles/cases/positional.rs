@@ -30,18 +30,18 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// Consecutive offsets, from the start again at the end of the file.
 #[derive(Clone, Copy)]
-struct Forward {
+pub(super) struct Forward {
     next: u64,
     step: u64,
 }
 
 impl Forward {
-    fn by(step: usize) -> Self {
+    pub(super) fn by(step: usize) -> Self {
         Self { next: 0, step: step as u64 }
     }
 
     #[inline]
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         let offset = self.next;
         self.next = (offset + self.step) % MIDDLE;
         offset

@@ -13,12 +13,8 @@ pub(in super::super) type Pair<'a> = (EligibleCell<'a>, EligibleCell<'a>, Ratio)
 
 /// Every misaligned cell with its aligned counterpart.
 pub(in super::super) fn pairs<'a>(input: &AdviceInput<'a>) -> Vec<Pair<'a>> {
-    let placed: Vec<EligibleCell<'a>> = input
-        .all()
-        .iter()
-        .copied()
-        .filter(|w| w.labels.offset_bytes.is_some() && w.labels.peer.is_none())
-        .collect();
+    let placed: Vec<EligibleCell<'a>> =
+        input.ours().into_iter().filter(|w| w.labels.offset_bytes.is_some()).collect();
     let mut pairs = Vec::new();
     for group in groups_ignoring(&placed, |l: &mut Labels| l.offset_bytes = None, &[]) {
         let Some(aligned) = group.iter().copied().find(|w| w.labels.offset_bytes == Some(0)) else {

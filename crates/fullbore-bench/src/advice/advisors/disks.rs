@@ -10,9 +10,7 @@ use crate::units;
 
 /// Sweeps over the number of disks.
 pub(in super::super) fn disk_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
-    let ours: Vec<EligibleCell<'a>> =
-        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    sweeps(&ours, &TARGETS)
+    sweeps(&input.ours(), &TARGETS)
 }
 
 /// The number of disks from which more do not help.

@@ -14,9 +14,7 @@ const PATIENCE: f64 = 10.0;
 const CARRIED: f64 = 0.95;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    let ours: Vec<EligibleCell<'_>> =
-        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    sweeps(&ours, &LOAD).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
+    sweeps(&input.ours(), &LOAD).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
 /// The median of the samples' 99th percentiles, in seconds.

@@ -12,12 +12,8 @@ use crate::units;
 const CLIFF: f64 = 0.7;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    let limited: Vec<EligibleCell<'_>> = input
-        .all()
-        .iter()
-        .copied()
-        .filter(|w| w.labels.peer.is_none() && w.labels.memory_limit_bytes.is_some())
-        .collect();
+    let limited: Vec<EligibleCell<'_>> =
+        input.ours().into_iter().filter(|w| w.labels.memory_limit_bytes.is_some()).collect();
     sweeps(&limited, &FILE).iter().filter_map(|sweep| of_sweep(sweep, &limited, input)).collect()
 }
 

@@ -12,9 +12,7 @@ use crate::units;
 const FAIR: f64 = 0.8;
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    let ours: Vec<EligibleCell<'_>> =
-        input.all().iter().copied().filter(|w| w.labels.peer.is_none()).collect();
-    sweeps(&ours, &STREAMS).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
+    sweeps(&input.ours(), &STREAMS).iter().filter_map(|sweep| of_sweep(sweep, input)).collect()
 }
 
 /// The slowest stream's share of the fastest's rate: the median over the samples.
