@@ -96,3 +96,14 @@ fn unreadable_documents_are_rejected_with_a_reason() {
     let missing = refused(&VERSION_1.replacen("\"seed\": 42,", "", 1)).to_string();
     assert!(missing.contains("seed"), "{missing}");
 }
+
+#[test]
+fn the_earlier_name_of_fallocate_is_read() {
+    let old = r#"{"schema": "fullbore.results", "version": 1, "cells": [{"id": "1", "experiment": "fresh", "labels":
+        {"allocation": "preallocate", "strategy": "method=buffered,alloc=preallocate,cache=keep"}, "samples": []}],
+        "run": {"started": "2026-01-01T00:00:00Z", "duration_s": 1, "fullbore_version": "0.1.0", "seed": 1,
+        "directory": ".", "file_bytes": 0, "complete": true}}"#;
+    let labels = &Document::parse(old).unwrap().cells[0].labels;
+    assert_eq!(labels.allocation.as_deref(), Some("fallocate"));
+    assert_eq!(labels.strategy.as_deref(), Some("method=buffered,alloc=fallocate,cache=keep"));
+}

@@ -17,6 +17,9 @@ use fullbore_testkit::ground::{bytes, everywhere};
 
 const RESERVED: u64 = 4 << 20;
 
+/// A way to close a file.
+type Ending = fn(File);
+
 /// Opens a new file with reserved space; `None` where the file system has none to reserve.
 fn reserving(path: &Path) -> Option<File> {
     let file = OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(RESERVED).open(path).unwrap();
@@ -50,7 +53,7 @@ fn closing_frees_what_was_reserved_and_not_written() {
     everywhere(|directory| {
         for len in [0, 1, 5000, 300_000] {
             let (path, content) = (directory.join("file"), bytes(len, 1));
-            let endings: [(&str, fn(File)); 3] = [
+            let endings: [(&str, Ending); 3] = [
                 ("drop", drop),
                 ("close", |file| file.close().unwrap()),
                 ("last of several handles", |file| {

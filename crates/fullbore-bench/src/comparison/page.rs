@@ -1,7 +1,10 @@
 //! The comparison as sections: one self-contained HTML file, or Markdown for pull requests and notes.
 
+use super::change::Judgement;
+use super::compare::Comparison;
+use super::compared_run::{ComparedRun, Unmatched};
 use super::words::{self, heading};
-use super::{ComparedRun, Comparison, Judgement, Unmatched, json, svg};
+use super::{json, svg};
 use crate::block::html::{self, escape};
 use crate::block::{Block, Column, Figure, Fold, Section, Table, figures, markdown, words as text};
 
@@ -20,8 +23,8 @@ pub fn html(comparison: &Comparison) -> String {
         header(comparison),
         sections(comparison).iter().map(html::section).collect::<String>(),
         crate::units::percent(comparison.confidence),
-        super::SCHEMA,
-        super::VERSION,
+        json::SCHEMA,
+        json::VERSION,
         html::data("comparison", &json::comparison_json(comparison))
     );
     html::page(&format!("Comparison with {}", comparison.baseline.name), WIDTH, &body, SCRIPT)

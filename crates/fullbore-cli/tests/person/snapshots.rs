@@ -44,7 +44,7 @@ fn a_large_input_is_inspected_once_before_a_run_and_once_after() {
     let new = directory.at("new");
     let size = format!("_size={LEN},");
     let words = |line: &str| line.split(' ').map(|word| Path::new(word).to_owned()).collect::<Vec<_>>();
-    for strategy in ["method=buffered", "method=mmap,window=4M"] {
+    for strategy in ["method=buffered", "read=mmap,write=buffered,window=4M"] {
         let strategy = format!("--strategy {strategy},workers=2,model=pool,stripe=1M");
         for (line, files, expected) in [
             ("wc -l", vec![&one], 2),
@@ -54,6 +54,8 @@ fn a_large_input_is_inspected_once_before_a_run_and_once_after() {
             // The output is inspected when it is committed.
             ("transform upper", vec![&one, &new], 3),
         ] {
+            // An old output of the same length would be counted.
+            let _ = std::fs::remove_file(&new);
             let mut arguments = words(&format!("{line} {strategy}"));
             arguments.extend(files.into_iter().cloned());
             let arguments: Vec<_> = arguments.iter().map(|argument| argument.as_path()).collect();

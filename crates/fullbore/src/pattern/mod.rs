@@ -56,8 +56,6 @@ pub use search::search;
 #[doc(hidden)]
 pub use search::search_bytes;
 
-use allocation::Extension;
-
 use crate::engine::{IoQueue, IoStats, Latencies};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Durability, File, FileKind, Output};
@@ -216,7 +214,7 @@ pub fn transform(
             Error::new(ErrorKind::Unsupported, "transform", input.path(), what).advise("name another method")
         );
     }
-    let extension = checked.len.map(|len| allocation::extend(&output, len, strategy)).transpose()?;
+    let extension = allocation::extend(&output, checked.len.unwrap_or(0), strategy)?;
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.
     let source = checked.source(output.seekable());
     let sink = match output.seekable() {
@@ -231,7 +229,7 @@ pub fn transform(
     }
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
-    extension.map(Extension::keep);
+    extension.keep();
     output.commit_len(stats.bytes, durability)?;
     Ok(stats)
 }
