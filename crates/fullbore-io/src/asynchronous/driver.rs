@@ -7,6 +7,7 @@ use crate::sys::shared_ring::SharedRing;
 
 /// The mechanism that executes transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Backend {
     /// An io_uring if a test shows that the kernel permits it; threads otherwise.
     #[default]

@@ -20,6 +20,7 @@ pub const ALIGNMENT: usize = 4096;
 
 pub(crate) use loan::Loan;
 pub use owned::{Buffer, Segment};
+#[doc(hidden)]
 pub use request::{Completion, Direction, Request};
 
 /// The memory of a pool.

@@ -76,6 +76,7 @@ pub enum Event {
 
 /// The counts of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Transfers checked: reads, writes, views.
     pub transfers: u64,

@@ -15,6 +15,7 @@ use crate::sys::Code;
 /// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
 /// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Plan {
     state: Arc<Mutex<PlanState>>,
 }

@@ -6,6 +6,7 @@ use super::Durability;
 
 /// One step of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step {
     /// The file was synced to [`Durability::Data`] or [`Durability::Full`].
     Synced(Durability),
@@ -46,6 +47,7 @@ impl fmt::Display for Step {
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct CommitReport {
     steps: Vec<Step>,
 }

@@ -10,6 +10,7 @@ use crate::sys::Code;
 
 /// The bytes of a copy, by method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct CopyReport {
     /// Bytes in blocks that both files share now (`FICLONERANGE`); none were moved.
     pub cloned: u64,

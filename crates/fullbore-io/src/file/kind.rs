@@ -14,6 +14,7 @@ use crate::sys::{self, AtFlags, Code, FileKind, SeekFrom, Status};
 /// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
 /// identities mean the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileStamp {
     /// The device and inode numbers.
     pub identity: (u64, u64),

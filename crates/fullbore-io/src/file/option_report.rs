@@ -25,6 +25,7 @@ impl fmt::Display for Support {
 
 /// A requested option and its support; displayed as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OptionSupport {
     /// The option, as `name=value`.
     pub option: &'static str,

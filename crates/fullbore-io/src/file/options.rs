@@ -89,6 +89,7 @@ impl std::ops::BitOr for Share {
 
 /// The expected pattern of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hint {
     /// Sequential, from start to end.
     Sequential,

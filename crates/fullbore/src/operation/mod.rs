@@ -12,6 +12,7 @@
 
 mod case;
 mod count;
+#[doc(hidden)]
 pub mod duplicates;
 mod fold;
 pub mod generate;
@@ -40,7 +41,9 @@ pub(crate) mod typed {
 
 pub use count::{Count, CountState, Counts, Encoding};
 pub use fold::Fold;
+#[doc(hidden)]
 pub use kernel::Kernel;
+#[doc(hidden)]
 pub use registry::{Operation, ParseOperationError, parse, registry};
 pub use search::{Part, Search};
 

@@ -41,20 +41,24 @@ mod work_queue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+#[doc(hidden)]
 pub use allocation::allocate;
-pub use compare::{Comparison, Difference, Differences, End, Extent, Side, Which, compare, differences};
+pub use compare::{Comparison, Difference, Differences, End, Extent, Which};
+#[doc(hidden)]
+pub use compare::{Side, compare, differences};
 pub use copy::{
     Backup, BackupControl, Confirm, CopyError, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow,
-    Overwrite, Preserve, Reflink, Sparse, backup_name, copy, copy_file, copy_was_begun,
+    Overwrite, Preserve, Reflink, Sparse,
 };
+#[doc(hidden)]
+pub use copy::{backup_name, copy, copy_file, copy_was_begun};
 pub use executor::{Executor, OrderedSender, Worker};
-pub use fold::fold;
 #[doc(hidden)]
-pub use fold::fold_bytes;
+pub use fold::{fold, fold_bytes};
+#[doc(hidden)]
 pub use order::{Order, Scope};
-pub use search::search;
 #[doc(hidden)]
-pub use search::search_bytes;
+pub use search::{search, search_bytes};
 
 use crate::engine::{IoQueue, IoStats, Latencies};
 use crate::error::{Error, ErrorKind, Result};
@@ -184,6 +188,7 @@ pub struct Stats {
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation needs to see them. The old output is unchanged then, unless it is overwritten.
+#[doc(hidden)]
 pub fn transform(
     operation: &dyn Transform,
     input: &File,
@@ -261,6 +266,7 @@ fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
 ///
 /// # Errors
 /// The system's, with path and offset.
+#[doc(hidden)]
 pub fn generate(
     generator: &dyn Generate,
     len: u64,
@@ -296,6 +302,7 @@ pub fn generate(
 ///
 /// # Errors
 /// The system's, with path and offset.
+#[doc(hidden)]
 pub fn fill(
     generator: &dyn Generate,
     scope: &Scope,
@@ -311,6 +318,7 @@ pub fn fill(
 ///
 /// # Errors
 /// As [`fill`].
+#[doc(hidden)]
 pub fn fill_until(
     generator: &dyn Generate,
     scope: &Scope,
@@ -340,6 +348,7 @@ pub fn fill_until(
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Invalid`] if the scope reaches beyond the end; [`ErrorKind::Changed`] if the
 /// input was truncated.
+#[doc(hidden)]
 pub fn visit<S: Send>(
     input: &File,
     scope: &Scope,
@@ -370,6 +379,7 @@ pub fn visit<S: Send>(
 ///
 /// # Errors
 /// As [`visit`].
+#[doc(hidden)]
 pub fn visit_until<S: Send>(
     input: &File,
     scope: &Scope,

@@ -19,15 +19,16 @@ mod spec;
 use std::fmt;
 use std::str::FromStr;
 
-pub use choose::Purpose;
 pub(crate) use choose::SMALL;
 #[doc(hidden)]
-pub use choose::{Decision, PlanInput, Target, choose};
+pub use choose::{Decision, PlanInput, Purpose, Target, choose};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]
 pub use named::{NAMED, Named};
-pub use plan::{Plan, Planner};
+pub use plan::Plan;
+#[doc(hidden)]
+pub use plan::Planner;
 #[doc(hidden)]
 pub use profile::{CacheState, Entry, FileSystem, Job, Measured, key};
 pub use profile::{Profile, ProfileError};
@@ -37,6 +38,7 @@ use crate::engine::{CachePolicy, Method, method};
 use crate::size;
 
 /// Memory budget of a run's buffers, in bytes, unless specified.
+#[doc(hidden)]
 pub const BUDGET: u64 = 64 << 20;
 
 /// Distribution of stripes to workers.

@@ -343,7 +343,7 @@ fn json_result(
     account["equal"] = (*found == Comparison::Equal).into();
     match found {
         Comparison::Equal => {}
-        Comparison::Differ { at: Difference { offset, left, right }, lines } => {
+        Comparison::Differ { at: Difference { offset, left, right, .. }, lines } => {
             account["differ"] = json!({ "byte": offset + 1, "line": lines + 1, "values": [left, right] });
         }
         Comparison::End(End { side, offset, lines, .. }) => {

@@ -92,7 +92,7 @@ impl List {
     /// Returns the lines of two runs at `offset`.
     pub(super) fn lines(&self, offset: u64, left: &[u8], right: &[u8]) -> Vec<u8> {
         let mut lines = Vec::with_capacity(4 << 10);
-        for Difference { offset, left, right } in Difference::between(offset, left, right) {
+        for Difference { offset, left, right, .. } in Difference::between(offset, left, right) {
             self.number(offset + 1, &mut lines);
             lines.push(b' ');
             lines.extend(self.octal[usize::from(left)]);

@@ -93,10 +93,11 @@ impl Copy {
             CopyEvent::Repeated { source, directory } => {
                 run.without_progress_line(|| messages::eprint(&messages::repeated(&source, directory)));
             }
-            CopyEvent::Planned { .. } => {}
             CopyEvent::Failed(error) => {
                 run.without_progress_line(|| messages::eprint(&messages::failed(&error)))
             }
+            // Plans, and events that later versions add.
+            _ => {}
         };
         let stats = run.job().clone().durability(durability).copy_with(&pairs, &options, &report);
         run.clear_progress();

@@ -15,6 +15,7 @@ mod vocabulary;
 mod zeros;
 
 pub use random::Random;
+#[doc(hidden)]
 pub use stamped::Stamped;
 pub use text::{LineLengthError, Text};
 pub use zeros::Zeros;

@@ -23,6 +23,7 @@ pub(super) const BLAKE3: Algorithm = Algorithm {
 
 /// Mode of blake3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Blake3Mode {
     /// A sum.
     Plain,

@@ -42,8 +42,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-pub use self::blake3::{Blake3Mode, derive_context};
+pub use self::blake3::Blake3Mode;
+#[doc(hidden)]
+pub use self::blake3::derive_context;
+#[doc(hidden)]
 pub use multi_hash::MultiHash;
+#[doc(hidden)]
 pub use pipelined::PipelinedHashes;
 
 use super::{Fold, Split};

@@ -71,6 +71,7 @@ pub struct Extent {
 
 /// A byte that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Its offset from the first byte compared.
     pub offset: u64,
@@ -97,6 +98,7 @@ impl Difference {
 
 /// The end of the shorter of two inputs, if it equals the beginning of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct End {
     /// The shorter input.
     pub side: Which,
@@ -160,6 +162,7 @@ pub fn compare(
 
 /// The summary of a comparison of every byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Differences {
     /// True if any byte differed that both inputs have.
     pub differ: bool,

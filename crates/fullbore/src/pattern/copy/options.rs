@@ -36,6 +36,7 @@ pub enum Follow {
 
 /// The treatment of an existing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Existing {
     /// Replace it in one step.
     #[default]
@@ -50,6 +51,7 @@ pub enum Existing {
 
 /// The kind of copy made of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum CopyKind {
     /// A file with the same bytes.
     #[default]
@@ -96,6 +98,7 @@ pub struct Backup {
 
 /// A target that is about to be overwritten.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Overwrite<'a> {
     /// The target.
     pub path: &'a Path,
@@ -237,6 +240,7 @@ impl CopyOptions {
 
 /// Events of a copy in progress. Paths are as given, with names below them.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum CopyEvent {
     /// A file, link or directory was copied; a directory's event comes before those of its content.
     Copied {

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Files and bytes, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[non_exhaustive]
 pub struct CopyStats {
     /// Files with their own bytes.
     pub files: u64,
