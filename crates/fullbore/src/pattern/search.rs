@@ -45,7 +45,7 @@ use crate::strategy::{Completion, Strategy};
 /// ```
 ///
 /// # Errors
-/// As [`fold`](super::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
+/// As [`Job::fold`](crate::Job::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
 /// budget. Results emitted before an error may come from a file that changed.
 pub fn search<S: Search>(
     operation: &S,

@@ -29,9 +29,9 @@ pub use named::{NAMED, Named};
 pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;
+pub use profile::Profile;
 #[doc(hidden)]
-pub use profile::{CacheState, Entry, FileSystem, Job, Measured, key};
-pub use profile::{Profile, ProfileError};
+pub use profile::{CacheState, Entry, FileSystem, Job, Measured, ProfileError, key};
 pub use spec::{ParseSpecError, StrategySpec};
 
 use crate::engine::{CachePolicy, Method, method};
@@ -42,6 +42,7 @@ use crate::size;
 pub const BUDGET: u64 = 64 << 20;
 
 /// Distribution of stripes to workers.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
     /// One worker, sequential.
@@ -54,6 +55,7 @@ pub enum Model {
 }
 
 /// Allocation of blocks for a new output.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
     /// As written; the file grows.
@@ -66,6 +68,7 @@ pub enum Allocation {
 }
 
 /// The order in which completions are handled.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
     /// As they arrive.
@@ -112,6 +115,7 @@ names!(Completion { Any = "any", Ordered = "ordered" });
 ///     "read=uring,write=buffered,request=256K,depth=8,workers=1,model=serial,alloc=extend,cache=keep"
 /// );
 /// ```
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strategy {
     /// The access method for reading.

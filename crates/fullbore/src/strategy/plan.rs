@@ -14,14 +14,19 @@ use crate::{probe, size};
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The strategy.
+    #[doc(hidden)]
     pub strategy: Strategy,
     /// The facts that decided.
+    #[doc(hidden)]
     pub plan_input: PlanInput,
     /// The choice before the user's spec.
+    #[doc(hidden)]
     pub decision: Decision,
     /// The text of the spec, if any.
+    #[doc(hidden)]
     pub spec_text: Option<String>,
     /// Deviations from the choice or the spec, with reasons.
+    #[doc(hidden)]
     pub notes: Vec<String>,
 }
 

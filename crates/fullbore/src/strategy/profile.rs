@@ -124,8 +124,10 @@ pub struct Entry {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The version of this format.
+    #[doc(hidden)]
     pub version: u32,
     /// The file systems, by [`key`].
+    #[doc(hidden)]
     pub file_systems: BTreeMap<String, FileSystem>,
 }
 

@@ -20,32 +20,46 @@ use crate::size;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StrategySpec {
     /// The named strategy it is based on.
+    #[doc(hidden)]
     pub named: Option<&'static Named>,
     /// `read=` or `method=`
+    #[doc(hidden)]
     pub read: Option<&'static Method>,
     /// `write=` or `method=`
+    #[doc(hidden)]
     pub write: Option<&'static Method>,
     /// `request=`, bytes
+    #[doc(hidden)]
     pub request: Option<usize>,
     /// `depth=`
+    #[doc(hidden)]
     pub depth: Option<usize>,
     /// `workers=`
+    #[doc(hidden)]
     pub workers: Option<usize>,
     /// `model=`
+    #[doc(hidden)]
     pub model: Option<Model>,
     /// `stripe=`, bytes
+    #[doc(hidden)]
     pub stripe: Option<u64>,
     /// `window=`, bytes or `whole`
+    #[doc(hidden)]
     pub window: Option<Option<usize>>,
     /// `alloc=`
+    #[doc(hidden)]
     pub allocation: Option<Allocation>,
     /// `read-cache=` or `cache=`
+    #[doc(hidden)]
     pub read_cache: Option<CachePolicy>,
     /// `write-cache=` or `cache=`
+    #[doc(hidden)]
     pub write_cache: Option<CachePolicy>,
     /// `completion=`
+    #[doc(hidden)]
     pub completion: Option<Completion>,
     /// The memory budget of a run, in bytes.
+    #[doc(hidden)]
     pub budget: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ impl Executor<'_> {
     /// Folds `operation` over a whole file: a small one is read at once, a large one planned and spread over all
     /// workers (one such file at a time), one without a length read sequentially.
     /// # Errors
-    /// As [`fold`](crate::pattern::fold).
+    /// As [`Job::fold`](crate::Job::fold).
     pub fn fold<F: Fold>(
         &self,
         operation: &F,
@@ -48,7 +48,7 @@ impl Executor<'_> {
 
     /// Searches a whole file, as [`fold`](Self::fold) folds it; `emit` receives the results in file order.
     /// # Errors
-    /// As [`search`](crate::pattern::search).
+    /// As [`Job::search`](crate::Job::search).
     pub fn search<S: Search>(
         &self,
         operation: &S,
