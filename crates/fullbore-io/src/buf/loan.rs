@@ -9,7 +9,7 @@ use super::owned::Buffer;
 use super::request::Direction;
 use crate::sys::IoVec;
 
-/// Maximum width of a buffer in words; a [`Buf`](super::Buf) has five.
+/// Maximum width of a buffer in words; a [`Buf`](super::pool::Buf) has five.
 const WORDS: usize = 8;
 
 /// Maximum number of segments of one call; a longer list is transferred in several calls.

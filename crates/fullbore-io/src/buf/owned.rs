@@ -1,6 +1,6 @@
 //! Buffers that an operation owns while it runs: any type that guarantees the address of its bytes.
 
-use super::Buf;
+use super::pool::Buf;
 
 /// A run of memory that a [`Buffer`] lends to the system.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Buf;
+use super::pool::Buf;
 
 /// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

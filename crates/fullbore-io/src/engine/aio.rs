@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::file::File;
 use crate::sys::aio::Context;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
 use crate::sys;
 

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::buffered::Buffered;
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::synchronous::Synchronous;
-use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 
 pub(super) static METHOD: Method = Method {
     name: "direct",

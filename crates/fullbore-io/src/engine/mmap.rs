@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::synchronous::{Calls, Synchronous};
-use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
 use crate::file::File;
 use crate::sys;

@@ -2,9 +2,8 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use super::{
-    Method, aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored,
-};
+use super::method::Method;
+use super::{aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored};
 
 /// All access methods of this platform.
 pub static METHODS: &[&Method] = &[

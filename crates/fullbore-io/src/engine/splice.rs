@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
 use crate::sys::{self, Code};
 

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::method::{Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::synchronous::{Calls, Synchronous};
-use super::{Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::sys::stdio::Stream;
 
 pub(super) static METHOD: Method = Method {

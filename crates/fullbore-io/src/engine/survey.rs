@@ -3,9 +3,12 @@
 use std::fmt;
 use std::io;
 
-use super::{CachePolicy, EngineConfig, IoQueue, Method, methods};
+use super::io_queue::IoQueue;
+use super::method::{EngineConfig, Method};
+use super::registry::methods;
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
+use crate::file::CachePolicy;
 use crate::file::{File, FileKind};
 use crate::probe::{FileSystemId, Learned, NoDirect};
 use crate::sys::Code;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Engine;
+use super::method::Engine;
 use crate::buf::{Completion, Direction, Request};
 
 /// The calls of a method that return when the bytes are moved.

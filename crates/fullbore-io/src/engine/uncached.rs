@@ -3,8 +3,8 @@
 use std::io;
 
 use super::dropping::Dropping;
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::synchronous::{Calls, Synchronous};
-use super::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::Direction;
 use crate::file::File;
 

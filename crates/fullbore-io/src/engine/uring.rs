@@ -3,8 +3,9 @@
 use std::io;
 
 use super::dropping::Dropping;
-use super::{CachePolicy, Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::buf::{Completion, Request};
+use crate::file::CachePolicy;
 use crate::file::File;
 use crate::sys::uring::{Pages, Ring};
 

@@ -14,7 +14,8 @@ use std::time::Instant;
 
 pub use io_stats::IoStats;
 
-use super::{Engine, EngineConfig, Latencies, Method};
+use super::latencies::Latencies;
+use super::method::{Engine, EngineConfig, Method};
 use crate::buf::{Buf, Completion, Direction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp};

@@ -1,0 +1,313 @@
+//! Page-aligned buffers and their pool.
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::sys::memory;
+
+/// Alignment in bytes of the start of every buffer and of the data in it. Direct I/O requires 512 or 4096 on every
+/// known device (`STATX_DIOALIGN`).
+pub const ALIGNMENT: usize = 4096;
+
+/// The memory of a pool.
+#[derive(Debug)]
+struct Region {
+    base: NonNull<u8>,
+    mapped: usize,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+/// Size of a huge page in bytes; regions of at least this length request huge pages.
+const HUGE: usize = 2 << 20;
+
+// SAFETY: a region is only memory. The `Buf`s, which never overlap, decide which thread accesses which part.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    fn new(len: usize) -> io::Result<Self> {
+        let huge = len >= HUGE;
+        // Room for whole huge pages at any address that the kernel chooses.
+        let mapped = if huge {
+            len.checked_next_multiple_of(HUGE).and_then(|len| len.checked_add(HUGE)).ok_or_else(too_much)?
+        } else {
+            len
+        };
+        let base = memory::map(mapped)?;
+        let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
+        // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
+        let start = unsafe { base.add(shift) };
+        // Miri supports mappings but not `madvise`.
+        if huge && !cfg!(miri) {
+            // A hint. A buffer on a huge page is one segment for the device instead of one per page. The range extends
+            // to the end of the last huge page, because io_uring handles a registered buffer in huge pages only if all
+            // of it is on them: with a tail of small pages each request of 1 MiB consisted of 256 segments and took
+            // half as much CPU time again.
+            let whole = len.next_multiple_of(HUGE);
+            // SAFETY: the range is within the mapping, which is longer by `HUGE`, of which less was skipped for
+            // alignment; the hint keeps the contents.
+            unsafe { memory::prefer_huge_pages(start, whole) };
+        }
+        Ok(Self { base, mapped, start, len })
+    }
+}
+
+/// The error for a length that no memory can have.
+fn too_much() -> io::Error {
+    io::ErrorKind::OutOfMemory.into()
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: this region owns the mapping, and every `Buf` into it holds an `Arc` of this region, so none is left.
+        unsafe { memory::unmap(self.base, self.mapped) };
+    }
+}
+
+/// A buffer: a slot of a pool's memory and the run of data in it.
+///
+/// It is the only owner of its slot, so it can be passed to the kernel and returned.
+///
+/// ```
+/// use fullbore_io::buf::Pool;
+/// let mut pool = Pool::new(1, 4096)?;
+/// let mut buffer = pool.take().expect("one of one");
+/// buffer.place(0, 5);
+/// buffer.data_mut().copy_from_slice(b"bytes");
+/// assert_eq!(buffer.data(), b"bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Buf {
+    region: Arc<Region>,
+    slot: usize,
+    capacity: usize,
+    start: usize,
+    len: usize,
+}
+
+impl Buf {
+    /// Makes room for `len` bytes of a file at `offset`. The data starts at the same distance from an alignment
+    /// boundary as `offset`, so the aligned middle of an unaligned run can be transferred directly.
+    ///
+    /// # Panics
+    /// If the run does not fit: the pool was created for smaller requests.
+    pub fn place(&mut self, offset: u64, len: usize) {
+        let start = (offset % ALIGNMENT as u64) as usize;
+        // Not `start + len`, which can wrap: the result decides which memory is accessed.
+        let fits = self.capacity.checked_sub(start).is_some_and(|room| len <= room);
+        assert!(fits, "{len} bytes at {start} in a buffer of {}", self.capacity);
+        self.start = start;
+        self.len = len;
+    }
+
+    /// Widens or narrows the data: it starts `head` bytes later (negative: earlier) and is `len` bytes long.
+    ///
+    /// # Panics
+    /// If the new range exceeds the buffer.
+    pub fn shift(&mut self, head: isize, len: usize) {
+        let fits = |start: &usize| self.capacity.checked_sub(*start).is_some_and(|room| len <= room);
+        let start = self.start.checked_add_signed(head).filter(fits);
+        self.start = start.expect("the shifted run lies within the buffer");
+        self.len = len;
+    }
+
+    /// Keeps the first `len` bytes of the data.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The data.
+    pub fn data(&self) -> &[u8] {
+        // SAFETY: this buffer owns the slot, the kernel has mapped and zeroed it, and `start + len` is within its
+        // capacity.
+        unsafe { std::slice::from_raw_parts(self.pointer(), self.len) }
+    }
+
+    /// The data, mutable.
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `data`, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
+    }
+
+    /// Length of the data in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if the buffer holds no data.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Address of the data, constant for the life of the buffer.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        // SAFETY: slot and start are within the region.
+        unsafe { self.region.start.as_ptr().add(self.slot + self.start) }
+    }
+}
+
+/// A fixed number of equal buffers.
+///
+/// ```
+/// use fullbore_io::buf::Pool;
+/// let mut pool = Pool::new(2, 1 << 20)?;
+/// let (one, two) = (pool.take(), pool.take());
+/// assert!(one.is_some() && two.is_some() && pool.take().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Pool {
+    region: Arc<Region>,
+    free: Vec<Buf>,
+}
+
+impl Pool {
+    /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn new(count: usize, request: usize) -> io::Result<Self> {
+        let count = count.max(1);
+        let capacity = Self::capacity(request);
+        if capacity <= request {
+            return Err(too_much());
+        }
+        let region = Arc::new(Region::new(capacity.checked_mul(count).ok_or_else(too_much)?)?);
+        let free = (0..count)
+            .rev()
+            .map(|index| Buf { region: region.clone(), slot: index * capacity, capacity, start: 0, len: 0 })
+            .collect();
+        Ok(Self { region, free })
+    }
+
+    /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that no memory can
+    /// hold.
+    pub fn capacity(request: usize) -> usize {
+        // An unaligned request touches one block more than an aligned one of the same length.
+        let blocks = request.checked_next_multiple_of(ALIGNMENT);
+        blocks.and_then(|len| len.checked_add(ALIGNMENT)).unwrap_or(usize::MAX)
+    }
+
+    /// Takes a free buffer, if there is one.
+    pub fn take(&mut self) -> Option<Buf> {
+        self.free.pop()
+    }
+
+    /// Returns a buffer to the pool.
+    pub fn put(&mut self, buf: Buf) {
+        self.free.push(buf);
+    }
+
+    /// Lets `prepare` write to the whole memory of each free buffer.
+    pub fn prepare(&mut self, mut prepare: impl FnMut(&mut [u8])) {
+        for buf in &mut self.free {
+            buf.start = 0;
+            buf.len = buf.capacity;
+            prepare(buf.data_mut());
+            buf.len = 0;
+        }
+    }
+
+    /// Number of free buffers.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Start and length of the whole memory, for registration with the kernel.
+    pub(crate) fn memory(&self) -> (*mut u8, usize) {
+        (self.region.start.as_ptr(), self.region.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::{Direction, Request};
+
+    #[test]
+    fn buffers_are_aligned_and_disjoint() {
+        let mut pool = Pool::new(3, 10_000).unwrap();
+        let mut bufs: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
+        assert_eq!(bufs.len(), 3);
+        for (value, buf) in bufs.iter_mut().enumerate() {
+            buf.place(0, 10_000);
+            assert_eq!(buf.pointer() as usize % ALIGNMENT, 0);
+            buf.data_mut().fill(value as u8);
+        }
+        for (value, buf) in bufs.iter().enumerate() {
+            assert!(buf.data().iter().all(|&byte| byte == value as u8));
+        }
+    }
+
+    #[test]
+    fn data_keeps_its_offset_within_a_block() {
+        let mut pool = Pool::new(1, 5000).unwrap();
+        let mut buf = pool.take().unwrap();
+        buf.place(3 * 4096 + 4095, 5000);
+        assert_eq!(buf.pointer() as usize % ALIGNMENT, 4095);
+        assert_eq!(buf.len(), 5000);
+        buf.truncate(7);
+        assert_eq!(buf.data(), &[0; 7]);
+        buf.place(100, 50);
+        buf.shift(-100, 4096);
+        assert_eq!((buf.len(), buf.pointer() as usize % ALIGNMENT), (4096, 0));
+        assert_eq!(Pool::capacity(10_000), 16_384);
+    }
+
+    #[test]
+    #[should_panic(expected = "in a buffer of")]
+    fn a_run_that_does_not_fit_is_a_bug() {
+        Pool::new(1, 4096).unwrap().take().unwrap().place(4095, 8192);
+    }
+
+    /// A wrapped sum would let a buffer exceed its memory.
+    #[test]
+    fn impossible_lengths_are_refused() {
+        for (count, request) in [
+            (1, usize::MAX),
+            (1, usize::MAX - ALIGNMENT),
+            (1, usize::MAX - 3 * ALIGNMENT),
+            (usize::MAX, 1),
+            (usize::MAX / (2 * ALIGNMENT) + 1, 1),
+            (3, usize::MAX / 2),
+        ] {
+            let error = Pool::new(count, request).expect_err("more than there is");
+            assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{count} of {request}: {error}");
+        }
+        let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        let mut refused = |act: &mut dyn FnMut(&mut Buf)| {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut buf))).is_err());
+        };
+        refused(&mut |buf| buf.place(4095, usize::MAX));
+        refused(&mut |buf| buf.place(u64::MAX, usize::MAX - 4094));
+        refused(&mut |buf| buf.shift(1, usize::MAX));
+        refused(&mut |buf| buf.shift(isize::MAX, 0));
+        refused(&mut |buf| buf.shift(isize::MIN, 0));
+    }
+
+    /// The kernel receives address and length: neither may leave the data.
+    #[test]
+    fn a_request_never_reaches_out_of_its_buffer() {
+        let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        buf.place(0, 100);
+        let start = buf.pointer();
+        let mut request =
+            Request { token: 0, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+        for (from, most, place, len) in [
+            (0, usize::MAX, 0, 100),
+            (40, 50, 40, 50),
+            (100, 1, 100, 0),
+            (101, usize::MAX, 100, 0),
+            (usize::MAX, usize::MAX, 100, 0),
+        ] {
+            (request.from, request.most) = (from, most);
+            assert_eq!(request.memory(), (start.wrapping_add(place), len as u32));
+            assert_eq!((request.len(), request.is_empty()), (len, from >= 100));
+            assert_eq!((request.data().len(), request.data_mut().len()), (len, len));
+        }
+    }
+}

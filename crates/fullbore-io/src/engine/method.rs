@@ -1,0 +1,253 @@
+//! The trait of access methods and its types.
+
+use std::io;
+
+use crate::buf::{Completion, Pool, Request};
+use crate::file::{CachePolicy, File};
+
+/// The capabilities of an access method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// True if it reads and writes by requests with buffers.
+    pub transfers: bool,
+    /// Maximum number of requests in flight, or per call if it is [`batched`](Self::batched).
+    pub depth: usize,
+    /// True if several queued requests become one system call, so that they are best queued together.
+    pub batched: bool,
+    /// True if it lends the file's bytes in place ([`Engine::view`]).
+    pub mapped: bool,
+    /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
+    pub copies_in_kernel: bool,
+    /// Bypass of the page cache.
+    pub direct: Choice,
+    /// Dropping of the pages that it brings into the page cache.
+    pub drops: Choice,
+}
+
+impl Capabilities {
+    /// True if the method bypasses the page cache under the policy `cache`.
+    ///
+    /// ```
+    /// use fullbore_io::engine::{CachePolicy, method};
+    /// let bypasses = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
+    /// assert!(bypasses("direct", CachePolicy::Keep), "always");
+    /// assert!(bypasses("uring", CachePolicy::Direct) && !bypasses("uring", CachePolicy::Keep), "as specified");
+    /// assert!(!bypasses("buffered", CachePolicy::Direct), "never");
+    /// ```
+    pub fn passes_cache(&self, cache: CachePolicy) -> bool {
+        matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, CachePolicy::Direct))
+    }
+}
+
+/// Availability of a behaviour in an access method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The method never does it.
+    Never,
+    /// The cache policy decides.
+    AsTold,
+    /// The method always does it.
+    Always,
+}
+
+/// Capabilities of a plain synchronous method; the others override some of them.
+pub(super) const SYNCHRONOUS: Capabilities = Capabilities {
+    transfers: true,
+    depth: 1,
+    batched: false,
+    mapped: false,
+    copies_in_kernel: false,
+    direct: Choice::Never,
+    drops: Choice::Never,
+};
+
+/// An access method: name, capabilities and constructor.
+#[derive(Debug)]
+pub struct Method {
+    /// The name in `--strategy method=`.
+    pub name: &'static str,
+    /// Description in one line.
+    pub summary: &'static str,
+    /// Capabilities.
+    pub capabilities: Capabilities,
+    /// Opens an engine.
+    pub open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
+}
+
+impl PartialEq for Method {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// The parameters of an engine.
+///
+/// ```
+/// use fullbore_io::engine::{CachePolicy, IoQueue, EngineConfig, method};
+/// use fullbore_io::file::File;
+/// let file = File::open("Cargo.toml")?;
+/// let config = EngineConfig {
+///     file: &file,
+///     from: None,
+///     write: false,
+///     cache: CachePolicy::Keep,
+///     depth: 1,
+///     pool: None,
+///     window: Some(1 << 20),
+///     random: false,
+/// };
+/// let mut queue = IoQueue::open(method("mmap").unwrap(), &config, Some(file.len()?))?;
+/// assert_eq!(queue.view(0, 9)?, &std::fs::read("Cargo.toml")?[..9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EngineConfig<'a> {
+    /// The file. An engine that needs other flags opens it again.
+    pub file: &'a File,
+    /// The source, for methods that copy between two files.
+    pub from: Option<&'a File>,
+    /// True if the file will be written; it is then open for reading too.
+    pub write: bool,
+    /// The cache policy.
+    pub cache: CachePolicy,
+    /// Maximum number of requests in flight, at least 1.
+    pub depth: usize,
+    /// The buffers of the requests, for registration with the kernel.
+    pub pool: Option<&'a Pool>,
+    /// Length of the mapped part, in bytes; `None` maps the whole file.
+    pub window: Option<usize>,
+    /// True if the requests come in random order instead of front to back.
+    pub random: bool,
+}
+
+impl<'a> EngineConfig<'a> {
+    /// Reading `file` sequentially through the page cache, one request at a time.
+    pub fn reading(file: &'a File) -> Self {
+        Self {
+            file,
+            from: None,
+            write: false,
+            cache: CachePolicy::Keep,
+            depth: 1,
+            pool: None,
+            window: None,
+            random: false,
+        }
+    }
+}
+
+/// One open file under one access method.
+///
+/// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap)). A
+/// method that only [copies in the kernel](Self::copy_in_kernel) refuses them.
+///
+/// ```
+/// use std::io;
+///
+/// use fullbore_io::engine::Engine;
+///
+/// /// Lends bytes that are in memory.
+/// struct Memory(Vec<u8>);
+/// impl Engine for Memory {
+///     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
+///         let start = usize::try_from(offset).unwrap_or(usize::MAX);
+///         self.0.get(start..start.saturating_add(len)).ok_or(io::ErrorKind::UnexpectedEof.into())
+///     }
+/// }
+///
+/// let mut memory = Memory(b"some bytes".to_vec());
+/// assert_eq!(memory.view(5, 5)?, b"bytes");
+/// assert!(memory.view(5, 6).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Engine {
+    /// Queues a request, or returns it if the queue is full until some requests are reaped. A method that takes no requests
+    /// always returns it.
+    ///
+    /// # Errors
+    /// The request, if the queue is full.
+    fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {
+        Err(request)
+    }
+
+    /// Submits the queued requests to the system.
+    ///
+    /// # Errors
+    /// If the system accepts none of them. Errors of single requests are in their completions.
+    fn commit(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Commits the queued requests, waits until at least `least` requests are complete (0 does not wait) and appends the
+    /// available completions to `done`.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        let _ = (least, done);
+        Ok(())
+    }
+
+    /// Lends `len` bytes at `offset` in place. They are valid only if [`check`](Self::check) succeeds afterwards.
+    ///
+    /// # Errors
+    /// If the method does not map, or mapping fails.
+    fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
+        let _ = (offset, len);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
+    ///
+    /// # Errors
+    /// As [`view`](Self::view).
+    fn view_mut(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
+        let _ = (offset, len);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Checks that every byte lent so far was a byte of the file.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no space.
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Copies up to `len` bytes from `offset` of the source to `target` of this file, both in bytes. Returns the number of
+    /// bytes copied; the caller continues after a short copy.
+    ///
+    /// # Errors
+    /// If the method does not copy in the kernel, or the call fails.
+    fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
+        let _ = (offset, target, len);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Writes out the bytes that the method buffers itself.
+    ///
+    /// # Errors
+    /// If the write fails.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::Direction;
+
+    struct KernelCopy;
+    impl Engine for KernelCopy {}
+
+    #[test]
+    fn requests_and_views_are_refused_by_default() {
+        let buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        let request =
+            Request { token: 1, direction: Direction::Read, offset: 0, buf, from: 0, most: usize::MAX };
+        assert_eq!(KernelCopy.queue(request).unwrap_err().token, 1);
+        assert_eq!(KernelCopy.view(0, 1).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert_eq!(KernelCopy.view_mut(0, 1).unwrap_err().kind(), io::ErrorKind::Unsupported);
+    }
+}
