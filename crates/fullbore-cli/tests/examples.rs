@@ -5,18 +5,41 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
-/// Returns the directory of the examples. `cargo test` builds them too; `cargo test --test examples` would run old
-/// ones.
+/// Returns the directory of the examples. `cargo test` builds them; `cargo test --test examples` would run old ones, so they are built
+/// if a source is newer.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let directory = Path::new(env!("CARGO_BIN_EXE_fullbore")).parent().unwrap();
-        let profile = directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
-        let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];
-        assert!(Command::new(env!("CARGO")).args(arguments).status().unwrap().success());
-        directory.join("examples")
+        let examples = directory.join("examples");
+        let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+        let oldest = ["byte_histogram", "csv_column_sum", "line_lengths"]
+            .map(|name| modified(&examples.join(name)))
+            .into_iter()
+            .min()
+            .unwrap();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        if !newest(sources).is_some_and(|newest| oldest.is_some_and(|oldest| oldest > newest)) {
+            let profile =
+                directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
+            let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];
+            assert!(Command::new(env!("CARGO")).args(arguments).status().unwrap().success());
+        }
+        examples
     })
+}
+
+/// Returns the time of the last modification of a source file below a directory.
+fn newest(directory: &Path) -> Option<SystemTime> {
+    let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
+    entries
+        .filter_map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => newest(&entry.path()),
+            false => entry.metadata().unwrap().modified().ok(),
+        })
+        .max()
 }
 
 /// Runs the example of this name, with `input` through a pipe.
