@@ -21,7 +21,7 @@ fn built() -> &'static Path {
             .min()
             .unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        if !newest(sources).is_some_and(|newest| oldest.is_some_and(|oldest| oldest > newest)) {
+        if newest(sources).is_none_or(|newest| oldest.is_none_or(|oldest| oldest <= newest)) {
             let profile =
                 directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
             let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];

@@ -127,7 +127,6 @@ fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
         Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
     };
-    let fd =
-        sys::open_at(sys::CURRENT_DIRECTORY, path, OpenFlags::PATH, 0).map_err(|error| fail(error.into()))?;
+    let fd = sys::open(path, OpenFlags::PATH, 0).map_err(|error| fail(error.into()))?;
     Ok(fullbore::probe::device_facts(fd).map_err(fail)?.key)
 }

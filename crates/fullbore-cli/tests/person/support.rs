@@ -1,5 +1,6 @@
 //! Support for all tests: the binary, a temporary directory, and programs with a time limit.
 
+pub(crate) use fullbore_testkit::ground::bytes;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -76,17 +77,6 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Returns `len` bytes without nearby repetition that differ from the generator's output.
-pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-    std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    })
-    .take(len)
-    .collect()
 }
 
 /// Returns the command, without the profile of the user who runs the tests.

@@ -458,8 +458,7 @@ impl File {
     }
 
     pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<OwnedFd> {
-        let link = sys::handle_path(&self);
-        Ok(sys::open(link, flags | self.inner.status | OpenFlags::NOCTTY, 0)?)
+        Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
     }
 
     /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,

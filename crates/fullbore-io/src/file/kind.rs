@@ -9,7 +9,7 @@ use super::cache_mode::CacheMode;
 use super::handle::directory;
 use super::settled::SettledReader;
 use crate::error::{Error, Result};
-use crate::sys::{self, AtFlags, Code, FileKind, SeekFrom, Status};
+use crate::sys::{self, Code, FileKind, SeekFrom, Status};
 
 /// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
 /// identities mean the same file.
@@ -197,7 +197,7 @@ impl File {
 /// # Errors
 /// If the system call fails for another reason.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
-    match sys::stat_at(sys::CURRENT_DIRECTORY, path, AtFlags::empty()) {
+    match sys::stat(path) {
         Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),
         Err(Code::NOT_FOUND) => Ok(None),
         Err(error) => Err(Error::io("inspect", path, error.into())),

@@ -19,7 +19,7 @@ use super::options::{Access, Mode, OpenOptions};
 use super::reservation::{has_room, release};
 use super::{Durability, File};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AtFlags, Code, OpenFlags};
+use crate::sys::{self, Code, OpenFlags};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
 pub(super) const ATTEMPTS: usize = 16;
@@ -238,7 +238,7 @@ fn switched_off() -> bool {
 
 /// True if `path` still refers to the opened file.
 fn leads_to(path: &Path, fd: &OwnedFd) -> bool {
-    match (sys::stat_at(sys::CURRENT_DIRECTORY, path, AtFlags::empty()), sys::status(fd)) {
+    match (sys::stat(path), sys::status(fd)) {
         (Ok(there), Ok(ours)) => there.identity() == ours.identity(),
         _ => false,
     }

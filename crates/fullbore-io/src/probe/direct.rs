@@ -178,9 +178,8 @@ fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
 }
 
 fn reopen_direct(fd: BorrowedFd<'_>) -> Result<OwnedFd, NoDirect> {
-    let link = sys::handle_path(&fd);
     let flags = OpenFlags::READ | OpenFlags::DIRECT | OpenFlags::NONBLOCK;
-    sys::open(link, flags, 0).map_err(|error| match error {
+    sys::reopen(&fd, flags).map_err(|error| match error {
         Code::INVALID | Code::UNSUPPORTED => {
             NoDirect::Refused(format!("the file system refuses O_DIRECT: {}", io::Error::from(error)))
         }
@@ -359,8 +358,7 @@ fn write_sample(file: &mut File) -> io::Result<()> {
 /// btrfs drops the pages of such a write afterwards, so an empty cache proves nothing. But a page held by a pipe cannot
 /// be dropped, while a write that bypasses the cache must remove the old page, held or not.
 fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
-    let link = sys::handle_path(&file);
-    let direct = sys::open(link, OpenFlags::READ_WRITE | OpenFlags::DIRECT, 0).ok()?;
+    let direct = sys::reopen(&file, OpenFlags::READ_WRITE | OpenFlags::DIRECT).ok()?;
     let direct = File::from(direct);
     let length = alignment.offset.max(4096);
     let buffer = vec![0x5au8; 2 * 4096 + length as usize];

@@ -306,8 +306,7 @@ fn lacks_fiemap(error: &io::Error) -> bool {
 
 /// Counts holes by seeking from one to the next, on a separate descriptor: the caller's position stays unchanged.
 fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Provenance> {
-    let link = sys::handle_path(&fd);
-    let own = sys::open(link, OpenFlags::READ | OpenFlags::NONBLOCK, 0)?;
+    let own = sys::reopen(&fd, OpenFlags::READ | OpenFlags::NONBLOCK)?;
     let mut holes = 0;
     let mut hole_bytes = 0;
     let mut at = 0;

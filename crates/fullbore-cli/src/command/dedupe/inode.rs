@@ -77,9 +77,7 @@ pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Res
     let stat = &like.stat;
     let made = sys::status(new).map_err(fail)?;
     if (made.uid, made.gid) != (stat.uid, stat.gid) {
-        let owner = stat.uid;
-        let group = stat.gid;
-        sys::change_owner(new, Some(owner), Some(group)).map_err(fail)?;
+        sys::change_owner(new, Some(stat.uid), Some(stat.gid)).map_err(fail)?;
     }
     for (name, value) in like.attributes(path)? {
         sys::set_attribute(new, &name[..], &value).map_err(fail)?;

@@ -1,7 +1,7 @@
 //! Admission, start and completion of operations: one lock, a ring, and threads.
 
-mod core;
 mod readiness;
+mod state;
 mod workers;
 
 use std::io;
@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
-use self::core::Core;
+use self::state::Core;
 use super::operation::Operation;
 use super::slots::{IoResult, Key};
 use crate::buf::Direction;

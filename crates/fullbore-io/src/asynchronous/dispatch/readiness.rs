@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Dispatch;
-use super::core::Core;
+use super::state::Core;
 use crate::asynchronous::operation::Operation;
 use crate::asynchronous::slots::{IoResult, Key};
 use crate::buf::{Direction, Loan};

@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
-use super::core::Core;
 use super::readiness::without_waiting;
+use super::state::Core;
 use super::{Dispatch, Locked};
 use crate::asynchronous::operation::{How, Operation};
 use crate::asynchronous::slots::{IoResult, Key};

@@ -97,10 +97,9 @@ pub(super) fn keep(
             .map_err(failed("preserve the extended attributes of"))?;
     }
     if preserve.mode && !link {
-        let bits = mode;
         match target {
-            Place::Open(fd) => sys::change_mode(fd, bits),
-            Place::Name(directory, name) => chmod(directory, name, stat, bits),
+            Place::Open(fd) => sys::change_mode(fd, mode),
+            Place::Name(directory, name) => chmod(directory, name, stat, mode),
         }
         .map_err(failed("preserve the mode of"))?;
     }
