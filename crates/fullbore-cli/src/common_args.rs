@@ -1,7 +1,7 @@
 //! Flags common to the tools, the job built from them, and the summary of a run.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -74,7 +74,7 @@ impl From<CacheArg> for CachePolicy {
 }
 
 /// The plans of a run, for the summary.
-type Plans = Mutex<Vec<serde_json::Value>>;
+type Plans = Mutex<Vec<(PathBuf, Plan)>>;
 
 /// A run of a tool: its job and its visible effects (progress, plans, output).
 #[derive(Debug)]
@@ -158,19 +158,26 @@ fn plan_recorder(output: &Arc<Output>, plans: &Arc<Plans>) -> impl Fn(&Path, &Pl
             let _ = writeln!(text, "  {line}");
         }
         output.without_progress_line(|| Exit::eprint(&text));
-        let mut value = serde_json::Value::from_iter(plan_fields(plan));
-        value["path"] = path.to_string_lossy().into();
-        plans.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        plans.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), plan.clone()));
     }
 }
 
+/// Returns the lines of `--explain` for the contenders that a run tried, each indented.
+pub fn trials(plan: &Plan) -> String {
+    plan.selections().iter().fold(String::new(), |mut text, selection| {
+        let _ = writeln!(text, "  {selection}");
+        text
+    })
+}
+
 /// Returns the fields of a plan for `--json`.
-pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 4] {
+pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 5] {
     [
         ("strategy", plan.strategy.to_string().into()),
         ("evidence", json!(plan.decision.evidence)),
         ("notes", json!(plan.notes)),
         ("alternatives", json!(plan.decision.alternatives)),
+        ("trials", json!(plan.selections())),
     ]
 }
 
@@ -267,7 +274,7 @@ impl CliRun<'_> {
 
     /// Prints a line of `--explain` where there is no plan.
     pub fn remark(&self, text: &str) {
-        if self.common.explain {
+        if self.common.explain && !text.is_empty() {
             Exit::eprint(&format!("{text}\n"));
         }
     }
@@ -284,6 +291,12 @@ impl CliRun<'_> {
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
         let summary = RunSummary { bytes, real, usage, plans: self.plans.clone() };
+        for (path, plan) in &*self.plans.lock().unwrap_or_else(PoisonError::into_inner) {
+            let trials = trials(plan);
+            if !trials.is_empty() {
+                Exit::eprint(&format!("{}:\n{trials}", Shown(path)));
+            }
+        }
         if self.common.time {
             Exit::eprint(&format!(
                 "real {real:9.3} s\nuser {:9.3} s\nsys  {:9.3} s\n{} in all, {}\n",
@@ -322,6 +335,13 @@ impl RunSummary {
             "bytes_per_second": self.rate(),
         });
         let plans = std::mem::take(&mut *self.plans.lock().unwrap_or_else(PoisonError::into_inner));
+        let plans: Vec<_> = (plans.iter())
+            .map(|(path, plan)| {
+                let mut value = serde_json::Value::from_iter(plan_fields(plan));
+                value["path"] = path.to_string_lossy().into();
+                value
+            })
+            .collect();
         if !plans.is_empty() {
             account["plans"] = plans.into();
         }

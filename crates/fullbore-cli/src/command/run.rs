@@ -7,7 +7,7 @@ use clap::Args;
 use fullbore::file::Output;
 use fullbore::pattern::Stats;
 use fullbore::{Job, Result};
-use fullbore_cli::common_args::{CommonArgs, plan_fields};
+use fullbore_cli::common_args::{CommonArgs, plan_fields, trials};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::values::words;
 
@@ -43,6 +43,9 @@ impl TransferArgs {
         let stats = work(&job.durability(durability), output);
         run.clear_progress();
         let stats = stats?;
+        if let Some(plan) = plan.get() {
+            run.remark(trials(plan).trim_end());
+        }
         let summary = run.end(stats.bytes);
         if let (true, Some(plan)) = (self.json, plan.get()) {
             let mut summary = summary.json();

@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use super::carry_over::{Overlapping, Records};
 use super::checked_input::CheckedInput;
 use super::run::Run;
-use super::{Progress, Scope, Stats, transfer_loop};
+use super::transfer_loop::Transfer;
+use super::{Order, Progress, Scope, Stats, transfer_loop};
 use crate::error::Result;
 use crate::file::File;
 use crate::operation::{Fold, Split};
-use crate::strategy::{Completion, Model, Strategy};
+use crate::strategy::Choice;
 
 /// Folds `operation` over all of `input`: a file on the strategy's workers, a pipe or device on the next free worker.
 ///
@@ -43,29 +44,29 @@ use crate::strategy::{Completion, Model, Strategy};
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the input was truncated or
 /// modified meanwhile; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled.
-pub fn fold<F: Fold>(
+pub fn fold<'c, F: Fold>(
     operation: &F,
     input: &File,
-    strategy: &Strategy,
+    choice: impl Into<Choice<'c>>,
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
+    let choice = choice.into();
     match operation.split() {
         // The stripes of a file are whole requests, and those are whole units.
-        split @ (Split::Any | Split::Aligned(_)) => anywhere(operation, split, input, strategy, progress),
+        split @ (Split::Any | Split::Aligned(_)) => {
+            anywhere(operation, split, input, choice, usize::MAX, progress)
+        }
         Split::Delimiter(delimiter) => {
             let records = Records { fold: operation, delimiter };
-            let (stats, state) = anywhere(&records, Split::Any, input, strategy, progress)?;
+            let (stats, state) = anywhere(&records, Split::Any, input, choice, usize::MAX, progress)?;
             Ok((stats, records.finish(state)))
         }
         Split::Overlap(shared) => {
             let overlapping = Overlapping { fold: operation, shared };
-            let (stats, state) = anywhere(&overlapping, Split::Any, input, strategy, progress)?;
+            let (stats, state) = anywhere(&overlapping, Split::Any, input, choice, usize::MAX, progress)?;
             Ok((stats, overlapping.finish(state)))
         }
-        Split::Sequential => {
-            let strategy = Strategy { workers: 1, model: Model::Serial, ..strategy.clone() };
-            anywhere(operation, Split::Any, input, &strategy, progress)
-        }
+        Split::Sequential => anywhere(operation, Split::Any, input, choice, 1, progress),
     }
 }
 
@@ -110,19 +111,24 @@ fn anywhere<F: Fold>(
     operation: &F,
     split: Split,
     input: &File,
-    strategy: &Strategy,
+    choice: Choice<'_>,
+    most: usize,
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let checked = CheckedInput::of(input)?;
-    let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
     let done = Runs { runs: Mutex::new(BTreeMap::new()) };
     let run = Run {
-        source: &checked.source(true),
-        work: &transfer_loop::Work { operation: None, in_place: false, split },
-        sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+        transfer: Transfer {
+            source: &checked.source(true),
+            work: &transfer_loop::Work { operation: None, in_place: false, split },
+            sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+            order: Order::Sequential,
+            in_order: true,
+            progress,
+        },
         scope: &Scope::whole(checked.len.unwrap_or(0)),
-        strategy: &strategy,
-        progress,
+        choice,
+        most,
         enough: &AtomicBool::new(false),
     };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };

@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod allocation;
 mod boundary_buffer;
 mod carry_over;
@@ -64,7 +65,8 @@ use crate::engine::{IoQueue, IoStats, Latencies};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
-use crate::strategy::Strategy;
+use crate::strategy::{Choice, Strategy};
+use transfer_loop::Transfer;
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
@@ -189,15 +191,16 @@ pub struct Stats {
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation needs to see them. The old output is unchanged then, unless it is overwritten.
 #[doc(hidden)]
-pub fn transform(
+pub fn transform<'c>(
     operation: &dyn Transform,
     input: &File,
     output: Output,
-    strategy: &Strategy,
+    choice: impl Into<Choice<'c>>,
     durability: Durability,
     progress: &Progress,
 ) -> Result<Stats> {
-    let checked = checked_input::CheckedInput::of(input)?;
+    let (checked, choice) = (checked_input::CheckedInput::of(input)?, choice.into());
+    let strategy = choice.first;
     // A new file is not the input.
     let exists = output.overwrites() || !output.seekable();
     let same = exists && output.file().stamp()?.identity == checked.before.identity;
@@ -228,7 +231,15 @@ pub fn transform(
     };
     let work = transfer_loop::Work { operation: Some(operation), in_place, split: operation.split() };
     let scope = Scope::whole(checked.len.unwrap_or(0));
-    let stats = run::run(&source, &work, &sink, &scope, strategy, progress)?;
+    let transfer = Transfer {
+        source: &source,
+        work: &work,
+        sink: &sink,
+        order: Order::Sequential,
+        in_order: false,
+        progress,
+    };
+    let stats = run::run(transfer, &scope, choice)?;
     if !in_place {
         checked.is_unchanged()?;
     }
@@ -332,12 +343,17 @@ pub fn fill_until(
         false => transfer_loop::Sink::Stream(order::OrderedWriter::new(output.file().clone())),
     };
     let run = run::Run {
-        source: &transfer_loop::Source::Generator { generator },
-        work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
-        sink: &sink,
+        transfer: Transfer {
+            source: &transfer_loop::Source::Generator { generator },
+            work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
+            sink: &sink,
+            order: scope.order,
+            in_order: false,
+            progress,
+        },
         scope,
-        strategy,
-        progress,
+        choice: strategy.into(),
+        most: usize::MAX,
         enough,
     };
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
@@ -396,12 +412,17 @@ pub fn visit_until<S: Send>(
     }
     let source = transfer_loop::Source::File { file: input, len };
     let run = run::Run {
-        source: &source,
-        work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
-        sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+        transfer: Transfer {
+            source: &source,
+            work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
+            sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+            order: scope.order,
+            in_order: false,
+            progress,
+        },
         scope,
-        strategy,
-        progress,
+        choice: strategy.into(),
+        most: usize::MAX,
         enough,
     };
     run.visit(&identity, &|state, offset, bytes| {

@@ -7,12 +7,13 @@ use super::boundary_buffer::{BoundaryBuffer, Ends, cut};
 use super::checked_input::CheckedInput;
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
-use super::{Progress, Scope, Stats, transfer_loop};
+use super::transfer_loop::Transfer;
+use super::{Order, Progress, Scope, Stats, transfer_loop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::operation::{Part, Search, Split};
 use crate::size;
-use crate::strategy::{Completion, Strategy};
+use crate::strategy::Choice;
 
 /// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
 /// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most
@@ -47,22 +48,22 @@ use crate::strategy::{Completion, Strategy};
 /// # Errors
 /// As [`Job::fold`](crate::Job::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
 /// budget. Results emitted before an error may come from a file that changed.
-pub fn search<S: Search>(
+pub fn search<'c, S: Search>(
     operation: &S,
     input: &File,
-    strategy: &Strategy,
+    choice: impl Into<Choice<'c>>,
     progress: &Progress,
     emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
 ) -> Result<Stats> {
-    let checked = CheckedInput::of(input)?;
+    let (checked, choice) = (CheckedInput::of(input)?, choice.into());
     let mut ordered = Ordered {
         operation,
         boundary: BoundaryBuffer::new(0),
         emit,
         path: input.path(),
-        budget: strategy.budget,
+        budget: choice.first.budget,
     };
-    let stats = ordered.run(&checked, strategy, progress)?;
+    let stats = ordered.run(&checked, choice, progress)?;
     let Some(stats) = stats else { return Ok(Stats::default()) };
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
@@ -102,22 +103,26 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     fn run(
         &mut self,
         checked: &CheckedInput,
-        strategy: &Strategy,
+        choice: Choice<'_>,
         progress: &Progress,
     ) -> Result<Option<Stats>> {
         let operation = self.operation;
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
-            ReorderBuffer::new(0, (strategy.budget / 2) as usize, Box::new(|block| self.next(block)));
-        // A worker must insert its results in the order of its blocks, or it could wait for itself.
-        let strategy = Strategy { completion: Completion::Ordered, ..strategy.clone() };
+            ReorderBuffer::new(0, (self.budget / 2) as usize, Box::new(|block| self.next(block)));
         let run = Run {
-            source: &checked.source(false),
-            work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
-            sink: &transfer_loop::Sink::Visitor { failed: &|| reorder_buffer.cancel() },
+            transfer: Transfer {
+                source: &checked.source(false),
+                work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
+                sink: &transfer_loop::Sink::Visitor { failed: &|| reorder_buffer.cancel() },
+                order: Order::Sequential,
+                // A worker must insert its results in the order of its blocks, or it could wait for itself.
+                in_order: true,
+                progress,
+            },
             scope: &Scope::whole(checked.len.unwrap_or(0)),
-            strategy: &strategy,
-            progress,
+            choice,
+            most: usize::MAX,
             enough: reorder_buffer.enough(),
         };
         let result = run.visit(&|| (), &|(), offset, bytes| {

@@ -89,10 +89,22 @@ impl Cut {
     }
 
     /// Offset and length of a request.
-    fn extent(&self, index: u64) -> (u64, usize) {
+    pub(super) fn extent(&self, index: u64) -> (u64, usize) {
         let offset = self.order.block(index, self.blocks()) * self.request as u64;
         (self.start + offset, (self.len - offset).min(self.request as u64) as usize)
     }
+}
+
+/// The bytes of a run: their origin, the work on them, their destination.
+pub(super) struct Transfer<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) work: &'a Work<'a>,
+    pub(super) sink: &'a Sink<'a>,
+    /// The order of the requests.
+    pub(super) order: Order,
+    /// True if a worker handles completions in the order of its requests.
+    pub(super) in_order: bool,
+    pub(super) progress: &'a Progress,
 }
 
 /// Bytes between two updates of the progress, which keeps their cost negligible.
@@ -100,11 +112,8 @@ const REPORT: u64 = 1 << 20;
 
 /// One worker's loop.
 pub(super) struct TransferLoop<'a, 'v> {
-    source: &'a Source<'a>,
-    work: &'a Work<'a>,
-    sink: &'a Sink<'a>,
+    transfer: &'a Transfer<'a>,
     visitor: &'v mut Visitor<'v>,
-    progress: &'a Progress,
     reader: Option<IoQueue>,
     writer: Option<IoQueue>,
     reads: Capabilities,
@@ -118,18 +127,14 @@ pub(super) struct TransferLoop<'a, 'v> {
 }
 
 impl<'a, 'v> TransferLoop<'a, 'v> {
-    /// Opens the worker's own handles and buffers.
-    #[allow(clippy::too_many_arguments, reason = "one caller")]
+    /// Opens the worker's own handles and buffers, for requests of `request` bytes.
     pub(super) fn open(
-        source: &'a Source<'a>,
-        work: &'a Work<'a>,
-        sink: &'a Sink<'a>,
-        order: Order,
+        transfer: &'a Transfer<'a>,
         strategy: &Strategy,
         request: usize,
-        progress: &'a Progress,
         visitor: &'v mut Visitor<'v>,
     ) -> Result<Self> {
+        let Transfer { source, sink, order, progress, .. } = *transfer;
         let reads = strategy.read.capabilities;
         let writes = strategy.write.capabilities;
         let depth = strategy.depth.min(reads.depth).max(1);
@@ -184,37 +189,34 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
         [&mut reader, &mut writer].into_iter().flatten().for_each(|queue| progress.start_timing(queue));
         Ok(Self {
-            source,
-            work,
-            sink,
+            transfer,
             visitor,
-            progress,
             reader,
             writer,
             reads,
             depth,
             write_depth,
             request,
-            in_order: strategy.completion == Completion::Ordered || matches!(sink, Sink::Stream(_)),
+            in_order: transfer.in_order
+                || strategy.completion == Completion::Ordered
+                || matches!(sink, Sink::Stream(_)),
             pool,
             bytes: 0,
             unreported: 0,
         })
     }
 
-    /// Processes the requests of `share`. Returns bytes and the counts of reads and writes.
+    /// Processes the requests at `extents`, each an offset and a length. Returns bytes and the counts of reads and writes.
     pub(super) fn run(
         &mut self,
-        cut: Cut,
-        share: &mut dyn Iterator<Item = u64>,
+        extents: &mut dyn Iterator<Item = (u64, usize)>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<(u64, IoStats, IoStats)> {
-        let mut extents = share.map(|index| cut.extent(index));
-        match self.source {
+        match self.transfer.source {
             Source::Stream(stream) => self.pass_on(stream, go_on)?,
-            Source::File { .. } if self.reads.copies_in_kernel => self.copy_in_kernel(&mut extents, go_on)?,
-            Source::File { .. } if !self.reads.mapped => self.pump(&mut extents, go_on)?,
-            _ => self.produce(&mut extents, go_on)?,
+            Source::File { .. } if self.reads.copies_in_kernel => self.copy_in_kernel(extents, go_on)?,
+            Source::File { .. } if !self.reads.mapped => self.pump(extents, go_on)?,
+            _ => self.produce(extents, go_on)?,
         }
         self.finish()
     }
@@ -231,7 +233,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             }
             if self.writer_is_mapped() {
                 self.make_in_view(offset, len)?;
-            } else if matches!(self.sink, Sink::Visitor { .. }) && self.reader.is_some() {
+            } else if matches!(self.transfer.sink, Sink::Visitor { .. }) && self.reader.is_some() {
                 if let Some(reader) = &mut self.reader {
                     (self.visitor)(offset, reader.view(offset, len)?)?;
                     reader.check("read", offset)?;
@@ -239,10 +241,10 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             } else {
                 let mut buf = self.buffer()?;
                 buf.place(offset, len);
-                match (self.source, &mut self.reader) {
+                match (self.transfer.source, &mut self.reader) {
                     (Source::Generator { generator }, _) => generator.renew(offset, buf.data_mut()),
                     (_, Some(reader)) => {
-                        self.work.apply(offset, reader.view(offset, len)?, buf.data_mut());
+                        self.transfer.work.apply(offset, reader.view(offset, len)?, buf.data_mut());
                         reader.check("read", offset)?;
                     }
                     _ => {}
@@ -258,12 +260,12 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     fn make_in_view(&mut self, offset: u64, len: usize) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = writer.view_mut(offset, len)?;
-        match (self.source, &mut self.reader) {
+        match (self.transfer.source, &mut self.reader) {
             (Source::Generator { generator }, _) => generator.fill(offset, target),
             // Two mappings of one file would alias.
-            _ if self.work.in_place => self.work.apply_in_place(offset, target),
+            _ if self.transfer.work.in_place => self.transfer.work.apply_in_place(offset, target),
             (_, Some(reader)) => {
-                self.work.apply(offset, reader.view(offset, len)?, target);
+                self.transfer.work.apply(offset, reader.view(offset, len)?, target);
                 reader.check("read", offset)?;
             }
             _ => {}
@@ -332,7 +334,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
 
     /// Reads blocks of a pipe or device.
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
-        let unit = self.work.split.unit();
+        let unit = self.transfer.work.split.unit();
         while go_on() {
             let mut buf = self.buffer()?;
             let Some(offset) = stream.next(&mut buf, self.request, unit)? else { break };
@@ -365,19 +367,19 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
         if self.writer_is_mapped() {
             if let Some(writer) = &mut self.writer {
-                self.work.apply(offset, buf.data(), writer.view_mut(offset, buf.len())?);
+                self.transfer.work.apply(offset, buf.data(), writer.view_mut(offset, buf.len())?);
                 writer.check("write", offset)?;
             }
             self.pool.put(buf);
             return Ok(());
         }
-        self.work.apply_in_place(offset, buf.data_mut());
+        self.transfer.work.apply_in_place(offset, buf.data_mut());
         self.emit(offset, buf)
     }
 
     /// Hands a block to the sink.
     fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
-        match (self.sink, &mut self.writer) {
+        match (self.transfer.sink, &mut self.writer) {
             (Sink::File(_), Some(writer)) => {
                 while writer.in_flight() >= self.write_depth {
                     if let Some(done) = writer.next()? {
@@ -442,13 +444,13 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.bytes += len as u64;
         self.unreported += len as u64;
         if self.unreported >= REPORT {
-            self.progress.add(std::mem::take(&mut self.unreported));
+            self.transfer.progress.add(std::mem::take(&mut self.unreported));
         }
     }
 
     /// Waits for pending writes.
     fn finish(&mut self) -> Result<(u64, IoStats, IoStats)> {
-        self.progress.add(self.unreported);
+        self.transfer.progress.add(self.unreported);
         let reads = self.reader.as_ref().map(IoQueue::stats).unwrap_or_default();
         let mut writes = IoStats::default();
         if let Some(writer) = &mut self.writer {
@@ -458,7 +460,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             writes = writer.stats();
         }
         let queues = [&mut self.reader, &mut self.writer];
-        queues.into_iter().flatten().for_each(|queue| self.progress.collect_latencies(queue));
+        queues.into_iter().flatten().for_each(|queue| self.transfer.progress.collect_latencies(queue));
         Ok((self.bytes, reads, writes))
     }
 }

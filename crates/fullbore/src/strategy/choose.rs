@@ -1,5 +1,6 @@
 //! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it calls nothing of the system.
 
+use super::contenders::{Contenders, contenders};
 use super::evidence::{Alternative, Evidence, Reason, Serial};
 use super::profile::{CacheState, Entry, Job};
 use super::{Allocation, BUDGET, Model, Strategy};
@@ -66,12 +67,14 @@ pub struct PlanInput {
     pub rotational: bool,
     /// The reason that asynchronous direct reading cannot be used on the input, if so.
     pub no_deep_reads: Option<String>,
-    /// True if the input can be mapped and the user leaves the method open.
+    /// True if the input can be mapped, and a mapping may be chosen.
     pub can_map: bool,
     /// The reason for one worker, if there is one.
     pub serial: Option<Serial>,
     /// The length of the stripes that are hashed or verified as units, in bytes, if they are.
     pub units: Option<u64>,
+    /// True if the run may try several strategies: it is long, and the user leaves the choice open.
+    pub adapts: bool,
 }
 
 impl PlanInput {
@@ -90,6 +93,7 @@ impl PlanInput {
             can_map: true,
             serial: None,
             units: None,
+            adapts: false,
         }
     }
 
@@ -139,12 +143,12 @@ const CACHED: f64 = 0.98;
 pub(crate) const SMALL: u64 = 2 << 20;
 
 /// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
-const MOST_WORKERS: usize = 8;
+pub(super) const MOST_WORKERS: usize = 8;
 
 /// Mapped part of a file per worker, in bytes: 8 MiB took 0.94 of the time of 4 MiB and 0.87 of that of 16 MiB with
 /// stripes of 1 MiB; with stripes as long as the mapped part it took as long as 16 MiB (2 × 1 GB, two cores, kernel
 /// 6.18).
-const WINDOW: u64 = 8 << 20;
+pub(super) const WINDOW: u64 = 8 << 20;
 
 /// A strategy and the reasons for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,6 +159,8 @@ pub struct Decision {
     pub evidence: Vec<Evidence>,
     /// The strategies not chosen.
     pub alternatives: Vec<Alternative>,
+    /// The strategies that the run tries, if it may.
+    pub contenders: Contenders,
 }
 
 /// Chooses a strategy for these facts. `measured` holds the strategies that the profile of this file system has for the
@@ -171,15 +177,20 @@ pub struct Decision {
 pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
     // Profiles are measured with reading alone.
     let reading = || by_facts(&PlanInput { can_map: false, ..plan_input.clone() });
-    measured
+    let decision = measured
         .and_then(|entry| from_profile(plan_input, entry, &reading()))
-        .unwrap_or_else(|| by_facts(plan_input))
+        .unwrap_or_else(|| by_facts(plan_input));
+    Decision { contenders: contenders(plan_input, &decision.strategy), ..decision }
 }
 
 /// Chooses by the facts alone.
 fn by_facts(plan_input: &PlanInput) -> Decision {
-    let mut decision =
-        Decision { strategy: Strategy::plain(), evidence: Vec::new(), alternatives: Vec::new() };
+    let mut decision = Decision {
+        strategy: Strategy::plain(),
+        evidence: Vec::new(),
+        alternatives: Vec::new(),
+        contenders: Contenders::default(),
+    };
     match plan_input.len {
         None => sequential(plan_input, &mut decision),
         Some(len) if plan_input.is_small() => small(len, &mut decision),
@@ -233,6 +244,7 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
         strategy: strategy(&best.strategy)?,
         evidence: vec![measured(true, best)],
         alternatives: others.iter().map(slower).collect(),
+        contenders: Contenders::default(),
     })
 }
 

@@ -10,7 +10,9 @@
 #![forbid(unsafe_code)]
 
 mod choose;
+mod contenders;
 mod evidence;
+mod fit;
 mod named;
 mod plan;
 mod profile;
@@ -22,6 +24,10 @@ use std::str::FromStr;
 pub(crate) use choose::SMALL;
 #[doc(hidden)]
 pub use choose::{Decision, PlanInput, Purpose, Target, choose};
+pub use contenders::Selection;
+pub(crate) use contenders::{ADAPTIVE, Adaptive, Selections, Tried, neighbors};
+#[doc(hidden)]
+pub use contenders::{Choice, Contenders};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]

@@ -2,13 +2,17 @@
 //! that works.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::choose::{Decision, PlanInput, Purpose, Target, choose};
-use super::{BUDGET, Model, Profile, Strategy, StrategySpec, buffered};
-use crate::engine::{self, CachePolicy, Method, method};
-use crate::error::{Error, ErrorKind, Result};
+use super::contenders::{ADAPTIVE, Contenders, Selection, Selections};
+use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
+use crate::engine::{self, CachePolicy, method};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::file::{File, FileKind, Output};
-use crate::{probe, size};
+use crate::probe;
 
 /// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]
@@ -28,6 +32,13 @@ pub struct Plan {
     /// Deviations from the choice or the spec, with reasons.
     #[doc(hidden)]
     pub notes: Vec<String>,
+    /// The strategies that the run tries, made to work on these files.
+    #[doc(hidden)]
+    pub contenders: Contenders,
+    /// The fields that the user set.
+    pub(super) spec: StrategySpec,
+    /// The results of trying, as far as the run has come.
+    pub(super) selections: Arc<Selections>,
 }
 
 impl fmt::Display for Plan {
@@ -162,6 +173,9 @@ impl<'a> Planner<'a> {
             can_map: false,
             serial: None,
             units: self.units,
+            adapts: !spec.fixed
+                && spec.model.is_none_or(|model| model == Model::Pool)
+                && len.is_some_and(|len| len >= ADAPTIVE),
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
         let residency = match input.known_stamp() {
@@ -176,11 +190,13 @@ impl<'a> Planner<'a> {
             let found = engine::probe_once(method(name)?, input, false, cache);
             Some(found.map_err(|unsupported| unsupported.reason))
         };
-        if facts.is_uncached() && !facts.rotational {
+        let wanted = facts.is_uncached() || facts.adapts && !facts.is_cached();
+        if wanted && !facts.rotational {
             facts.no_deep_reads = works("uring", CachePolicy::Direct).and_then(std::result::Result::err);
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
-        if left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached() {
+        let views = left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached();
+        if views || facts.adapts && !facts.is_uncached() {
             facts.can_map = works("mmap", CachePolicy::Keep).is_some_and(|found| found.is_ok());
         }
         facts
@@ -202,273 +218,49 @@ impl<'a> Planner<'a> {
             _ => None,
         };
         let decision = choose(&plan_input, measured.as_ref());
-        let strategy = self.spec.apply(decision.strategy.clone());
-        let spec_text = self.spec_text.map(str::to_owned);
-        let mut plan = Plan { strategy, plan_input, decision, spec_text, notes: Vec::new() };
-        plan.settle_methods(input, output, self.spec)?;
-        plan.settle_sizes(self.spec);
-        plan.settle_units();
+        let mut plan = Plan {
+            strategy: decision.strategy.clone(),
+            plan_input,
+            decision,
+            spec_text: self.spec_text.map(str::to_owned),
+            notes: Vec::new(),
+            contenders: Contenders::default(),
+            spec: self.spec.clone(),
+            selections: Arc::default(),
+        };
+        // A contender that does not work here as it is falls out.
+        let works = |strategy: &Strategy| {
+            let mut fitted = plan.clone();
+            strategy.clone_into(&mut fitted.strategy);
+            fitted.fit(input, output, self.spec).ok()?;
+            let read = self.spec.read.unwrap_or(strategy.read);
+            (fitted.strategy.read == read).then_some(fitted.strategy)
+        };
+        let work = |contenders: &[Strategy]| {
+            let mut kept: Vec<Strategy> = Vec::new();
+            for strategy in contenders.iter().filter_map(works) {
+                if !kept.contains(&strategy) {
+                    kept.push(strategy);
+                }
+            }
+            kept
+        };
+        let Contenders { cached, uncached } = &plan.decision.contenders;
+        plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
+        plan.fit(input, output, self.spec)?;
         Ok(plan)
     }
 }
 
 impl Plan {
+    /// The contenders that the run tried so far, and what it continued with.
+    pub fn selections(&self) -> Vec<Selection> {
+        self.selections.list()
+    }
+
     /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no
     /// read-ahead.
     pub fn handle(&self, input: &File) -> File {
         input.sharing(self.plan_input.is_cached())
     }
-
-    /// Replaces methods that do not work here.
-    fn settle_methods(
-        &mut self,
-        input: Option<&File>,
-        output: Option<&Output>,
-        spec: &StrategySpec,
-    ) -> Result<()> {
-        let strategy = &mut self.strategy;
-        let named = spec.named.is_some();
-        let path =
-            input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
-        let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
-        for method in [strategy.read, strategy.write] {
-            if method.name == "null" {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "use",
-                    path,
-                    "the null method moves no bytes: it is for measuring only",
-                ));
-            }
-        }
-        if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
-            let copy_in_kernel =
-                if strategy.read.capabilities.copies_in_kernel { strategy.read } else { strategy.write };
-            let (Some(input), Some(output), Some(_)) =
-                (input, output.filter(|output| output.seekable()), self.plan_input.len)
-            else {
-                return Err(refused(copy_in_kernel, &path, "it moves bytes only between files"));
-            };
-            engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
-                .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
-            strategy.read = copy_in_kernel;
-            strategy.write = copy_in_kernel;
-            return Ok(());
-        }
-        for (method, requested) in [(strategy.read, spec.read_cache), (strategy.write, spec.write_cache)] {
-            if requested.is_some_and(|requested| inherent(method, requested) != requested) {
-                let cache = inherent(method, CachePolicy::Keep);
-                return Err(refused(method, &path, &format!("its cache policy is always {cache}")));
-            }
-        }
-        strategy.read_cache = inherent(strategy.read, strategy.read_cache);
-        strategy.write_cache = inherent(strategy.write, strategy.write_cache);
-        if self.plan_input.len.is_none() {
-            if spec.read.is_some_and(|method| method != buffered()) {
-                self.notes.push("the input is read sequentially by read(2), with any method".into());
-            }
-            strategy.read = buffered();
-            if strategy.write.capabilities.mapped {
-                self.notes.push("write=buffered: a mapping needs the length in advance".into());
-                strategy.write = buffered();
-            }
-        }
-        if self.plan_input.target == Target::Stream {
-            if spec.write.is_some_and(|method| method != strategy.read) {
-                self.notes.push("the output is written by write(2) in order, with any method".into());
-            }
-            strategy.write = buffered();
-        }
-        if let Some(input) = input.filter(|_| self.plan_input.len.is_some()) {
-            let insists = spec.read.is_some() && !named || spec.read_cache.is_some() && named;
-            let (method, note) = settled(strategy.read, strategy.read_cache, input, false, insists)?;
-            if note.is_some() {
-                strategy.read_cache = CachePolicy::Keep;
-            }
-            strategy.read = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("read", strategy.read_cache, input));
-        }
-        if let Some(output) = output.filter(|output| output.seekable()) {
-            let insists = spec.write.is_some() && !named || spec.write_cache.is_some() && named;
-            let (method, note) = settled(strategy.write, strategy.write_cache, output.file(), true, insists)?;
-            if note.is_some() {
-                strategy.write_cache = CachePolicy::Keep;
-            }
-            strategy.write = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("write", strategy.write_cache, output.file()));
-        }
-        Ok(())
-    }
-
-    /// Adapts the sizes to each other and to the memory budget.
-    fn settle_sizes(&mut self, spec: &StrategySpec) {
-        let strategy = &mut self.strategy;
-        let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
-        if strategy.depth > deepest {
-            if spec.depth.is_some() {
-                self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
-            }
-            strategy.depth = deepest;
-        }
-        if self.plan_input.target == Target::Stream {
-            strategy.stripe = strategy.request as u64;
-        }
-        // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
-        let request = strategy.request as u64;
-        let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
-            request
-        } else {
-            request * crate::buf::ALIGNMENT as u64 / gcd(request, crate::buf::ALIGNMENT as u64)
-        };
-        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
-        if strategy.workers > 1 && strategy.model == Model::Serial {
-            self.notes.push("workers=1: model=serial has one".into());
-            strategy.workers = 1;
-        }
-        if let Some(reason) = self.plan_input.serial.filter(|_| strategy.workers > 1) {
-            self.notes.push(format!("workers=1: {reason}"));
-            strategy.workers = 1;
-        }
-        if self.plan_input.purpose == Purpose::Compare && strategy.model == Model::Striped {
-            self.notes.push(
-                "model=pool in place of striped: the search for the first difference starts at the front"
-                    .into(),
-            );
-            strategy.model = Model::Pool;
-        }
-        self.settle_memory();
-        let strategy = &mut self.strategy;
-        if strategy.workers == 1 {
-            strategy.model = Model::Serial;
-        }
-    }
-}
-
-impl Plan {
-    /// Replaces the methods by plain calls under the same cache policies if units are hashed or verified.
-    fn settle_units(&mut self) {
-        let Some(units) = self.plan_input.units else { return };
-        let strategy = &mut self.strategy;
-        let plain = |cache| match cache {
-            CachePolicy::Keep => buffered(),
-            CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
-            CachePolicy::Direct => method("direct").unwrap_or(buffered()),
-        };
-        let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
-        let replaced = [(strategy.read, read), (strategy.write, write)];
-        let mut notes: Vec<_> = (replaced.iter().filter(|(method, plain)| method.name != plain.name))
-            .map(|(method, plain)| {
-                format!("{} in place of {}: stripes are hashed or read back", plain.name, method.name)
-            })
-            .collect();
-        notes.dedup();
-        self.notes.extend(notes);
-        (strategy.read, strategy.write) = (read, write);
-        strategy.depth = 1;
-        strategy.stripe = units;
-        if strategy.workers > 1 {
-            strategy.model = Model::Pool;
-        }
-    }
-}
-
-/// The cache policy of a method that supports only one; else the requested policy.
-fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
-    match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Choice::Always, _) => CachePolicy::Direct,
-        (_, engine::Choice::Always) => CachePolicy::DontCache,
-        _ => requested,
-    }
-}
-
-impl Plan {
-    /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
-    /// larger.
-    fn settle_memory(&mut self) {
-        let strategy = &mut self.strategy;
-        if strategy.memory() <= strategy.budget {
-            return;
-        }
-        let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
-        while strategy.memory() > strategy.budget {
-            match &mut strategy.window {
-                Some(window) if mapped && *window > strategy.request => {
-                    *window = (*window / 2).max(strategy.request)
-                }
-                _ if strategy.workers > strategy.depth => strategy.workers -= 1,
-                _ if strategy.depth > 1 => strategy.depth /= 2,
-                _ => break,
-            }
-        }
-        let window = match strategy.window {
-            Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
-            _ => String::new(),
-        };
-        self.notes.push(format!(
-            "{window}depth={}, workers={}: more would take over {} of memory",
-            strategy.depth,
-            strategy.workers,
-            size::exact(strategy.budget)
-        ));
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Describes the emulation of dropping, if it is requested and emulated.
-fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
-    let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
-    Some(format!("{way}: cache=drop is emulated: {how}"))
-}
-
-/// The method, or `buffered` if the method does not work on this file and is not required.
-fn settled(
-    requested: &'static Method,
-    cache: CachePolicy,
-    file: &File,
-    write: bool,
-    insists: bool,
-) -> Result<(&'static Method, Option<String>)> {
-    // The same calls with another flag are separate methods.
-    let method = match (requested.name, cache) {
-        ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
-        ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
-        _ => requested,
-    };
-    let way = if write { "write" } else { "read" };
-    let contradiction = match cache {
-        CachePolicy::Direct if method.capabilities.direct == engine::Choice::Never => {
-            Some("cannot bypass the page cache")
-        }
-        CachePolicy::DontCache if method.capabilities.drops == engine::Choice::Never => {
-            Some("cannot drop what it cached")
-        }
-        _ => None,
-    };
-    let reason = match contradiction {
-        Some(reason) => reason.to_owned(),
-        // Plain buffered calls work on every file that is open.
-        None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),
-        None => match engine::probe_once(method, file, write, cache) {
-            Ok(()) => return Ok((method, None)),
-            Err(unsupported) => unsupported.reason,
-        },
-    };
-    if insists {
-        return Err(refused(method, file.path(), &reason));
-    }
-    let instead = buffered();
-    if file.kind() != FileKind::Regular && file.kind() != FileKind::BlockDevice {
-        return Ok((instead, None));
-    }
-    Ok((instead, Some(format!("{way}={} in place of {}: {reason}", instead.name, method.name))))
-}
-
-fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
-        .advise("name another method or leave the choice to the planner")
 }

@@ -9,7 +9,8 @@ use crate::engine::{CachePolicy, Method, method, methods};
 use crate::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
-/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`).
+/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). With `auto` and fields
+/// (`auto,method=mmap`) a long run tries values of the other fields; without, it keeps the strategy.
 ///
 /// ```
 /// use fullbore::strategy::StrategySpec;
@@ -61,6 +62,9 @@ pub struct StrategySpec {
     /// The memory budget of a run, in bytes.
     #[doc(hidden)]
     pub budget: Option<u64>,
+    /// True if fields were given without `auto`: the run keeps the strategy.
+    #[doc(hidden)]
+    pub fixed: bool,
 }
 
 /// An error in the text of a strategy.
@@ -89,11 +93,11 @@ impl FromStr for StrategySpec {
     type Err = ParseSpecError;
 
     fn from_str(text: &str) -> Result<Self, ParseSpecError> {
-        let mut spec = Self::default();
+        let mut spec = Self { fixed: true, ..Self::default() };
         for (index, field) in text.split(',').map(str::trim).enumerate() {
             match field.split_once('=') {
                 Some((name, value)) => spec.set(name.trim(), value.trim())?,
-                None if index == 0 && field == "auto" => {}
+                None if index == 0 && field == "auto" => spec.fixed = false,
                 None if index == 0 => spec = named(field)?,
                 None => {
                     return Err(ParseSpecError(format!(
@@ -114,7 +118,7 @@ fn named(name: &str) -> Result<StrategySpec, ParseSpecError> {
             names.join(", ")
         ))
     })?;
-    Ok(StrategySpec { named: Some(named), ..(named.spec)() })
+    Ok(StrategySpec { named: Some(named), fixed: true, ..(named.spec)() })
 }
 
 impl StrategySpec {

@@ -26,7 +26,7 @@ pub use open::{
 pub use poll::{Interest, wait_any, wait_ready};
 pub use process::{
     Limit, Resource, clock_ticks_per_second, effective_user, kill, limit, page_size, set_limit, stdin,
-    stdout, terminal_columns, umask,
+    stdout, terminal_columns, thread_cpu_time, umask,
 };
 pub use status::{FileKind, Status, stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;

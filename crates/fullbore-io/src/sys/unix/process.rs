@@ -34,6 +34,12 @@ impl Resource {
     }
 }
 
+/// CPU time of the calling thread so far, exact to the moment: `getrusage(2)` counts whole ticks.
+pub fn thread_cpu_time() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// The limit of a resource.
 pub fn limit(resource: Resource) -> Limit {
     let Rlimit { current, maximum } = rustix::process::getrlimit(resource.to_system());

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Progress, Scope, order, run, transfer_loop};
-use crate::strategy::{Allocation, BUDGET, Planner, Purpose, Strategy};
+use crate::strategy::{Allocation, BUDGET, Choice, Plan, Planner, Purpose};
 use crate::sys::{self, Status};
 use crate::{operation, pattern, probe};
 
@@ -81,7 +81,7 @@ impl Content<'_> {
             return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
         }
         let plan = self.planner().plan(Purpose::Copy, Some(self.input), len, Some(output))?;
-        self.run(output, &Scope::whole(len.unwrap_or(0)), len, &plan.strategy)
+        self.run(output, &Scope::whole(len.unwrap_or(0)), len, (&plan).into())
     }
 
     fn file(
@@ -106,7 +106,7 @@ impl Content<'_> {
         // True if `stat` shows fewer blocks than bytes.
         let sparse = options.sparse != Sparse::Never && regular && stat.allocated() < len;
         if options.verify || journal.is_some() {
-            let plan = self.plan(output, len, true)?;
+            let plan = self.plan(output, len, true)?.strategy;
             if sparse || !regular {
                 output.file().set_len(len)?;
             } else {
@@ -157,12 +157,13 @@ impl Content<'_> {
             (stats.cloned, stats.copied) = (copied.cloned, copied.bytes() - copied.cloned);
             return Ok(());
         }
-        let strategy = self.plan(output, len, false)?;
+        let plan = self.plan(output, len, false)?;
+        let strategy = &plan.strategy;
         let _turn = self.turn();
         if !sparse {
-            pattern::allocate(output, len, &strategy)?;
-            stats.copied = self.run(output, &Scope::whole(len), Some(len), &strategy)?;
-            return pattern::taken_by_device(output, &strategy);
+            pattern::allocate(output, len, strategy)?;
+            stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
+            return pattern::taken_by_device(output, strategy);
         }
         output.file().set_len(len)?;
         let mut segments = Segments::new(self.input, len, true);
@@ -179,10 +180,10 @@ impl Content<'_> {
                 }
             }
             let scope = Scope { range, ..Scope::whole(len) };
-            stats.copied += self.run(output, &scope, Some(len), &strategy)?;
+            stats.copied += self.run(output, &scope, Some(len), (&plan).into())?;
         }
         stats.holes = len - stats.copied;
-        pattern::taken_by_device(output, &strategy)
+        pattern::taken_by_device(output, strategy)
     }
 
     /// True if all blocks are shared now.
@@ -275,19 +276,18 @@ impl Content<'_> {
     }
 
     /// Plans the copy; `striped`: for [`Hashed`].
-    fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Strategy> {
+    fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Plan> {
         let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
         let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
-        let strategy = plan.strategy.clone();
         if self.options.tell_plans {
             let source = self.input.path().to_owned();
-            (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan) });
+            (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
         }
-        Ok(strategy)
+        Ok(plan)
     }
 
     /// Copies a range of the file by the transfer loop; returns the bytes moved.
-    fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, strategy: &Strategy) -> Result<u64> {
+    fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: Choice<'_>) -> Result<u64> {
         let none = operation::parse("none", Kernel::Simd)
             .map_err(|error| Error::new(ErrorKind::Invalid, "copy", self.input.path(), error.to_string()))?;
         let source = match len {
@@ -302,7 +302,15 @@ impl Content<'_> {
             false => transfer_loop::Sink::Stream(order::OrderedWriter::new(output.file().clone())),
         };
         let work = transfer_loop::Work { operation: Some(&*none), in_place: false, split: Split::Any };
-        Ok(run::run(&source, &work, &sink, scope, strategy, self.progress)?.bytes)
+        let transfer = transfer_loop::Transfer {
+            source: &source,
+            work: &work,
+            sink: &sink,
+            order: scope.order,
+            in_order: false,
+            progress: self.progress,
+        };
+        Ok(run::run(transfer, scope, choice)?.bytes)
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {

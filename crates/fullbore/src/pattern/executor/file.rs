@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
-use crate::strategy::{Planner, Purpose, SMALL, Serial, Strategy};
+use crate::strategy::{Choice, Planner, Purpose, SMALL, Serial, Strategy};
 
 /// The way in which a file is read.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl Executor<'_> {
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
                 let serial = (operation.split() == Split::Sequential).then_some(Serial::EachStepNeedsTheLast);
-                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |input, strategy| {
-                    fold(operation, input, strategy, self.progress)
+                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |input, choice| {
+                    fold(operation, input, choice, self.progress)
                 })
             }
         }
@@ -62,8 +62,8 @@ impl Executor<'_> {
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(input, len) => {
-                self.with_plan(input, len, worker.place, Purpose::Search, None, |input, strategy| {
-                    search(operation, input, strategy, self.progress, emit)
+                self.with_plan(input, len, worker.place, Purpose::Search, None, |input, choice| {
+                    search(operation, input, choice, self.progress, emit)
                 })
             }
         }
@@ -109,14 +109,14 @@ impl Executor<'_> {
         place: u64,
         purpose: Purpose,
         serial: Option<Serial>,
-        job: impl FnOnce(&File, &Strategy) -> Result<T>,
+        job: impl FnOnce(&File, Choice<'_>) -> Result<T>,
     ) -> Result<T> {
         if self.plain
             && self.planned.is_none()
             && len.is_some_and(|len| len < SMALL)
             && input.kind() == FileKind::Regular
         {
-            return job(&input, &Strategy::plain());
+            return job(&input, (&Strategy::plain()).into());
         }
         let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
         let mut facts = planner.learn(purpose, Some(&input), len, None);
@@ -133,7 +133,7 @@ impl Executor<'_> {
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
-        job(&plan.handle(&input), &plan.strategy)
+        job(&plan.handle(&input), (&plan).into())
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at

@@ -1,0 +1,311 @@
+//! Adaptive runs with simulated workers, and on files with random contenders that change at random parts.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::{CachePolicy, method};
+use crate::file::{Durability, File, Output};
+use crate::op;
+use crate::operation::{Part, Search, Split, Transform};
+use crate::pattern::{Progress, fold, fold_bytes, search, search_bytes, transform};
+use crate::strategy::{Adaptive, Choice, Contenders, Model, Strategy};
+
+const MIB: u64 = 1 << 20;
+
+fn contender(name: &str, workers: usize) -> Strategy {
+    let model = if workers > 1 { Model::Pool } else { Model::Serial };
+    Strategy { read: method(name).unwrap(), workers, model, ..Strategy::plain() }
+}
+
+fn settings<'a>(spec: &'a StrategySpec, selections: &'a Selections) -> Settings<'a> {
+    Settings { grain: MIB, in_order: false, most: 2, writes: false, spec, selections, shuffle: None }
+}
+
+/// The bytes and the time that simulated workers spent under each method, in the order of their first use.
+#[derive(Debug, Default)]
+struct Simulated(Vec<(&'static str, u64, f64)>);
+
+impl Simulated {
+    fn add(&mut self, name: &'static str, bytes: u64, seconds: f64) {
+        match self.0.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, sum, time)) => (*sum, *time) = (*sum + bytes, *time + seconds),
+            None => self.0.push((name, bytes, seconds)),
+        }
+    }
+
+    fn bytes(&self, name: &str) -> u64 {
+        self.0.iter().find(|(known, ..)| *known == name).map_or(0, |(_, bytes, _)| *bytes)
+    }
+}
+
+/// Runs the leases by simulated workers: `cost` gives seconds and CPU seconds per MiB of a method at an offset. Every
+/// byte must be leased once.
+fn simulate(
+    leases: &Leases<'_>,
+    workers: usize,
+    len: u64,
+    cost: impl Fn(&str, u64) -> (f64, f64),
+) -> Simulated {
+    leases.started(workers);
+    let (mut busy, mut simulated) = (vec![(0.0f64, None::<Lease>); workers], Simulated::default());
+    let mut leased = Vec::new();
+    loop {
+        // The worker whose lease ends first takes the next step.
+        let next = (0..workers).filter(|&worker| busy[worker].1.is_some());
+        let next = next.min_by(|&one, &two| busy[one].0.total_cmp(&busy[two].0));
+        if let Some(worker) = next {
+            let (end, lease) = (busy[worker].0, busy[worker].1.take().unwrap());
+            let bytes = lease.range.end - lease.range.start;
+            let (seconds, cpu) = cost(lease.strategy.read.name, lease.range.start);
+            let share = bytes as f64 / MIB as f64;
+            simulated.add(lease.strategy.read.name, bytes, seconds * share);
+            let spent = Spent { seconds: seconds * share, cpu: cpu * share };
+            leases.record(&lease, Some(spent), true);
+            leased.push(lease.range);
+            busy.iter_mut().filter(|(_, lease)| lease.is_none()).for_each(|idle| idle.0 = idle.0.max(end));
+        }
+        for (time, slot) in &mut busy {
+            if slot.is_none()
+                && let Some(lease) = leases.try_next()
+            {
+                let (seconds, _) = cost(lease.strategy.read.name, lease.range.start);
+                *time += seconds * (lease.range.end - lease.range.start) as f64 / MIB as f64;
+                *slot = Some(lease);
+            }
+        }
+        if busy.iter().all(|(_, lease)| lease.is_none()) {
+            break;
+        }
+    }
+    leased.sort_by_key(|range| range.start);
+    assert_eq!(leased.iter().map(|range| range.end - range.start).sum::<u64>(), len);
+    assert!(leased.windows(2).all(|pair| pair[0].end == pair[1].start), "{leased:?}");
+    simulated
+}
+
+fn parts(cached: bool, range: Range<u64>, names: &[(&str, usize)]) -> Parts {
+    Parts {
+        cached,
+        ranges: std::iter::once(range).collect(),
+        contenders: names.iter().map(|(name, workers)| contender(name, *workers)).collect(),
+    }
+}
+
+#[test]
+fn the_fastest_contender_gets_nearly_all_bytes() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2), ("uring", 2)]);
+    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let simulated = simulate(&leases, 2, len, |name, offset| {
+        // Noise of 2%.
+        let noise = 1.0 + 0.02 * ((offset / MIB * 7919 % 13) as f64 / 6.0 - 1.0);
+        let cost = noise * if name == "mmap" { 1e-4 } else { 1.5e-4 };
+        (cost, cost)
+    });
+    assert!(simulated.bytes("mmap") > len * 97 / 100, "{simulated:?}");
+    let tried = selections.list();
+    assert_eq!((tried.len(), tried[0].tried.len()), (1, 3), "{tried:?}");
+    assert!(tried[0].chosen.starts_with("read=mmap"), "{tried:?}");
+    let rate = tried[0].tried[1].rate;
+    assert!((rate / (2.0 * MIB as f64 / 1e-4) - 1.0).abs() < 0.05, "{rate}");
+}
+
+#[test]
+fn of_equal_contenders_the_one_with_less_cpu_time_is_chosen() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let all = parts(false, 0..len, &[("buffered", 2), ("uring", 1)]);
+    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    // Both are limited by the device: two workers share what one gets.
+    simulate(&leases, 2, len, |name, _| if name == "uring" { (1e-3, 1e-4) } else { (2e-3, 4e-4) });
+    let tried = selections.list();
+    assert!(tried[0].chosen.starts_with("read=uring"), "{tried:?}");
+}
+
+#[test]
+fn a_rate_that_falls_starts_another_trial() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 2048 * MIB);
+    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
+    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let simulated = simulate(&leases, 2, len, |name, offset| {
+        // Mapping is three times as fast in the first half, and ten times as slow in the second.
+        let cost = match (name, offset < len / 2) {
+            ("mmap", true) => 1e-4,
+            ("mmap", false) => 30e-4,
+            _ => 3e-4,
+        };
+        (cost, cost)
+    });
+    let chosen: Vec<_> =
+        selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
+    assert_eq!(chosen, ["read=mmap,w", "method=buff"], "{simulated:?}");
+    assert!(simulated.bytes("buffered") > len / 3, "{simulated:?}");
+}
+
+#[test]
+fn the_device_works_while_cached_parts_are_processed() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
+    let uncached = parts(false, len / 2..len, &[("uring", 2)]);
+    let leases = Leases::new(vec![cached, uncached], settings(&spec, &selections));
+    leases.started(2);
+    let (one, two) = (leases.try_next().unwrap(), leases.try_next().unwrap());
+    assert_eq!((one.strategy.read.name, two.strategy.read.name), ("uring", "buffered"));
+    // The worker that is done first helps with the other region.
+    let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
+    let uncached = parts(false, len / 2..len, &[("uring", 2)]);
+    let leases = Leases::new(vec![cached, uncached], settings(&spec, &selections));
+    let simulated =
+        simulate(&leases, 2, len, |name, _| if name == "uring" { (1e-3, 1e-4) } else { (1e-4, 1e-4) });
+    assert_eq!(simulated.bytes("uring"), len / 2);
+}
+
+#[test]
+fn a_stopped_run_releases_the_workers_that_wait() {
+    let (spec, selections) = (StrategySpec::default(), Selections::default());
+    let all = parts(true, 0..1024 * MIB, &[("buffered", 1)]);
+    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    leases.started(2);
+    let held = leases.next().unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| leases.next());
+        leases.stop();
+        assert_eq!(waiting.join().unwrap(), None, "{held:?}");
+    });
+}
+
+fn longest_line(bytes: &[u8]) -> usize {
+    bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::len).max().unwrap_or(0)
+}
+
+/// Lines that contain "ab".
+struct Lines;
+
+impl Search for Lines {
+    type Found = Vec<(u64, Vec<u8>)>;
+
+    fn search(&self, part: &Part<'_>) -> Self::Found {
+        let mut at = part.offset;
+        let lines = part.own().split_inclusive(|&byte| byte == b'\n').map(|line| {
+            let start = at;
+            at += line.len() as u64;
+            (start, line.to_vec())
+        });
+        lines.filter(|(_, line)| line.windows(2).any(|pair| pair == b"ab")).collect()
+    }
+}
+
+/// Adds the offset to each byte: wrong if a part goes to another place.
+#[derive(Debug)]
+struct AddOffset;
+
+impl std::fmt::Display for AddOffset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("add-offset")
+    }
+}
+
+impl Transform for AddOffset {
+    fn split(&self) -> Split {
+        Split::Aligned(std::num::NonZero::new(12).unwrap())
+    }
+
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        assert!(offset.is_multiple_of(12), "{offset}");
+        for (index, (from, to)) in source.iter().zip(target).enumerate() {
+            *to = from.wrapping_add(((offset + index as u64) % 251) as u8);
+        }
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        let source = data.to_vec();
+        self.apply(offset, &source, data);
+    }
+}
+
+/// A contender that every file system takes.
+fn any_contender() -> impl proptest::strategy::Strategy<Value = Strategy> {
+    let methods = prop::sample::select(vec!["buffered", "uncached", "mmap", "stdio", "uring", "direct"]);
+    use proptest::strategy::Strategy as _;
+    (methods, 1usize..4, 1usize..9, 9u32..18, any::<bool>()).prop_map(
+        |(name, workers, depth, bits, direct)| {
+            let read = method(name).unwrap();
+            let direct = name == "direct" || name == "uring" && direct;
+            Strategy {
+                request: (1 << bits) + if bits % 3 == 0 { 512 } else { 0 },
+                depth: depth.min(read.capabilities.depth),
+                window: Some(1 << 18),
+                stripe: 1 << 17,
+                read_cache: match direct {
+                    true => CachePolicy::Direct,
+                    false if name == "uncached" => CachePolicy::DontCache,
+                    false => CachePolicy::Keep,
+                },
+                ..contender(name, workers)
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The results do not depend on the contenders, on the parts they get, or on the state of the page cache.
+    #[test]
+    fn a_strategy_that_changes_at_random_parts_changes_no_result(
+        cached in prop::collection::vec(any_contender(), 1..4),
+        uncached in prop::collection::vec(any_contender(), 1..4),
+        shuffle in any::<u64>(),
+        len in 300_000u64..1_200_000,
+        seed in any::<u64>(),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("input");
+        let mut bytes = vec![0; len as usize];
+        let mut state = seed | 1;
+        for byte in &mut bytes {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *byte = b"abcdefgh ijk\n"[(state >> 33) as usize % 13];
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let input = File::open(&path).unwrap();
+        let unsupported = |strategy: &Strategy| crate::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
+        let works = |list: Vec<Strategy>| -> Vec<Strategy> {
+            list.into_iter().map(|strategy| if unsupported(&strategy) { contender("buffered", 2) } else { strategy }).collect()
+        };
+        let contenders = Contenders { cached: works(cached), uncached: works(uncached) };
+        let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
+        let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(shuffle) };
+        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let progress = Progress::default();
+
+        let (stats, lines) = fold(&op::count_lines(), &input, choice, &progress).unwrap();
+        prop_assert_eq!((stats.bytes, lines), (len, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
+
+        let sha = op::sha256();
+        let (_, state) = fold(&sha, &input, choice, &progress).unwrap();
+        prop_assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
+
+        let longest = op::fold_fn(|| 0usize, |longest, records| *longest = (*longest).max(longest_line(records)), |left, right| *left = (*left).max(right));
+        let longest = longest.split(Split::Delimiter(b'\n'));
+        prop_assert_eq!(fold(&longest, &input, choice, &progress).unwrap().1,
+            longest_line(&bytes));
+
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        search(&Lines, &input, choice, &progress, |lines| {
+            found.extend(lines);
+            Ok(std::ops::ControlFlow::Continue(()))
+        }).unwrap();
+        search_bytes(&Lines, &bytes, |lines| {
+            expected.extend(lines);
+            Ok(std::ops::ControlFlow::Continue(()))
+        }).unwrap();
+        prop_assert_eq!(found, expected);
+
+        let target = directory.path().join("output");
+        let output = Output::replace(&target).unwrap();
+        transform(&AddOffset, &input, output, choice, Durability::None, &progress).unwrap();
+        let mut whole = vec![0; bytes.len()];
+        AddOffset.apply(0, &bytes, &mut whole);
+        prop_assert!(std::fs::read(&target).unwrap() == whole);
+    }
+}

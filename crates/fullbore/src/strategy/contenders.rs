@@ -1,0 +1,251 @@
+//! Contenders: the strategies that an adaptive run tries on the first parts of a file.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use super::choose::{MOST_WORKERS, PlanInput, Target, WINDOW};
+use super::{Model, Plan, Strategy, StrategySpec};
+use crate::engine::{CachePolicy, method};
+use crate::size;
+
+/// Below this length a trial costs more than it saves, in bytes.
+pub(crate) const ADAPTIVE: u64 = 64 << 20;
+
+/// The strategies that a run may use, by the state of a region in the page cache, best expected first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Contenders {
+    /// For regions in the page cache, and for files whose state is unknown.
+    pub cached: Vec<Strategy>,
+    /// For regions that the device must deliver.
+    pub uncached: Vec<Strategy>,
+}
+
+impl Contenders {
+    /// True if there is a choice: several contenders for one region, or regions of two kinds.
+    pub fn differ(&self) -> bool {
+        self.cached.len() + self.uncached.len() > 1
+    }
+}
+
+/// Lists the strategies worth trying, besides the one chosen by the facts.
+pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contenders {
+    let mut found = Contenders::default();
+    if !plan_input.adapts || plan_input.rotational || plan_input.units.is_some() {
+        return found;
+    }
+    let workers = match plan_input.serial {
+        Some(_) => 1,
+        None => plan_input.processors.clamp(1, MOST_WORKERS),
+    };
+    let base = Strategy { allocation: chosen.allocation, budget: plan_input.budget, ..Strategy::plain() };
+    let spread = |strategy: Strategy, workers: usize| Strategy {
+        workers,
+        model: if workers > 1 { Model::Pool } else { Model::Serial },
+        ..strategy
+    };
+    let buffered =
+        |request: usize, stripe: u64| spread(Strategy { request, stripe, ..base.clone() }, workers);
+    let writes = matches!(plan_input.target, Target::New | Target::Existing);
+    if !plan_input.is_uncached() {
+        if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map) {
+            // Large writes give a new file large folios; a visitor prefers few calls.
+            let request = if writes { 512 << 10 } else { 1 << 20 };
+            let window = Some(WINDOW as usize);
+            let mapped = Strategy { read: mmap, request, stripe: WINDOW, window, ..base.clone() };
+            found.cached.push(spread(mapped, workers));
+        }
+        match writes {
+            true => found.cached.push(buffered(512 << 10, 1 << 20)),
+            false => found.cached.push(buffered(1 << 20, 4 << 20)),
+        }
+        found.cached.push(buffered(256 << 10, 1 << 20));
+    }
+    if !plan_input.is_cached() {
+        if let Some(uring) = method("uring").filter(|_| plan_input.no_deep_reads.is_none()) {
+            let deep = Strategy {
+                read: uring,
+                read_cache: CachePolicy::Direct,
+                request: 1 << 20,
+                depth: 8,
+                stripe: 8 << 20,
+                ..base.clone()
+            };
+            found.uncached.push(spread(deep.clone(), workers));
+            found.uncached.push(spread(deep, 1));
+        }
+        if let Some(direct) = method("direct").filter(|_| plan_input.no_deep_reads.is_none() && !writes) {
+            let large = Strategy {
+                read: direct,
+                read_cache: CachePolicy::Direct,
+                request: 4 << 20,
+                stripe: 4 << 20,
+                ..base.clone()
+            };
+            found.uncached.push(spread(large, workers));
+        }
+        found.uncached.push(buffered(256 << 10, 8 << 20));
+    }
+    // The state of the regions is unknown: all are tried on the same parts.
+    if plan_input.cached.is_none() {
+        let uncached = std::mem::take(&mut found.uncached);
+        found.cached.extend(uncached);
+    }
+    found
+}
+
+/// The strategies that differ from `strategy` by one step of workers, request size or mapped part, within the memory and
+/// the fields that `spec` leaves open. `most` is the largest number of workers.
+pub(crate) fn neighbors(
+    strategy: &Strategy,
+    spec: &StrategySpec,
+    most: usize,
+    writes: bool,
+) -> Vec<Strategy> {
+    let mut found = Vec::new();
+    if spec.workers.is_none() {
+        let workers = |workers: usize| Strategy { workers, model: Model::Pool, ..strategy.clone() };
+        if strategy.workers * 2 <= most {
+            found.push(workers(strategy.workers * 2));
+        }
+        if strategy.workers > 1 && strategy.workers <= most {
+            found.push(workers(strategy.workers / 2));
+        }
+    }
+    if spec.request.is_none() && !writes {
+        for request in [strategy.request * 2, strategy.request / 2] {
+            let stripe = strategy.stripe.max(4 * request as u64);
+            let stripe = if spec.stripe.is_some() { strategy.stripe } else { stripe };
+            if (128 << 10..=8 << 20).contains(&request) && stripe >= request as u64 {
+                found.push(Strategy { request, stripe, ..strategy.clone() });
+            }
+        }
+    }
+    if let (Some(window), true, None) = (strategy.window, strategy.read.capabilities.mapped, spec.window) {
+        found.push(Strategy { window: Some(window * 2), stripe: strategy.stripe * 2, ..strategy.clone() });
+    }
+    found.retain(|strategy| strategy.memory() <= strategy.budget && strategy.workers > 0);
+    found
+}
+
+/// The strategy of a run, or the contenders that it tries.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'a> {
+    /// The strategy of a run that is too short to try others.
+    pub(crate) first: &'a Strategy,
+    /// The contenders and the record of their trials.
+    pub(crate) adaptive: Option<Adaptive<'a>>,
+}
+
+/// The contenders of an adaptive run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Adaptive<'a> {
+    pub(crate) contenders: &'a Contenders,
+    pub(crate) spec: &'a StrategySpec,
+    pub(crate) selections: &'a Selections,
+    /// Gives parts to contenders at random, by this seed.
+    #[cfg(test)]
+    pub(crate) shuffle: Option<u64>,
+}
+
+impl<'a> From<&'a Strategy> for Choice<'a> {
+    fn from(first: &'a Strategy) -> Self {
+        Self { first, adaptive: None }
+    }
+}
+
+impl<'a> From<&'a Plan> for Choice<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        let Plan { contenders, spec, selections, .. } = plan;
+        let adaptive = contenders.differ().then_some(Adaptive {
+            contenders,
+            spec,
+            selections,
+            #[cfg(test)]
+            shuffle: None,
+        });
+        Self { first: &plan.strategy, adaptive }
+    }
+}
+
+/// The selections of a run so far.
+#[derive(Debug, Default)]
+pub(crate) struct Selections(Mutex<Vec<Selection>>);
+
+impl Selections {
+    pub(crate) fn add(&self, selection: Selection) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
+    }
+
+    pub(crate) fn list(&self) -> Vec<Selection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The contenders tried on one part of a file, and the one that the run continued with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Selection {
+    /// Offset of the trial's last byte, in bytes.
+    pub(crate) offset: u64,
+    /// True for parts in the page cache.
+    pub(crate) cached: bool,
+    /// The contenders in the order of the trial.
+    pub(crate) tried: Vec<Tried>,
+    /// The chosen strategy, as `--strategy` takes it.
+    pub(crate) chosen: String,
+}
+
+/// The measurement of one contender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Tried {
+    /// The strategy, as `--strategy` takes it.
+    pub(crate) strategy: String,
+    /// A short name.
+    pub(crate) name: String,
+    /// Throughput of all its workers, in bytes per second.
+    pub(crate) rate: f64,
+    /// CPU time per byte, in seconds.
+    pub(crate) cpu: f64,
+    /// The number of parts it was tried on.
+    pub(crate) samples: usize,
+}
+
+impl Tried {
+    pub(crate) fn new(strategy: &Strategy, rate: f64, cpu: f64, samples: usize) -> Self {
+        Self { strategy: strategy.to_string(), name: name(strategy), rate, cpu, samples }
+    }
+}
+
+/// A short name of a strategy: method, cache policy, request size, depth, workers.
+fn name(strategy: &Strategy) -> String {
+    let mut name = strategy.read.name.to_owned();
+    if strategy.read_cache == CachePolicy::Direct && name != "direct" {
+        name.push_str(" direct");
+    }
+    match strategy.window.filter(|_| strategy.read.capabilities.mapped) {
+        Some(window) => name.push_str(&format!(" {} windows", size::human(window as u64))),
+        None => name.push_str(&format!(" {}", size::human(strategy.request as u64))),
+    }
+    if strategy.depth > 1 {
+        name.push_str(&format!(" depth {}", strategy.depth));
+    }
+    name.push_str(&format!(" × {}", strategy.workers));
+    name
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.cached { "" } else { "not cached: " };
+        write!(f, "{state}tried ")?;
+        for (index, tried) in self.tried.iter().enumerate() {
+            let separator = if index > 0 { " · " } else { "" };
+            let (rate, cpu) = (size::rate(tried.rate), tried.cpu * 1e9);
+            write!(f, "{separator}{}: {rate}, {cpu:.2} CPU ms/MB", tried.name)?;
+        }
+        let chosen = self.tried.iter().find(|tried| tried.strategy == self.chosen);
+        let chosen = chosen.map_or(self.chosen.as_str(), |tried| tried.name.as_str());
+        write!(f, " · continued at {} with {chosen}", size::human(self.offset))
+    }
+}

@@ -1,0 +1,277 @@
+//! Fitting a plan: the chosen strategy with the user's fields, made one that works on these files.
+
+use super::choose::{Purpose, Target};
+use super::{Model, Plan, StrategySpec, buffered};
+use crate::engine::{self, CachePolicy, Method, method};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::{File, FileKind, Output};
+use crate::size;
+
+impl Plan {
+    /// Makes the strategy one that works on these files.
+    pub(super) fn fit(
+        &mut self,
+        input: Option<&File>,
+        output: Option<&Output>,
+        spec: &StrategySpec,
+    ) -> Result<()> {
+        self.strategy = spec.apply(self.strategy.clone());
+        self.fit_methods(input, output, spec)?;
+        self.fit_sizes(spec);
+        self.fit_units();
+        Ok(())
+    }
+
+    /// Replaces methods that do not work here.
+    fn fit_methods(
+        &mut self,
+        input: Option<&File>,
+        output: Option<&Output>,
+        spec: &StrategySpec,
+    ) -> Result<()> {
+        let strategy = &mut self.strategy;
+        let named = spec.named.is_some();
+        let path =
+            input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
+        let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
+        for method in [strategy.read, strategy.write] {
+            if method.name == "null" {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "use",
+                    path,
+                    "the null method moves no bytes: it is for measuring only",
+                ));
+            }
+        }
+        if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
+            let copy_in_kernel =
+                if strategy.read.capabilities.copies_in_kernel { strategy.read } else { strategy.write };
+            let (Some(input), Some(output), Some(_)) =
+                (input, output.filter(|output| output.seekable()), self.plan_input.len)
+            else {
+                return Err(refused(copy_in_kernel, &path, "it moves bytes only between files"));
+            };
+            engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
+                .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
+            strategy.read = copy_in_kernel;
+            strategy.write = copy_in_kernel;
+            return Ok(());
+        }
+        for (method, requested) in [(strategy.read, spec.read_cache), (strategy.write, spec.write_cache)] {
+            if requested.is_some_and(|requested| inherent(method, requested) != requested) {
+                let cache = inherent(method, CachePolicy::Keep);
+                return Err(refused(method, &path, &format!("its cache policy is always {cache}")));
+            }
+        }
+        strategy.read_cache = inherent(strategy.read, strategy.read_cache);
+        strategy.write_cache = inherent(strategy.write, strategy.write_cache);
+        if self.plan_input.len.is_none() {
+            if spec.read.is_some_and(|method| method != buffered()) {
+                self.notes.push("the input is read sequentially by read(2), with any method".into());
+            }
+            strategy.read = buffered();
+            if strategy.write.capabilities.mapped {
+                self.notes.push("write=buffered: a mapping needs the length in advance".into());
+                strategy.write = buffered();
+            }
+        }
+        if self.plan_input.target == Target::Stream {
+            if spec.write.is_some_and(|method| method != strategy.read) {
+                self.notes.push("the output is written by write(2) in order, with any method".into());
+            }
+            strategy.write = buffered();
+        }
+        if let Some(input) = input.filter(|_| self.plan_input.len.is_some()) {
+            let insists = spec.read.is_some() && !named || spec.read_cache.is_some() && named;
+            let (method, note) = fitting(strategy.read, strategy.read_cache, input, false, insists)?;
+            if note.is_some() {
+                strategy.read_cache = CachePolicy::Keep;
+            }
+            strategy.read = method;
+            self.notes.extend(note);
+            self.notes.extend(emulated("read", strategy.read_cache, input));
+        }
+        if let Some(output) = output.filter(|output| output.seekable()) {
+            let insists = spec.write.is_some() && !named || spec.write_cache.is_some() && named;
+            let (method, note) = fitting(strategy.write, strategy.write_cache, output.file(), true, insists)?;
+            if note.is_some() {
+                strategy.write_cache = CachePolicy::Keep;
+            }
+            strategy.write = method;
+            self.notes.extend(note);
+            self.notes.extend(emulated("write", strategy.write_cache, output.file()));
+        }
+        Ok(())
+    }
+
+    /// Adapts the sizes to each other and to the memory budget.
+    fn fit_sizes(&mut self, spec: &StrategySpec) {
+        let strategy = &mut self.strategy;
+        let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
+        if strategy.depth > deepest {
+            if spec.depth.is_some() {
+                self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
+            }
+            strategy.depth = deepest;
+        }
+        if self.plan_input.target == Target::Stream {
+            strategy.stripe = strategy.request as u64;
+        }
+        // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
+        let request = strategy.request as u64;
+        let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
+            request
+        } else {
+            request * crate::buf::ALIGNMENT as u64 / gcd(request, crate::buf::ALIGNMENT as u64)
+        };
+        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
+        if strategy.workers > 1 && strategy.model == Model::Serial {
+            self.notes.push("workers=1: model=serial has one".into());
+            strategy.workers = 1;
+        }
+        if let Some(reason) = self.plan_input.serial.filter(|_| strategy.workers > 1) {
+            self.notes.push(format!("workers=1: {reason}"));
+            strategy.workers = 1;
+        }
+        if self.plan_input.purpose == Purpose::Compare && strategy.model == Model::Striped {
+            self.notes.push(
+                "model=pool in place of striped: the search for the first difference starts at the front"
+                    .into(),
+            );
+            strategy.model = Model::Pool;
+        }
+        self.fit_memory();
+        let strategy = &mut self.strategy;
+        if strategy.workers == 1 {
+            strategy.model = Model::Serial;
+        }
+    }
+}
+
+impl Plan {
+    /// Replaces the methods by plain calls under the same cache policies if units are hashed or verified.
+    fn fit_units(&mut self) {
+        let Some(units) = self.plan_input.units else { return };
+        let strategy = &mut self.strategy;
+        let plain = |cache| match cache {
+            CachePolicy::Keep => buffered(),
+            CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
+            CachePolicy::Direct => method("direct").unwrap_or(buffered()),
+        };
+        let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
+        let replaced = [(strategy.read, read), (strategy.write, write)];
+        let mut notes: Vec<_> = (replaced.iter().filter(|(method, plain)| method.name != plain.name))
+            .map(|(method, plain)| {
+                format!("{} in place of {}: stripes are hashed or read back", plain.name, method.name)
+            })
+            .collect();
+        notes.dedup();
+        self.notes.extend(notes);
+        (strategy.read, strategy.write) = (read, write);
+        strategy.depth = 1;
+        strategy.stripe = units;
+        if strategy.workers > 1 {
+            strategy.model = Model::Pool;
+        }
+    }
+}
+
+/// The cache policy of a method that supports only one; else the requested policy.
+fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
+    match (method.capabilities.direct, method.capabilities.drops) {
+        (engine::Choice::Always, _) => CachePolicy::Direct,
+        (_, engine::Choice::Always) => CachePolicy::DontCache,
+        _ => requested,
+    }
+}
+
+impl Plan {
+    /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
+    /// larger.
+    fn fit_memory(&mut self) {
+        let strategy = &mut self.strategy;
+        if strategy.memory() <= strategy.budget {
+            return;
+        }
+        let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
+        while strategy.memory() > strategy.budget {
+            match &mut strategy.window {
+                Some(window) if mapped && *window > strategy.request => {
+                    *window = (*window / 2).max(strategy.request)
+                }
+                _ if strategy.workers > strategy.depth => strategy.workers -= 1,
+                _ if strategy.depth > 1 => strategy.depth /= 2,
+                _ => break,
+            }
+        }
+        let window = match strategy.window {
+            Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
+            _ => String::new(),
+        };
+        self.notes.push(format!(
+            "{window}depth={}, workers={}: more would take over {} of memory",
+            strategy.depth,
+            strategy.workers,
+            size::exact(strategy.budget)
+        ));
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Describes the emulation of dropping, if it is requested and emulated.
+fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
+    let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
+    Some(format!("{way}: cache=drop is emulated: {how}"))
+}
+
+/// The method, or `buffered` if the method does not work on this file and is not required.
+fn fitting(
+    requested: &'static Method,
+    cache: CachePolicy,
+    file: &File,
+    write: bool,
+    insists: bool,
+) -> Result<(&'static Method, Option<String>)> {
+    // The same calls with another flag are separate methods.
+    let method = match (requested.name, cache) {
+        ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
+        ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
+        _ => requested,
+    };
+    let way = if write { "write" } else { "read" };
+    let contradiction = match cache {
+        CachePolicy::Direct if method.capabilities.direct == engine::Choice::Never => {
+            Some("cannot bypass the page cache")
+        }
+        CachePolicy::DontCache if method.capabilities.drops == engine::Choice::Never => {
+            Some("cannot drop what it cached")
+        }
+        _ => None,
+    };
+    let reason = match contradiction {
+        Some(reason) => reason.to_owned(),
+        // Plain buffered calls work on every file that is open.
+        None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),
+        None => match engine::probe_once(method, file, write, cache) {
+            Ok(()) => return Ok((method, None)),
+            Err(unsupported) => unsupported.reason,
+        },
+    };
+    if insists {
+        return Err(refused(method, file.path(), &reason));
+    }
+    let instead = buffered();
+    if file.kind() != FileKind::Regular && file.kind() != FileKind::BlockDevice {
+        return Ok((instead, None));
+    }
+    Ok((instead, Some(format!("{way}={} in place of {}: {reason}", instead.name, method.name))))
+}
+
+fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
+        .advise("name another method or leave the choice to the planner")
+}
