@@ -10,7 +10,7 @@ use fullbore::engine::CachePolicy;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
-use fullbore::strategy::{BUDGET, NAMED, Plan, Profile};
+use fullbore::strategy::{BUDGET, Learned, NAMED, Plan, Profile};
 use fullbore::{Job, size};
 use serde_json::json;
 
@@ -37,6 +37,10 @@ pub struct CommonArgs {
     /// Memory limit for buffers and waiting results [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
+
+    /// Do not learn from this run for later ones, and do not use what others learned
+    #[arg(long)]
+    no_learn: bool,
 
     /// Print the strategy that runs, the reasons and the rejected alternatives to standard error
     #[arg(long)]
@@ -86,6 +90,7 @@ pub struct CliRun<'w> {
     before: ProcessUsage,
     plans: Arc<Plans>,
     output: Arc<Output>,
+    learned: Option<Learned>,
 }
 
 impl CommonArgs {
@@ -130,7 +135,9 @@ impl CommonArgs {
     pub fn begin(&self) -> Result<CliRun<'_>, Exit> {
         let progress = Arc::new(Progress::default());
         let mut job = self.job()?.progress(progress.clone());
-        if let Some(profile) = load_profile() {
+        let mut learned = None;
+        if let Some(profile) = load_profile(!self.no_learn && learning_allowed()) {
+            learned.clone_from(&profile.learned);
             job = job.profile(profile);
         }
         let (output, plans) = (Output::new(), Arc::default());
@@ -145,6 +152,7 @@ impl CommonArgs {
             before: ProcessUsage::now().unwrap_or_default(),
             plans,
             output,
+            learned,
         })
     }
 }
@@ -288,6 +296,9 @@ impl CliRun<'_> {
 
     /// Ends the run, and prints its times if `--time` was given.
     pub fn end(&self, bytes: u64) -> RunSummary {
+        if let Some(learned) = &self.learned {
+            learned.save();
+        }
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
         let summary = RunSummary { bytes, real, usage, plans: self.plans.clone() };
@@ -361,13 +372,19 @@ fn strategies() -> String {
     )
 }
 
-/// Loads the profile if it exists and is readable. A broken profile is reported and ignored; the command still runs.
-fn load_profile() -> Option<Profile> {
-    match Profile::load(&Profile::path()?) {
-        Ok(profile) => Some(profile),
-        Err(error) => {
-            Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
-            None
-        }
-    }
+/// True unless the environment forbids learning: `FULLBORE_LEARN=0`.
+fn learning_allowed() -> bool {
+    std::env::var_os("FULLBORE_LEARN").is_none_or(|value| value != "0")
+}
+
+/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored; the
+/// command still runs.
+fn load_profile(learns: bool) -> Option<Profile> {
+    let path = Profile::path()?;
+    let profile = Profile::load(&path).unwrap_or_else(|error| {
+        Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
+        Profile::default()
+    });
+    let learned = learns.then(|| Learned::load(&Learned::path(&path)));
+    Some(Profile { learned, ..profile })
 }

@@ -1,16 +1,17 @@
-//! `fullbore profile`: shows or removes the profile that `bench` saved.
+//! `fullbore profile`: shows or removes the profile that `bench` saved, and the figures that runs learned.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use fullbore::size;
-use fullbore::strategy::Profile as Saved;
+use fullbore::strategy::{Circumstances, Figure, Learned, Profile as Saved};
 use fullbore::sys::{self, OpenFlags};
 
 use crate::exit::Exit;
 
-/// Show or remove the profile that `fullbore bench` saved
+/// Show or remove the profile that `fullbore bench` saved, and the figures that runs learned
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
     #[command(subcommand)]
@@ -19,7 +20,7 @@ pub(crate) struct Profile {
 
 #[derive(Debug, Subcommand)]
 enum ProfileAction {
-    /// Show the saved strategies of each file system and job, the fastest first
+    /// Show the saved strategies of each file system and job, the fastest first, and the learned figures
     Show {
         /// Limit to the file system that contains this path
         #[arg(value_name = "PATH")]
@@ -29,7 +30,7 @@ enum ProfileAction {
         #[arg(long)]
         json: bool,
     },
-    /// Remove the saved profile, or the part of one file system
+    /// Remove the saved profile and the learned figures, or the parts of one file system
     Forget {
         /// Limit to the file system that contains this path
         #[arg(value_name = "PATH")]
@@ -52,13 +53,28 @@ impl Profile {
 
 fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     let mut saved = Saved::load(place).map_err(Exit::failure)?;
+    let mut learned = Learned::load(&Learned::path(place)).figures();
     if let Some(path) = path {
         let key = key(path)?;
         saved.file_systems.retain(|known, _| *known == key);
+        learned.retain(|figure| figure.circumstances.file_system == key);
     }
+    // As runs order them.
+    learned.sort_by(|one, two| {
+        let place = |figure: &Figure| {
+            let Circumstances { file_system, purpose, cached } = &figure.circumstances;
+            (file_system.clone(), format!("{purpose:?}"), !*cached)
+        };
+        place(one).cmp(&place(two)).then(two.share.total_cmp(&one.share))
+    });
     if json {
-        let text = serde_json::to_string_pretty(&saved).map_err(Exit::failure)?;
+        let mut value = serde_json::to_value(&saved).map_err(Exit::failure)?;
+        value["learned"] = serde_json::to_value(&learned).map_err(Exit::failure)?;
+        let text = serde_json::to_string_pretty(&value).map_err(Exit::failure)?;
         return Exit::print(&format!("{text}\n"));
+    }
+    if saved.file_systems.is_empty() && !learned.is_empty() {
+        return Exit::print(&learned_table(&learned));
     }
     if saved.file_systems.is_empty() {
         let (of, directory) = match path {
@@ -71,7 +87,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
             place.display()
         ));
     }
-    Exit::print(&table(place, &saved))
+    Exit::print(&(table(place, &saved) + &learned_table(&learned)))
 }
 
 fn table(place: &Path, saved: &Saved) -> String {
@@ -97,10 +113,39 @@ fn table(place: &Path, saved: &Saved) -> String {
     text
 }
 
-/// Removes the profile, even an unreadable one.
+/// Returns the learned figures as a table.
+fn learned_table(figures: &[Figure]) -> String {
+    let (mut text, mut last) = (String::new(), None);
+    for figure in figures {
+        let Circumstances { file_system, purpose, cached } = &figure.circumstances;
+        if last != Some(&figure.circumstances) {
+            let state = if *cached { "warm" } else { "cold" };
+            let purpose = format!("{purpose:?}").to_lowercase();
+            let _ = writeln!(text, "\nlearned for {purpose}, {state}, on {file_system}");
+            last = Some(&figure.circumstances);
+        }
+        let age = UNIX_EPOCH + Duration::from_secs(figure.updated);
+        let days = age.elapsed().map_or(0, |age| age.as_secs() / (24 * 3600));
+        let _ = writeln!(
+            text,
+            "  {:>10}  {:>4.0}%  {:>3} trials, {days:>2} days old  {}",
+            size::rate(figure.rate),
+            100.0 * figure.share,
+            figure.count,
+            figure.strategy
+        );
+    }
+    text
+}
+
+/// Removes the profile and the learned figures, even unreadable ones.
 fn forget_all(place: &Path) -> Result<(), Exit> {
+    let learned = forget_learned(place, None)?;
     match std::fs::remove_file(place) {
         Ok(()) => Exit::print(&format!("removed {}\n", place.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && learned => {
+            Exit::print(&format!("removed {}\n", Learned::path(place).display()))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_profile(place, None)),
         Err(error) => Err(Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))),
     }
@@ -109,12 +154,28 @@ fn forget_all(place: &Path) -> Result<(), Exit> {
 fn forget(place: &Path, path: &Path) -> Result<(), Exit> {
     let key = key(path)?;
     let mut saved = Saved::load(place).map_err(Exit::failure)?;
-    let Some(forgotten) = saved.file_systems.remove(&key) else { return Err(no_profile(place, Some(path))) };
+    let learned = forget_learned(place, Some(&key))?;
+    let Some(forgotten) = saved.file_systems.remove(&key) else {
+        return match learned {
+            true => Exit::print(&format!("removed the figures learned on {key}\n")),
+            false => Err(no_profile(place, Some(path))),
+        };
+    };
     if saved.file_systems.is_empty() {
-        return forget_all(place);
+        std::fs::remove_file(place).map_err(|error| {
+            Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))
+        })?;
+        return Exit::print(&format!("removed {}\n", place.display()));
     }
     saved.save(place).map_err(Exit::failure)?;
     Exit::print(&format!("removed the results measured in {}\n", forgotten.directory.display()))
+}
+
+/// Removes learned figures; true if there were any.
+fn forget_learned(place: &Path, file_system: Option<&str>) -> Result<bool, Exit> {
+    let place = Learned::path(place);
+    Learned::forget(&place, file_system)
+        .map_err(|error| Exit::failure(format!("{}: cannot remove the figures: {error}", place.display())))
 }
 
 fn no_profile(place: &Path, path: Option<&Path>) -> Exit {

@@ -1,6 +1,7 @@
 //! End-to-end tests of the command: the binary run as from a shell; output, messages and exit codes checked.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod arguments;
 mod bench;
 mod changes;

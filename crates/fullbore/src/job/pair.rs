@@ -96,7 +96,7 @@ impl PlannedPair<'_> {
     fn sides(&self) -> [Side<'_>; 2] {
         [0, 1].map(|place| Side {
             file: &self.files[place],
-            strategy: &self.plans[place].strategy,
+            choice: (&self.plans[place]).into(),
             skip: self.skip[place],
         })
     }

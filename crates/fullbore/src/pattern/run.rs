@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::Stats;
-use super::adaptive::{Lease, Leases, Parts, Settings, Spent};
+use super::adaptive::{LeaseExtents, Leases, Place, Terms};
 use super::order::{Order, Scope};
 use super::setup_cpu::SetupCpu;
 use super::stripes::Stripes;
@@ -13,9 +13,7 @@ use super::threads::{FirstError, Started, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
 use crate::engine::IoStats;
 use crate::error::{Error, ErrorKind, Result};
-use crate::probe::{self, ProcessUsage};
-use crate::strategy::{ADAPTIVE, Adaptive, Choice, Strategy};
-use crate::sys;
+use crate::strategy::{Adaptive, Choice, Strategy};
 
 /// The parts of a run.
 pub(super) struct Run<'a> {
@@ -48,80 +46,6 @@ impl Shares<'_> {
         if let Self::Adaptive(leases) = self {
             leases.stop();
         }
-    }
-}
-
-/// The extents of a worker's leases for one contender, one lease after another.
-struct LeaseExtents<'l> {
-    leases: &'l Leases<'l>,
-    lease: Lease,
-    at: u64,
-    request: u64,
-    since: Option<Moment>,
-    /// True in the first lease: buffers touched for the first time and an empty pipeline are no measure of the rest.
-    first: bool,
-}
-
-impl<'l> LeaseExtents<'l> {
-    fn new(leases: &'l Leases<'l>, lease: Lease, request: usize) -> Self {
-        Self { leases, at: lease.range.start, lease, request: request as u64, since: None, first: true }
-    }
-
-    /// The cost of the lease, if it counts.
-    fn spent(&mut self) -> Option<Spent> {
-        let now = Moment::now();
-        let since = self.since.replace(now).filter(|_| !std::mem::take(&mut self.first));
-        since.map(|start| start.until(&now))
-    }
-
-    /// Records the last lease, after the last request is done.
-    fn end(mut self) {
-        let spent = self.spent();
-        self.leases.record(&self.lease, spent, true);
-    }
-}
-
-impl Iterator for LeaseExtents<'_> {
-    type Item = (u64, usize);
-
-    fn next(&mut self) -> Option<(u64, usize)> {
-        if self.since.is_none() {
-            self.since = Some(Moment::now());
-        }
-        if self.at == self.lease.range.end {
-            let next = self.leases.more(&self.lease)?;
-            let spent = self.spent();
-            self.leases.record(&self.lease, spent, false);
-            (self.at, self.lease) = (next.range.start, next);
-        }
-        let len = self.request.min(self.lease.range.end - self.at);
-        self.at += len;
-        Some((self.at - len, len as usize))
-    }
-}
-
-/// A moment in a worker's life.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    time: Instant,
-    /// CPU time of the thread so far, in seconds.
-    cpu: f64,
-    /// Number of times that the thread has waited.
-    waits: Option<u64>,
-}
-
-impl Moment {
-    fn now() -> Self {
-        let waits = ProcessUsage::of_thread().ok().map(|usage| usage.voluntary_switches);
-        Self { time: Instant::now(), cpu: sys::thread_cpu_time().as_secs_f64(), waits }
-    }
-
-    /// The cost from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
-    /// of the wall time, another thread had its processor.
-    fn until(&self, later: &Self) -> Spent {
-        let cpu = later.cpu - self.cpu;
-        let waited = self.waits.is_none() || self.waits != later.waits;
-        Spent { seconds: if waited { (later.time - self.time).as_secs_f64() } else { cpu }, cpu }
     }
 }
 
@@ -262,87 +186,22 @@ impl Run<'_> {
         (Shares::Fixed { strategy, cut, stripes }, workers.min(self.most))
     }
 
-    /// The leases of an adaptive run, and the number of workers; `None` if it is too short, or has no choice.
+    /// The leases of an adaptive run, and the number of workers; `None` if it has no choice, or is too short.
     fn leases<'l>(&'l self, adaptive: Adaptive<'l>) -> Option<(Leases<'l>, usize)> {
-        let (Source::File { file, len }, Order::Sequential) = (self.transfer.source, self.transfer.order)
-        else {
+        let Transfer { source, work, sink, order, .. } = self.transfer;
+        let (Source::File { file, len }, Order::Sequential, false) = (source, order, work.in_place) else {
             return None;
         };
-        let range = self.scope.range.clone();
-        let unit = self.transfer.work.split.unit() as u64;
-        let len_of_range = range.end - range.start;
-        let grain = grain(unit, len_of_range).filter(|grain| grain * 64 <= len_of_range)?;
-        #[cfg(test)]
-        let short = adaptive.shuffle.is_none() && range.end - range.start < ADAPTIVE;
-        #[cfg(not(test))]
-        let short = range.end - range.start < ADAPTIVE;
-        if short || self.transfer.work.in_place {
-            return None;
-        }
-        let contenders = adaptive.contenders;
-        let workers = |strategies: &[Strategy]| strategies.iter().map(|strategy| strategy.workers).max();
-        let most = workers(&contenders.cached).max(workers(&contenders.uncached)).unwrap_or(1);
-        // Threads for a trial of more workers wait until they are needed.
-        let most = match adaptive.spec.workers {
-            None if most > 1 => probe::processors().min(2 * most).max(most),
-            _ => most,
-        };
-        let workers = most.min(self.most);
-        let [cached, uncached] = match (contenders.cached.is_empty(), contenders.uncached.is_empty()) {
-            (false, false) => regions(file, range, *len, grain),
-            (true, _) => [Vec::new(), vec![range]],
-            (_, true) => [vec![range], Vec::new()],
-        };
-        let parts = vec![
-            Parts { cached: true, ranges: cached, contenders: contenders.cached.clone() },
-            Parts { cached: false, ranges: uncached, contenders: contenders.uncached.clone() },
-        ];
-        let settings = Settings {
-            grain,
-            in_order: matches!(self.transfer.sink, Sink::Stream(_)),
-            most: workers,
-            writes: !matches!(self.transfer.sink, Sink::Visitor { .. }),
-            spec: adaptive.spec,
-            selections: adaptive.selections,
-            #[cfg(test)]
-            shuffle: adaptive.shuffle,
-        };
-        Some((Leases::new(parts, settings), workers))
+        Leases::of(
+            adaptive,
+            &[Place { file, base: 0, len: *len }],
+            &Terms {
+                range: self.scope.range.clone(),
+                unit: work.split.unit() as u64,
+                in_order: matches!(sink, Sink::Stream(_)),
+                writes: !matches!(sink, Sink::Visitor { .. }),
+                most: self.most,
+            },
+        )
     }
-}
-
-/// The least length of a lease of a range, in bytes: whole units of the operation and whole blocks of direct I/O.
-fn grain(unit: u64, range: u64) -> Option<u64> {
-    let about = (range / 128).min(1 << 20);
-    let block = crate::buf::ALIGNMENT as u64;
-    let shared =
-        (1..=block.trailing_zeros()).rev().map(|bits| 1 << bits).find(|&power| unit.is_multiple_of(power));
-    let least = unit.checked_mul(block / shared.unwrap_or(1))?;
-    least.checked_mul((about / least).max(1))
-}
-
-/// The parts of a range that are in the page cache, and those that are not.
-fn regions(
-    file: &crate::file::File,
-    range: std::ops::Range<u64>,
-    len: u64,
-    grain: u64,
-) -> [Vec<std::ops::Range<u64>>; 2] {
-    /// The most calls.
-    const STEPS: u64 = 512;
-    let step = ((range.end - range.start) / STEPS).max(8 << 20).next_multiple_of(grain);
-    let mut found: [Vec<std::ops::Range<u64>>; 2] = Default::default();
-    let mut start = range.start;
-    while start < range.end {
-        let end = (start + step).min(range.end);
-        let share =
-            probe::residency_within(file, start..end, len).ok().and_then(|residency| residency.share());
-        let list = &mut found[usize::from(share.is_some_and(|share| share < 0.5))];
-        match list.last_mut() {
-            Some(last) if last.end == start => last.end = end,
-            _ => list.push(start..end),
-        }
-        start = end;
-    }
-    found
 }

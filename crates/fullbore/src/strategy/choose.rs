@@ -1,5 +1,7 @@
 //! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it calls nothing of the system.
 
+use serde::{Deserialize, Serialize};
+
 use super::contenders::{Contenders, contenders};
 use super::evidence::{Alternative, Evidence, Reason, Serial};
 use super::profile::{CacheState, Entry, Job};
@@ -7,7 +9,8 @@ use super::{Allocation, BUDGET, Model, Strategy};
 use crate::engine::{CachePolicy, method};
 
 /// The purpose of a run: the pattern that the bytes pass through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// Reading alone, or measuring it.
     Read,
@@ -28,7 +31,7 @@ pub enum Purpose {
 impl Purpose {
     /// True if each byte is used once and not kept, so that a mapping saves the copy that reading makes.
     pub fn views(self) -> bool {
-        matches!(self, Self::Compare | Self::Fold)
+        matches!(self, Self::Compare | Self::Fold | Self::Search)
     }
 }
 
@@ -299,16 +302,18 @@ fn maps(plan_input: &PlanInput) -> bool {
 fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let Some(mmap) = method("mmap") else { return from_memory(plan_input, decision) };
     decision.strategy.read = mmap;
-    decision.strategy.request = 256 << 10;
-    let request = decision.strategy.request as u64;
     let workers = plan_input.processors.clamp(1, MOST_WORKERS) as u64;
+    decision.strategy.request = if plan_input.budget / workers >= 4 << 20 { 1 << 20 } else { 256 << 10 };
+    let request = decision.strategy.request as u64;
     // Each worker needs memory for one request besides the mapped part.
     let room = (plan_input.budget / workers).saturating_sub(request + (8 << 10));
     let window = (WINDOW.min(room) / request).max(1) * request;
     decision.evidence.push(Evidence::Mapped { window, share: plan_input.cached.unwrap_or(1.0) });
     spread(plan_input, decision);
     decision.strategy.window = Some(window as usize);
-    decision.strategy.stripe = window;
+    // All workers have a part of a short file.
+    let part = plan_input.len.unwrap_or(u64::MAX) / (4 * workers);
+    decision.strategy.stripe = (part / request * request).clamp(request, window);
     reject(decision, "buffered", Reason::CopiesBytes);
     reject(decision, "direct, uring direct, aio", Reason::ReadsFromDevice);
     reject(decision, "uring", Reason::NothingToWaitFor);
@@ -336,6 +341,7 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
             decision.strategy.read_cache = CachePolicy::Direct;
             decision.strategy.request = 1 << 20;
             decision.strategy.depth = 8;
+            decision.strategy.stripe = 8 << 20;
             decision.evidence.push(Evidence::DeepReads { depth: 8, request: 1 << 20 });
             reject(decision, "buffered", Reason::ShallowReadAhead);
         }

@@ -5,13 +5,17 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::choose::{MOST_WORKERS, PlanInput, Target, WINDOW};
+use super::choose::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW};
+use super::learned::{Circumstances, Learned};
 use super::{Model, Plan, Strategy, StrategySpec};
 use crate::engine::{CachePolicy, method};
 use crate::size;
 
 /// Below this length a trial costs more than it saves, in bytes.
 pub(crate) const ADAPTIVE: u64 = 64 << 20;
+
+/// From this cached share on, the other parts are read into the page cache.
+const COMPLETE: f64 = 0.9;
 
 /// The strategies that a run may use, by the state of a region in the page cache, best expected first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,14 +60,13 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
             let mapped = Strategy { read: mmap, request, stripe: WINDOW, window, ..base.clone() };
             found.cached.push(spread(mapped, workers));
         }
-        match writes {
-            true => found.cached.push(buffered(512 << 10, 1 << 20)),
-            false => found.cached.push(buffered(1 << 20, 4 << 20)),
-        }
-        found.cached.push(buffered(256 << 10, 1 << 20));
+        found.cached.push(buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }));
     }
     if !plan_input.is_cached() {
-        if let Some(uring) = method("uring").filter(|_| plan_input.no_deep_reads.is_none()) {
+        // A file that is cached but for a few parts is wanted there: direct reads would leave them out again.
+        let direct =
+            plan_input.no_deep_reads.is_none() && plan_input.cached.is_none_or(|share| share < COMPLETE);
+        if let Some(uring) = method("uring").filter(|_| direct) {
             let deep = Strategy {
                 read: uring,
                 read_cache: CachePolicy::Direct,
@@ -75,7 +78,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
             found.uncached.push(spread(deep.clone(), workers));
             found.uncached.push(spread(deep, 1));
         }
-        if let Some(direct) = method("direct").filter(|_| plan_input.no_deep_reads.is_none() && !writes) {
+        if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
                 read: direct,
                 read_cache: CachePolicy::Direct,
@@ -86,6 +89,12 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
             found.uncached.push(spread(large, workers));
         }
         found.uncached.push(buffered(256 << 10, 8 << 20));
+    }
+    // The choice by the facts goes first.
+    match (plan_input.is_cached(), plan_input.is_uncached()) {
+        (true, _) => found.cached.insert(0, chosen.clone()),
+        (_, true) => found.uncached.insert(0, chosen.clone()),
+        _ => {}
     }
     // The state of the regions is unknown: all are tried on the same parts.
     if plan_input.cached.is_none() {
@@ -171,15 +180,28 @@ impl<'a> From<&'a Plan> for Choice<'a> {
 
 /// The selections of a run so far.
 #[derive(Debug, Default)]
-pub(crate) struct Selections(Mutex<Vec<Selection>>);
+pub(crate) struct Selections {
+    list: Mutex<Vec<Selection>>,
+    /// The figures that learn from them, the file system, and the purpose.
+    learned: Option<(Learned, String, Purpose)>,
+}
 
 impl Selections {
+    pub(super) fn learning(learned: Learned, file_system: String, purpose: Purpose) -> Self {
+        Self { list: Mutex::default(), learned: Some((learned, file_system, purpose)) }
+    }
+
     pub(crate) fn add(&self, selection: Selection) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
+        if let Some((learned, file_system, purpose)) = &self.learned {
+            let (file_system, purpose) = (file_system.clone(), *purpose);
+            let circumstances = Circumstances { file_system, purpose, cached: selection.cached };
+            learned.add(&circumstances, &selection.tried);
+        }
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
     }
 
     pub(crate) fn list(&self) -> Vec<Selection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -219,7 +241,7 @@ impl Tried {
 }
 
 /// A short name of a strategy: method, cache policy, request size, depth, workers.
-fn name(strategy: &Strategy) -> String {
+pub(super) fn name(strategy: &Strategy) -> String {
     let mut name = strategy.read.name.to_owned();
     if strategy.read_cache == CachePolicy::Direct && name != "direct" {
         name.push_str(" direct");

@@ -56,6 +56,11 @@ pub enum Evidence {
     NotClearlyFaster {
         other: String,
     },
+    /// The best rate of `count` earlier trials, in bytes per second.
+    Learned {
+        count: u32,
+        rate: f64,
+    },
 }
 
 impl fmt::Display for Evidence {
@@ -112,6 +117,10 @@ impl fmt::Display for Evidence {
                 size::rate(*low),
                 size::rate(*high)
             ),
+            Self::Learned { count, rate } => {
+                let trials = if *count == 1 { "trial" } else { "trials" };
+                write!(f, "learned: the fastest in {count} {trials}, at {}", size::rate(*rate))
+            }
             Self::NotClearlyFaster { other } => write!(f, "{other} was not clearly faster"),
         }
     }

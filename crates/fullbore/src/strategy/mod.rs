@@ -13,6 +13,7 @@ mod choose;
 mod contenders;
 mod evidence;
 mod fit;
+mod learned;
 mod named;
 mod plan;
 mod profile;
@@ -30,6 +31,8 @@ pub(crate) use contenders::{ADAPTIVE, Adaptive, Selections, Tried, neighbors};
 pub use contenders::{Choice, Contenders};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
+#[doc(hidden)]
+pub use learned::{Circumstances, Figure, Learned};
 #[doc(hidden)]
 pub use named::{NAMED, Named};
 pub use plan::Plan;

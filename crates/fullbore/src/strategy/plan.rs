@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::choose::{Decision, PlanInput, Purpose, Target, choose};
 use super::contenders::{ADAPTIVE, Contenders, Selection, Selections};
+use super::evidence::Evidence;
+use super::learned::{Circumstances, Learned};
 use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
 use crate::engine::{self, CachePolicy, method};
 #[cfg(doc)]
@@ -50,6 +52,11 @@ impl fmt::Display for Plan {
         }
         for line in &self.decision.evidence {
             writeln!(f, "because: {line}")?;
+        }
+        let contenders = self.contenders.cached.iter().chain(&self.contenders.uncached);
+        if self.contenders.differ() {
+            let names: Vec<_> = contenders.map(super::contenders::name).collect();
+            writeln!(f, "tries: {}", names.join(" · "))?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
@@ -248,6 +255,12 @@ impl<'a> Planner<'a> {
         let Contenders { cached, uncached } = &plan.decision.contenders;
         plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
         plan.fit(input, output, self.spec)?;
+        if let (Some(learned), Some(input), true) =
+            (self.profile.and_then(|profile| profile.learned.as_ref()), input, plan.contenders.differ())
+            && let Ok(file_system) = super::key(input)
+        {
+            plan.arrange(learned, file_system);
+        }
         Ok(plan)
     }
 }
@@ -256,6 +269,27 @@ impl Plan {
     /// The contenders that the run tried so far, and what it continued with.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
+    }
+
+    /// Orders the contenders by the figures of earlier runs, and lets them learn from this one.
+    fn arrange(&mut self, learned: &Learned, file_system: String) {
+        let purpose = self.plan_input.purpose;
+        let [cached, uncached] = [true, false].map(|cached| {
+            let list = if cached { &mut self.contenders.cached } else { &mut self.contenders.uncached };
+            let file_system = file_system.clone();
+            learned.arrange(&Circumstances { file_system, purpose, cached }, list)
+        });
+        // The strategy of a run without a trial.
+        let (list, figure) = match self.contenders.cached.is_empty() {
+            false => (&self.contenders.cached, cached),
+            true => (&self.contenders.uncached, uncached),
+        };
+        if let (Some(first), Some(figure)) = (list.first(), figure) {
+            first.clone_into(&mut self.strategy);
+            let (count, rate) = (figure.count, figure.rate);
+            self.decision.evidence.push(Evidence::Learned { count, rate });
+        }
+        self.selections = Arc::new(Selections::learning(learned.clone(), file_system, purpose));
     }
 
     /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no

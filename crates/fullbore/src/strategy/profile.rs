@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::learned::Learned;
 use crate::file::{DOCUMENT_LIMIT, File, read_text};
 
 /// The state of the input in the page cache.
@@ -129,6 +130,10 @@ pub struct Profile {
     /// The file systems, by [`key`].
     #[doc(hidden)]
     pub file_systems: BTreeMap<String, FileSystem>,
+    /// The figures that runs learned. They have a document of their own.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub learned: Option<Learned>,
 }
 
 /// The measurements on one file system.

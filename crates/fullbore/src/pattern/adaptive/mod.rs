@@ -6,6 +6,8 @@
 //! than the error of both gets no more. Later the rate of the chosen strategy is compared with the expected one, and where it leaves
 //! that band the trial is repeated.
 
+mod extents;
+mod parts;
 mod region;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+pub(super) use extents::LeaseExtents;
+pub(super) use parts::{Place, Terms};
 use region::Region;
 
 use crate::strategy::{Selections, Strategy, StrategySpec};
@@ -75,12 +79,12 @@ pub(super) struct Leases<'a> {
     settings: Settings<'a>,
     /// The number of workers.
     workers: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<Dealt>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct Dealt {
     regions: Vec<Region>,
     waiters: usize,
     stopped: bool,
@@ -93,7 +97,7 @@ impl<'a> Leases<'a> {
         Self {
             settings,
             workers: AtomicUsize::new(1),
-            state: Mutex::new(State { regions, waiters: 0, stopped: false }),
+            state: Mutex::new(Dealt { regions, waiters: 0, stopped: false }),
             changed: Condvar::new(),
         }
     }
@@ -107,7 +111,7 @@ impl<'a> Leases<'a> {
         self.workers.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Dealt> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,6 +174,11 @@ impl<'a> Leases<'a> {
         }
     }
 
+    /// True if the page cache has the part.
+    fn is_cached(&self, lease: &Lease) -> bool {
+        self.lock().regions[lease.region].cached
+    }
+
     /// Ends the run: workers that wait get no lease.
     pub(super) fn stop(&self) {
         self.lock().stopped = true;
@@ -183,7 +192,7 @@ impl<'a> Leases<'a> {
 
     /// The largest number of workers for a region: one is left to the other region, so that the device works while
     /// cached parts are processed.
-    fn limit(&self, state: &State, region: usize) -> usize {
+    fn limit(&self, state: &Dealt, region: usize) -> usize {
         let others = state.regions.iter().enumerate().any(|(index, other)| index != region && other.left > 0);
         match others && !self.in_order() {
             true => self.workers().saturating_sub(1).max(1),
@@ -191,7 +200,7 @@ impl<'a> Leases<'a> {
         }
     }
 
-    fn take(&self, state: &mut State) -> Option<Lease> {
+    fn take(&self, state: &mut Dealt) -> Option<Lease> {
         let mut order: Vec<usize> =
             (0..state.regions.len()).filter(|&index| state.regions[index].left > 0).collect();
         let front =

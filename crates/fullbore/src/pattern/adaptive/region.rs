@@ -14,7 +14,7 @@ const PRIOR: [f64; 2] = [0.05, 0.15];
 /// The number of samples that the prior counts as.
 const PRIOR_SAMPLES: f64 = 3.0;
 /// A contender that is slower than the best by more than this many standard errors is eliminated.
-const ERRORS: f64 = 2.0;
+const ERRORS: f64 = 2.5;
 /// Rates within this factor are equal: CPU time decides.
 const EQUAL: f64 = 0.03;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
@@ -41,6 +41,8 @@ struct Slice {
     spent: Spent,
     /// The workers among which it is divided.
     workers: usize,
+    /// The logarithmic rate of each lease, times the workers.
+    rates: Vec<f64>,
 }
 
 impl Slice {
@@ -84,8 +86,6 @@ pub(super) struct Region {
     since: u64,
     phase: Phase,
     grain: u64,
-    /// The length of a slice of the first round, in bytes.
-    unit: f64,
 }
 
 impl Region {
@@ -106,7 +106,6 @@ impl Region {
             since: 0,
             phase: Phase::Running { expected: None, outside: 0 },
             grain,
-            unit: 1.0,
         };
         region.begin(region.all.clone());
         region
@@ -132,8 +131,11 @@ impl Region {
         match self.phase {
             // Short at first, while there are contenders that lose clearly; twice as long each round.
             Phase::Trying { round, .. } => {
-                let (least, most) = if self.cached { (4 << 20, 16 << 20) } else { (8 << 20, 32 << 20) };
-                (self.total / 128).clamp(least, most) << round.min(4)
+                let first = match self.cached {
+                    true => (self.total / 128).clamp(4 << 20, 16 << 20),
+                    false => (self.total / 64).clamp(8 << 20, 32 << 20),
+                };
+                first << round.min(4)
             }
             Phase::Running { .. } => (self.total / 16).clamp(16 << 20, 256 << 20),
         }
@@ -168,9 +170,8 @@ impl Region {
             return None;
         }
         let each = match self.phase {
-            // In shares so small that workers that are late hardly matter.
-            Phase::Trying { .. } if self.cached => self.slice_len().div_ceil(4 * workers as u64),
-            Phase::Trying { .. } => self.slices[slice].left.div_ceil(workers as u64),
+            // Four leases a worker: one that is late hardly matters.
+            Phase::Trying { .. } => self.slice_len().div_ceil(4 * workers as u64),
             // Towards the end the leases become shorter, so that all workers end together.
             Phase::Running { .. } => self.left.div_ceil(2 * workers as u64),
         };
@@ -199,9 +200,13 @@ impl Region {
             return;
         }
         let slice = &mut self.slices[lease.slice];
-        slice.bytes += lease.range.end - lease.range.start;
+        let bytes = lease.range.end - lease.range.start;
+        slice.bytes += bytes;
         slice.spent.seconds += spent.seconds;
         slice.spent.cpu += spent.cpu;
+        if spent.seconds > 0.0 {
+            slice.rates.push((bytes as f64 / spent.seconds * slice.workers as f64).ln());
+        }
     }
 
     /// Begins the next slice: of the contender in turn, of the leader while a measurement is missing, or of the chosen
@@ -237,23 +242,22 @@ impl Region {
                 },
             };
             let left = self.slice_len();
-            if self.slices.is_empty() {
-                self.unit = left as f64;
-            }
             self.slices.push(Slice { contender, left, ..Slice::default() });
             return;
         }
     }
 
-    /// The mean of the logarithmic rates of a contender, the number of samples of the first round's length, and the sum of
-    /// squares around the mean.
+    /// The mean of the logarithmic rates of a contender, their number, and the sum of squares around the mean. In the page
+    /// cache each lease is a sample. From a device a slice is: requests in flight cross the ends of leases.
     fn mean(&self, contender: usize) -> Option<(f64, f64, f64)> {
         let slices = self.slices.iter().filter(|slice| slice.contender == contender);
-        let rates: Vec<(f64, f64)> =
-            slices.filter_map(|slice| Some((slice.rate()?, slice.bytes as f64 / self.unit))).collect();
-        let count: f64 = rates.iter().map(|(_, weight)| weight).sum();
-        let mean = rates.iter().map(|(rate, weight)| rate * weight).sum::<f64>() / count;
-        let squares = rates.iter().map(|(rate, weight)| weight * (rate - mean).powi(2)).sum();
+        let rates: Vec<f64> = match self.cached {
+            true => slices.flat_map(|slice| slice.rates.iter().copied()).collect(),
+            false => slices.filter_map(Slice::rate).collect(),
+        };
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
         (count > 0.0).then_some((mean, count, squares))
     }
 
@@ -308,7 +312,7 @@ impl Region {
         let round = round + 1;
         let alive: Vec<usize> = self.alive().collect();
         let next = alive.len() as u64 * self.slice_len();
-        if alive.len() > 1 && round < ROUNDS && self.trial + next <= self.total / 6 {
+        if alive.len() > 1 && round < ROUNDS && self.trial + next <= self.total / 8 {
             let rest = if round % 2 == 1 { alive.into_iter().rev().collect() } else { alive.into() };
             self.phase = Phase::Trying { rest, round };
             return;

@@ -7,7 +7,9 @@ use crate::engine::{CachePolicy, method};
 use crate::file::{Durability, File, Output};
 use crate::op;
 use crate::operation::{Part, Search, Split, Transform};
-use crate::pattern::{Progress, fold, fold_bytes, search, search_bytes, transform};
+use crate::pattern::{
+    Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
+};
 use crate::strategy::{Adaptive, Choice, Contenders, Model, Strategy};
 
 const MIB: u64 = 1 << 20;
@@ -300,6 +302,20 @@ proptest! {
             Ok(std::ops::ControlFlow::Continue(()))
         }).unwrap();
         prop_assert_eq!(found, expected);
+
+        // The other file differs at two places, or not at all.
+        let other = directory.path().join("other");
+        let mut changed = bytes.clone();
+        let places = [seed % (2 * len), (seed >> 8) % (2 * len)].into_iter().filter(|&place| place < len);
+        places.clone().for_each(|place| changed[place as usize] ^= 1);
+        std::fs::write(&other, &changed).unwrap();
+        let (first, other) = (places.filter(|&place| bytes[place as usize] != changed[place as usize]).min(), File::open(&other).unwrap());
+        let (_, found) = compare(&Side::new(&input, choice), &Side::new(&other, choice), &Extent::default(), &progress).unwrap();
+        match (first, found) {
+            (None, found) => prop_assert_eq!(found, Comparison::Equal),
+            (Some(first), Comparison::Differ { at, .. }) => prop_assert_eq!(at.offset, first),
+            (first, found) => prop_assert!(false, "{:?}, not {:?}", found, first),
+        }
 
         let target = directory.path().join("output");
         let output = Output::replace(&target).unwrap();

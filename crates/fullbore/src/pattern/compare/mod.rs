@@ -25,7 +25,7 @@ use crate::engine::CachePolicy;
 use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::file::{File, FileKind, FileStamp};
-use crate::strategy::Strategy;
+use crate::strategy::Choice;
 
 /// One of two inputs to compare.
 #[derive(Debug, Clone, Copy)]
@@ -34,15 +34,15 @@ pub struct Side<'a> {
     pub file: &'a File,
     /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers of the two;
     /// method, depth and cache policy are per side.
-    pub strategy: &'a Strategy,
+    pub choice: Choice<'a>,
     /// Bytes to skip at its start.
     pub skip: u64,
 }
 
 impl<'a> Side<'a> {
     /// A whole file.
-    pub fn new(file: &'a File, strategy: &'a Strategy) -> Self {
-        Self { file, strategy, skip: 0 }
+    pub fn new(file: &'a File, choice: impl Into<Choice<'a>>) -> Self {
+        Self { file, choice: choice.into(), skip: 0 }
     }
 
     /// Offset in the file of the first byte compared.
@@ -266,7 +266,7 @@ impl<'a> Pair<'a> {
     fn places(&self) -> [Place<'a>; 2] {
         let place = |side: &Side<'a>, before: &Option<FileStamp>| Place {
             file: side.file,
-            strategy: side.strategy,
+            choice: side.choice,
             base: side.base(),
             len: before.map_or(0, |before| before.len),
         };
@@ -282,7 +282,7 @@ impl<'a> Pair<'a> {
         let places = self.places();
         // Uncached data is not read twice: its lines are counted during the comparison. Cached data is counted
         // afterwards, and only if there is a difference.
-        let strategy = self.left.strategy;
+        let strategy = self.left.choice.first;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
         let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
         let frontier = on_the_way.then(Frontier::default);
@@ -328,7 +328,7 @@ impl<'a> Pair<'a> {
 
     fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
         let flow = |side: &Side<'a>| Flow::of(side.file, side.file.start(), side.skip, self.limit);
-        let request = self.left.strategy.request.max(self.right.strategy.request).clamp(1, RUN);
+        let request = self.left.choice.first.request.max(self.right.choice.first.request).clamp(1, RUN);
         (flow(&self.left), flow(&self.right), request)
     }
 

@@ -115,8 +115,11 @@ fn check(
     // Two sources, so that the shortcut for a file compared with itself does not apply.
     let run = |every: bool| {
         let sources = [Source::of(by[0], data[0]), Source::of(by[1], data[1])];
-        let side =
-            |place: usize| Side { file: &sources[place].0, strategy: strategies[place], skip: skip[place] };
+        let side = |place: usize| Side {
+            file: &sources[place].0,
+            choice: strategies[place].into(),
+            skip: skip[place],
+        };
         let progress = Progress::default();
         let pair = Pair::inspect(&side(0), &side(1), limit).unwrap();
         let mut found = Vec::new();

@@ -12,15 +12,16 @@ use crate::buf::{Buf, Pool};
 use crate::engine::{Done, EngineConfig, IoQueue, IoStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
+use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Progress, Stats};
-use crate::strategy::{Model, Strategy};
+use crate::strategy::{Adaptive, Choice, Contenders, Model, Strategy};
 
-/// A file and its strategy.
+/// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a File,
-    pub(super) strategy: &'a Strategy,
+    pub(super) choice: Choice<'a>,
     /// Offset in the file of the first byte read.
     pub(super) base: u64,
     /// The length of the file at the start of the run; if less is read, it was truncated.
@@ -54,28 +55,57 @@ pub(super) struct Walk<'a> {
 /// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// The request size of all sides: the largest of theirs.
     fn request(&self) -> usize {
-        let request = self.sides.iter().map(|side| side.strategy.request).max().unwrap_or(1);
+        let request = self.sides.iter().map(|side| side.choice.first.request).max().unwrap_or(1);
         request.clamp(1, self.longest.max(1))
     }
 
     /// The smallest number of workers of any side, and no more than there are stripes.
     fn workers(&self, stripe: u64) -> usize {
-        let workers = |side: &Place<'_>| match side.strategy.model {
+        let workers = |side: &Place<'_>| match side.choice.first.model {
             Model::Serial => 1,
-            _ => side.strategy.workers.max(1),
+            _ => side.choice.first.workers.max(1),
         };
         let workers = self.sides.iter().map(workers).min().unwrap_or(1);
         workers.min(usize::try_from(self.end.div_ceil(stripe)).unwrap_or(usize::MAX)).max(1)
+    }
+
+    /// The contenders that suit all sides, if the run may try some.
+    fn contenders(&self) -> Option<(Contenders, Adaptive<'_>)> {
+        let adaptive = self.sides.iter().map(|side| side.choice.adaptive).collect::<Option<Vec<_>>>()?;
+        let (first, others) = adaptive.split_first()?;
+        let common = |list: fn(&Contenders) -> &[Strategy]| {
+            let suits =
+                |strategy: &&Strategy| others.iter().all(|other| list(other.contenders).contains(strategy));
+            list(first.contenders).iter().filter(suits).cloned().collect()
+        };
+        let cached = common(|contenders| &contenders.cached);
+        let common = Contenders { cached, uncached: common(|contenders| &contenders.uncached) };
+        common.differ().then_some((common, *first))
+    }
+
+    /// The leases of an adaptive run, and the number of workers. Files with holes are read by stripes.
+    fn leases<'l>(&self, common: &'l (Contenders, Adaptive<'l>)) -> Option<(Leases<'l>, usize)> {
+        if self.sides.iter().any(|side| side.file.is_sparse()) {
+            return None;
+        }
+        let place = |side: &Place<'a>| adaptive::Place { file: side.file, base: side.base, len: side.len };
+        let places: Vec<_> = self.sides.iter().map(place).collect();
+        let adaptive = Adaptive { contenders: &common.0, ..common.1 };
+        Leases::of(
+            adaptive,
+            &places,
+            &Terms { range: 0..self.end, unit: 1, in_order: false, writes: false, most: usize::MAX },
+        )
     }
 
     /// Reads all of it with all workers.
     pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
-        let stripe = self.sides.iter().map(|side| side.strategy.stripe).min().unwrap_or(1);
+        let stripe = self.sides.iter().map(|side| side.choice.first.stripe).min().unwrap_or(1);
         let stripe = stripe.min(self.longest as u64 * 4).next_multiple_of(request as u64);
         let holes = self.sides.iter().map(|side| Holes::of(side.file, side.base, self.end)).collect();
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
@@ -85,11 +115,15 @@ impl Walk<'_> {
             failed.store(true, Ordering::Relaxed);
             visit.fail();
         };
-        let fail = |error: Error| {
-            first.put(error);
+        let leases = self.contenders();
+        let leases = leases.as_ref().and_then(|adaptive| self.leases(adaptive));
+        let lost = || {
             lost();
+            if let Some((leases, _)) = &leases {
+                leases.stop();
+            }
         };
-        let one = |_: usize, _: &Started| {
+        let one = |_: usize, started: &Started| {
             let mut worker = Worker {
                 walk: self,
                 stripes: &stripes,
@@ -98,16 +132,32 @@ impl Walk<'_> {
                 stripe: 0..0,
                 bytes: 0,
                 unreported: 0,
+                io_stats: IoStats::default(),
             };
-            let result = worker.run(request);
+            let result = match &leases {
+                None => {
+                    let each = self.sides.iter().map(|side| side.choice.first).collect::<Vec<_>>();
+                    let mut next = |worker: &mut Worker<'_>| worker.next(request);
+                    worker.run(&each, request, &mut next)
+                }
+                Some((leases, _)) => {
+                    leases.started(started.count());
+                    let result = worker.run_leases(leases);
+                    if result.is_err() || worker.is_stopped() {
+                        leases.stop();
+                    }
+                    result
+                }
+            };
             self.progress.add(worker.unreported);
-            let io_stats = result.unwrap_or_else(|error| {
-                fail(error);
-                IoStats::default()
-            });
-            (worker.bytes, io_stats)
+            if let Err(error) = result {
+                first.put(error);
+                lost();
+            }
+            (worker.bytes, worker.io_stats)
         };
-        let results = on_threads(self.workers(stripe), &one, &lost);
+        let workers = leases.as_ref().map_or_else(|| self.workers(stripe), |(_, workers)| *workers);
+        let results = on_threads(workers, &one, &lost);
         first.result()?;
         if self.progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
@@ -131,24 +181,54 @@ struct Worker<'a> {
     stripe: Range<u64>,
     bytes: u64,
     unreported: u64,
+    io_stats: IoStats,
 }
 
 impl Worker<'_> {
-    fn run(&mut self, request: usize) -> Result<IoStats> {
+    fn is_stopped(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled()
+    }
+
+    /// Reads leases, under the strategy of each.
+    fn run_leases(&mut self, leases: &Leases<'_>) -> Result<()> {
+        while !self.is_stopped()
+            && let Some(lease) = leases.next()
+        {
+            let strategy = lease.strategy.clone();
+            let request = strategy.request.clamp(1, self.walk.longest.max(1));
+            let mut extents = LeaseExtents::new(leases, lease, request);
+            let each = vec![&strategy; self.walk.sides.len()];
+            self.run(&each, request, &mut |_| extents.next())?;
+            if !self.is_stopped() {
+                // The rest is not wanted.
+                extents.by_ref().for_each(drop);
+            }
+            extents.end();
+        }
+        Ok(())
+    }
+
+    /// Reads the extents from `next`, each side under its strategy.
+    fn run(
+        &mut self,
+        strategies: &[&Strategy],
+        request: usize,
+        next: &mut dyn FnMut(&mut Self) -> Option<(u64, usize)>,
+    ) -> Result<()> {
         let mut readers = Vec::with_capacity(self.walk.sides.len());
-        for side in self.walk.sides {
-            readers.push(Reader::open(side, request)?);
+        for (side, strategy) in self.walk.sides.iter().zip(strategies) {
+            readers.push(Reader::open(side, strategy, request)?);
         }
         let deepest = readers.iter().map(|reader| reader.depth).max().unwrap_or(1);
         let mut pending: VecDeque<(u64, usize)> = VecDeque::with_capacity(deepest);
         for due in 0u64.. {
-            if self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled() {
+            if self.is_stopped() {
                 break;
             }
             // Files that differ often differ early: the depth grows while no difference is found.
             let depth = deepest.min(1 << due.min(20));
             while pending.len() < depth
-                && let Some(extent) = self.next(request)
+                && let Some(extent) = next(self)
             {
                 pending.push_back(extent);
             }
@@ -164,11 +244,8 @@ impl Worker<'_> {
             self.bytes += len as u64;
             self.report(len as u64);
         }
-        let mut io_stats = IoStats::default();
-        for reader in &readers {
-            io_stats.add(&reader.queue.stats());
-        }
-        Ok(io_stats)
+        readers.iter().for_each(|reader| self.io_stats.add(&reader.queue.stats()));
+        Ok(())
     }
 
     /// The next request: of the worker's stripe, or of the next one.
@@ -228,9 +305,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(side: &Place<'_>, request: usize) -> Result<Self> {
-        let method = side.strategy.read;
-        let depth = side.strategy.depth.min(method.capabilities.depth).max(1);
+    fn open(side: &Place<'_>, strategy: &Strategy, request: usize) -> Result<Self> {
+        let method = strategy.read;
+        let depth = strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };
         let pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
         let (file, own) = side.file.for_worker(false);
@@ -238,10 +315,10 @@ impl Reader {
             file.expect_sequential();
         }
         let config = EngineConfig {
-            cache: side.strategy.read_cache,
+            cache: strategy.read_cache,
             depth,
             pool: Some(&pool),
-            window: side.strategy.window.map(|window| window.max(request)),
+            window: strategy.window.map(|window| window.max(request)),
             ..EngineConfig::reading(&file)
         };
         let queue = IoQueue::open(method, &config, Some(side.len)).map_err(|error| {

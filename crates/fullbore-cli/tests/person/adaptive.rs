@@ -1,0 +1,116 @@
+//! Long runs: contenders are tried, results stay, and later runs learn.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::support::{TestDir, bytes};
+
+/// Writes a file long enough for a trial, of lines, all in the page cache; returns the number of lines.
+fn long_file(dir: &TestDir, name: &str) -> usize {
+    let mut data = bytes(80 << 20, 7);
+    // Text, so that searches see lines.
+    data.iter_mut().for_each(|byte| *byte = b"abcdefghijklmno\n"[usize::from(*byte) % 16]);
+    dir.file(name, &data);
+    data.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// The trials of a run with `--json --explain`.
+fn trials(summary: &Value) -> Vec<Value> {
+    summary["run"]["plans"][0]["trials"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_long_run_tries_contenders_and_explains_its_choice() {
+    let dir = TestDir::new();
+    let lines = long_file(&dir, "input");
+    let run = dir.run("wc -l --explain --json input").succeeds();
+    assert!(run.stderr.contains("  tries: ") && run.stderr.contains("  tried "), "{}", run.stderr);
+    let summary = run.json();
+    assert!(run.text().contains(&lines.to_string()), "{}", run.text());
+    let trials = trials(&summary);
+    let tried = trials[0]["tried"].as_array().unwrap();
+    assert!(tried.len() > 1 && tried.iter().all(|tried| tried["rate"].as_f64().unwrap() > 0.0), "{trials:?}");
+    assert!(tried.iter().any(|tried| tried["strategy"] == trials[0]["chosen"]), "{trials:?}");
+}
+
+#[test]
+fn specified_fields_stay_and_a_specified_strategy_is_not_changed() {
+    let dir = TestDir::new();
+    long_file(&dir, "input");
+    let tried = |strategy: &str| -> Vec<String> {
+        let run = dir.run(&format!("wc -l --explain --json --strategy {strategy} input")).succeeds();
+        let trials = trials(&run.json()).into_iter();
+        trials
+            .flat_map(|trial| trial["tried"].as_array().unwrap().clone())
+            .map(|tried| tried["strategy"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(tried("method=buffered,request=512K"), [""; 0]);
+    assert_eq!(tried("workers=2"), [""; 0]);
+    let fixed = tried("auto,workers=1");
+    assert!(fixed.len() > 1 && fixed.iter().all(|strategy| strategy.contains(",workers=1,")), "{fixed:?}");
+}
+
+#[test]
+fn every_tool_has_the_same_result_with_and_without_trials() {
+    let dir = TestDir::new();
+    long_file(&dir, "input");
+    fs::copy(dir.at("input"), dir.at("other")).unwrap();
+    // Half of it is not in the page cache, on a file system that can drop it.
+    fs::File::open(dir.at("input")).unwrap().sync_all().unwrap();
+    let input = fullbore::file::File::open(dir.at("input")).unwrap();
+    input.drop_cache().unwrap();
+    input.read_exact_at(&mut vec![0; 40 << 20], 40 << 20).unwrap();
+    for words in [
+        "wc input",
+        "grep -c abc input",
+        "grep -n bad input",
+        "sum input",
+        "sum -a sha256 input",
+        "cmp input other",
+    ] {
+        let fixed = dir.run(&format!("{words} --strategy method=buffered,workers=1,request=256K")).stdout;
+        assert!(dir.run(words).stdout == fixed, "{words}");
+    }
+    for words in ["copy input out", "transform shift:0 input out", "transform shift:0 --overwrite input out"]
+    {
+        dir.run(words).succeeds();
+        assert!(fs::read(dir.at("out")).unwrap() == fs::read(dir.at("other")).unwrap(), "{words}");
+    }
+}
+
+#[test]
+fn runs_learn_unless_they_are_told_not_to() {
+    let dir = TestDir::new();
+    long_file(&dir, "input");
+    let place = dir.at("config/fullbore/learned.json");
+    fs::create_dir(dir.at("config")).unwrap();
+    dir.run("wc -l --no-learn input").succeeds();
+    let mut forbidden = dir.command("wc -l input");
+    crate::support::run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
+    assert!(!place.exists());
+    dir.run("wc -l input").succeeds();
+    let shown = dir.run("profile show --json").succeeds().json();
+    let learned = shown["learned"].as_array().unwrap();
+    assert!(!learned.is_empty() && learned.iter().all(|figure| figure["count"] == 1), "{shown}");
+    // No path and no name is kept.
+    let text = fs::read_to_string(&place).unwrap();
+    assert!(!text.contains("input") && !text.contains(dir.path().to_str().unwrap()), "{text}");
+    // Not twice in a second.
+    let before = fs::read(&place).unwrap();
+    let mut young = fs::metadata(&place).unwrap().modified().unwrap();
+    dir.run("wc -l input").succeeds();
+    if young.elapsed().unwrap() < Duration::from_secs(1) {
+        assert_eq!(fs::read(&place).unwrap(), before);
+    }
+    young = SystemTime::now() - Duration::from_secs(10);
+    fs::File::options().write(true).open(&place).unwrap().set_modified(young).unwrap();
+    let run = dir.run("wc -l --explain input").succeeds();
+    assert!(run.stderr.contains("because: learned: "), "{}", run.stderr);
+    assert!(dir.run("profile show").succeeds().text().contains("learned for "));
+    dir.run("profile forget").succeeds();
+    assert!(!place.exists());
+    dir.run("profile forget").fails(1, &["nothing to forget"]);
+}

@@ -1,0 +1,115 @@
+//! The parts of an adaptive run: what is in the page cache, and what is not.
+
+use std::ops::Range;
+
+use super::{Leases, Parts, Settings};
+use crate::file::File;
+use crate::probe;
+use crate::strategy::{ADAPTIVE, Adaptive, Strategy};
+
+/// An input of a run.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::pattern) struct Place<'a> {
+    pub(in crate::pattern) file: &'a File,
+    /// Offset in the file of the first byte of the run.
+    pub(in crate::pattern) base: u64,
+    /// The length of the file in bytes.
+    pub(in crate::pattern) len: u64,
+}
+
+/// The terms of a run.
+#[derive(Debug)]
+pub(in crate::pattern) struct Terms {
+    /// The bytes of the run, counted from the base of each input.
+    pub(in crate::pattern) range: Range<u64>,
+    /// The unit of the operation in bytes.
+    pub(in crate::pattern) unit: u64,
+    /// True if the bytes are needed in file order.
+    pub(in crate::pattern) in_order: bool,
+    /// True if the run writes a file.
+    pub(in crate::pattern) writes: bool,
+    /// The largest number of workers.
+    pub(in crate::pattern) most: usize,
+}
+
+impl<'a> Leases<'a> {
+    /// The leases of a run over these inputs, and the number of workers; `None` if the run is too short.
+    pub(in crate::pattern) fn of(
+        adaptive: Adaptive<'a>,
+        places: &[Place<'_>],
+        terms: &Terms,
+    ) -> Option<(Self, usize)> {
+        let (range, len) = (terms.range.clone(), terms.range.end - terms.range.start);
+        let grain = grain(terms.unit, len).filter(|grain| grain * 64 <= len)?;
+        #[cfg(test)]
+        let short = adaptive.shuffle.is_none() && len < ADAPTIVE;
+        #[cfg(not(test))]
+        let short = len < ADAPTIVE;
+        if short {
+            return None;
+        }
+        let contenders = adaptive.contenders;
+        let workers = |strategies: &[Strategy]| strategies.iter().map(|strategy| strategy.workers).max();
+        let most = workers(&contenders.cached).max(workers(&contenders.uncached)).unwrap_or(1);
+        // Threads for a trial of more workers wait until they are needed.
+        let most = match adaptive.spec.workers {
+            None if most > 1 => probe::processors().min(2 * most).max(most),
+            _ => most,
+        };
+        let workers = most.min(terms.most);
+        let [cached, uncached] = match (contenders.cached.is_empty(), contenders.uncached.is_empty()) {
+            (false, false) => regions(places, range, grain),
+            (true, _) => [Vec::new(), vec![range]],
+            (_, true) => [vec![range], Vec::new()],
+        };
+        let parts = vec![
+            Parts { cached: true, ranges: cached, contenders: contenders.cached.clone() },
+            Parts { cached: false, ranges: uncached, contenders: contenders.uncached.clone() },
+        ];
+        let settings = Settings {
+            grain,
+            in_order: terms.in_order,
+            most: workers,
+            writes: terms.writes,
+            spec: adaptive.spec,
+            selections: adaptive.selections,
+            #[cfg(test)]
+            shuffle: adaptive.shuffle,
+        };
+        Some((Self::new(parts, settings), workers))
+    }
+}
+
+/// The least length of a lease of a range, in bytes: whole units of the operation and whole blocks of direct I/O.
+fn grain(unit: u64, range: u64) -> Option<u64> {
+    let about = (range / 128).min(1 << 20);
+    let block = crate::buf::ALIGNMENT as u64;
+    let shared =
+        (1..=block.trailing_zeros()).rev().map(|bits| 1 << bits).find(|&power| unit.is_multiple_of(power));
+    let least = unit.checked_mul(block / shared.unwrap_or(1))?;
+    least.checked_mul((about / least).max(1))
+}
+
+/// The parts of a range that are in the page cache, of all inputs, and those that are not.
+fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
+    /// The most calls.
+    const STEPS: u64 = 512;
+    let step = ((range.end - range.start) / STEPS).max(8 << 20).next_multiple_of(grain);
+    let mut found: [Vec<Range<u64>>; 2] = Default::default();
+    let mut start = range.start;
+    while start < range.end {
+        let end = (start + step).min(range.end);
+        let uncached = places.iter().any(|place| {
+            let range = place.base + start..place.base + end;
+            let residency = probe::residency_within(place.file, range, place.len);
+            residency.ok().and_then(|residency| residency.share()).is_some_and(|share| share < 0.5)
+        });
+        let list = &mut found[usize::from(uncached)];
+        match list.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ => list.push(start..end),
+        }
+        start = end;
+    }
+    found
+}

@@ -1,0 +1,407 @@
+//! Learned figures: how contenders did in earlier runs, kept beside the profile as a prior for the next.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::choose::Purpose;
+use super::contenders::Tried;
+use super::{Strategy, StrategySpec};
+use crate::file::{Durability, Output, Placement, read_text};
+
+/// The largest document, in bytes.
+const LARGEST: u64 = 64 << 10;
+/// The weight of a new figure, once there are several.
+const WEIGHT: f64 = 0.3;
+/// A contender with this many figures, and a lower share of the best rate, is not tried.
+const ENOUGH: u32 = 2;
+const SLOWER: f64 = 0.87;
+/// A contender whose figures are older is tried again.
+const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Older figures count no longer.
+const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
+/// The least time between two writes of the document.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The version that is written.
+const VERSION: u32 = 1;
+
+/// The file system, the purpose and the state of the page cache that a figure holds for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// The identity of the file system, as in the profile.
+    pub file_system: String,
+    /// The purpose of the run.
+    pub purpose: Purpose,
+    /// True for parts in the page cache.
+    pub cached: bool,
+}
+
+/// The figures of one contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The circumstances.
+    #[serde(flatten)]
+    pub circumstances: Circumstances,
+    /// The strategy, as `--strategy` takes it.
+    pub strategy: String,
+    /// Share of the best rate of the same trial, 0 to 1: an average in which later trials count more.
+    pub share: f64,
+    /// Throughput in bytes per second, averaged in the same way.
+    pub rate: f64,
+    /// CPU time per byte in seconds, averaged in the same way.
+    pub cpu: f64,
+    /// The number of trials.
+    pub count: u32,
+    /// The time of the last one, in seconds since 1970.
+    pub updated: u64,
+}
+
+/// The document beside the profile.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Document {
+    version: u32,
+    figures: Vec<Figure>,
+}
+
+/// The figures of earlier runs and of this one; copies share them.
+#[derive(Debug, Clone, Default)]
+pub struct Learned(Arc<Mutex<Notebook>>);
+
+#[derive(Debug, Default)]
+struct Notebook {
+    path: Option<PathBuf>,
+    figures: Vec<Figure>,
+    /// The trials of this process, not written yet.
+    pending: Vec<(Circumstances, Vec<Tried>)>,
+}
+
+impl PartialEq for Learned {
+    /// Figures are no part of what was measured and saved.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Learned {
+    /// The path of the document beside a profile.
+    pub fn path(profile: &Path) -> PathBuf {
+        profile.with_file_name("learned.json")
+    }
+
+    /// Reads the figures at `path`, and keeps it for [`save`](Self::save). A document that is missing, broken or another
+    /// user's has none.
+    pub fn load(path: &Path) -> Self {
+        let figures = read(path);
+        Self(Arc::new(Mutex::new(Notebook { path: Some(path.to_owned()), figures, pending: Vec::new() })))
+    }
+
+    /// The figures.
+    pub fn figures(&self) -> Vec<Figure> {
+        self.lock().figures.clone()
+    }
+
+    /// Adds the result of a trial.
+    pub(super) fn add(&self, circumstances: &Circumstances, tried: &[Tried]) {
+        let mut state = self.lock();
+        learn(&mut state.figures, circumstances, tried, now());
+        if state.path.is_some() {
+            state.pending.push((circumstances.clone(), tried.to_vec()));
+        }
+    }
+
+    /// Orders contenders by what was learned, and removes those that are known to be slower. Returns the figure of the
+    /// first, if there is one.
+    pub(super) fn arrange(
+        &self,
+        circumstances: &Circumstances,
+        contenders: &mut Vec<Strategy>,
+    ) -> Option<Figure> {
+        let state = self.lock();
+        let known: Vec<&Figure> = state
+            .figures
+            .iter()
+            .filter(|figure| figure.circumstances == *circumstances && !is_old(figure))
+            .collect();
+        let figure = |strategy: &Strategy| {
+            let text = strategy.to_string();
+            known.iter().find(|figure| figure.strategy == text).copied()
+        };
+        // A figure of something that is not among the contenders now, a neighbor of one, is a contender, too.
+        let (_, best) =
+            known.iter().map(|figure| (figure.share, figure)).max_by(|one, two| one.0.total_cmp(&two.0))?;
+        if best.count >= ENOUGH
+            && !contenders.iter().any(|strategy| strategy.to_string() == best.strategy)
+            && let (Some(first), Ok(spec)) = (contenders.first(), best.strategy.parse::<StrategySpec>())
+        {
+            let strategy = Strategy { budget: first.budget, ..spec.apply(first.clone()) };
+            if strategy.memory() <= strategy.budget && strategy.write == first.write {
+                contenders.push(strategy);
+            }
+        }
+        contenders.retain(|strategy| {
+            figure(strategy).is_none_or(|figure| {
+                figure.count < ENOUGH || figure.share >= SLOWER || age(figure) > FRESH.as_secs()
+            })
+        });
+        // The order of those without a figure remains.
+        let share = |strategy: &Strategy| figure(strategy).map_or(SLOWER, |figure| figure.share);
+        contenders.sort_by(|one, two| share(two).total_cmp(&share(one)));
+        figure(contenders.first()?).cloned()
+    }
+
+    /// Writes what this process learned, if anything, whole or not at all. A failure has no effect: nothing depends on
+    /// the figures.
+    pub fn save(&self) {
+        let (path, pending) = {
+            let mut state = self.lock();
+            let Some(path) = state.path.clone() else { return };
+            (path, std::mem::take(&mut state.pending))
+        };
+        if pending.is_empty() || !may_write(&path) {
+            return;
+        }
+        // Another process may have written meanwhile.
+        let mut figures = read(&path);
+        pending.iter().for_each(|(circumstances, tried)| learn(&mut figures, circumstances, tried, now()));
+        let _ = write(&path, figures);
+    }
+
+    /// Removes the figures of a file system, or all; true if there were any.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn forget(path: &Path, file_system: Option<&str>) -> std::io::Result<bool> {
+        let mut figures = read(path);
+        let count = figures.len();
+        match file_system {
+            Some(key) => figures.retain(|figure| figure.circumstances.file_system != key),
+            None => figures.clear(),
+        }
+        if !figures.is_empty() {
+            write(path, figures.clone())?;
+            return Ok(figures.len() < count);
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| file_system.is_none() || count > 0),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Notebook> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The time since the last trial of a contender, in seconds.
+fn age(figure: &Figure) -> u64 {
+    now().saturating_sub(figure.updated)
+}
+
+fn is_old(figure: &Figure) -> bool {
+    age(figure) > OLD.as_secs()
+}
+
+/// Adds a trial to the averages.
+fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Tried], now: u64) {
+    let best = tried.iter().map(|tried| tried.rate).fold(0.0, f64::max);
+    for tried in tried.iter().filter(|tried| tried.rate > 0.0) {
+        let share = tried.rate / best;
+        let same = |figure: &&mut Figure| {
+            figure.circumstances == *circumstances && figure.strategy == tried.strategy
+        };
+        match figures.iter_mut().find(same) {
+            Some(figure) => {
+                figure.count = figure.count.saturating_add(1);
+                let weight = WEIGHT.max(1.0 / f64::from(figure.count));
+                for (average, new) in
+                    [(&mut figure.share, share), (&mut figure.rate, tried.rate), (&mut figure.cpu, tried.cpu)]
+                {
+                    *average += weight * (new - *average);
+                }
+                figure.updated = now;
+            }
+            None => figures.push(Figure {
+                circumstances: circumstances.clone(),
+                strategy: tried.strategy.clone(),
+                share,
+                rate: tried.rate,
+                cpu: tried.cpu,
+                count: 1,
+                updated: now,
+            }),
+        }
+    }
+}
+
+/// The figures of a document; none if it cannot be read or is not this user's.
+fn read(path: &Path) -> Vec<Figure> {
+    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
+    if !is_ours(&file) {
+        return Vec::new();
+    }
+    let document =
+        read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
+    let document = document.filter(|document| document.version == VERSION).unwrap_or_default();
+    let sound = |figure: &Figure| {
+        [figure.share, figure.rate, figure.cpu].iter().all(|value| value.is_finite() && *value >= 0.0)
+    };
+    document.figures.into_iter().filter(sound).collect()
+}
+
+fn is_ours(file: &std::fs::File) -> bool {
+    crate::sys::status(file).is_ok_and(|status| {
+        status.uid == crate::sys::effective_user() && status.kind() == crate::file::FileKind::Regular
+    })
+}
+
+/// True unless the document was written just now, or the place is another user's.
+fn may_write(path: &Path) -> bool {
+    let Some((directory, root)) = path.parent().and_then(|directory| Some((directory, directory.parent()?)))
+    else {
+        return false;
+    };
+    // A place that the environment names must be there; `~/.config` is made.
+    let makes = root.is_dir() || root.file_name().is_some_and(|name| name == ".config");
+    if !makes || std::fs::create_dir_all(directory).is_err() {
+        return false;
+    }
+    let user = crate::sys::effective_user();
+    let ours = std::fs::File::open(directory)
+        .is_ok_and(|directory| crate::sys::status(&directory).is_ok_and(|status| status.uid == user));
+    match std::fs::symlink_metadata(path) {
+        Err(error) => ours && error.kind() == std::io::ErrorKind::NotFound,
+        Ok(metadata) => {
+            let rested =
+                metadata.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age >= PAUSE);
+            ours && rested && std::fs::File::open(path).is_ok_and(|file| is_ours(&file))
+        }
+    }
+}
+
+fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()> {
+    figures.retain(|figure| !is_old(figure));
+    // The newest first, of those of one second too.
+    figures.reverse();
+    figures.sort_by_key(|figure| std::cmp::Reverse(figure.updated));
+    let text = loop {
+        let document = Document { version: VERSION, figures };
+        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::other)? + "\n";
+        if text.len() as u64 <= LARGEST {
+            break text;
+        }
+        // The oldest go.
+        figures = document.figures;
+        figures.truncate(figures.len() * 3 / 4);
+    };
+    let output = Output::create(path, Placement::Replace, None)?;
+    output.file().write_all_at(text.as_bytes(), 0)?;
+    output.commit_len(text.len() as u64, Durability::None)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::method;
+
+    fn circumstances() -> Circumstances {
+        Circumstances { file_system: "ext4 1".into(), purpose: Purpose::Fold, cached: true }
+    }
+
+    fn strategy(name: &str) -> Strategy {
+        Strategy { read: method(name).unwrap(), ..Strategy::plain() }
+    }
+
+    fn trial(rates: &[(&str, f64)]) -> Vec<Tried> {
+        rates.iter().map(|(name, rate)| Tried::new(&strategy(name), *rate, 1e-10, 3)).collect()
+    }
+
+    #[test]
+    fn after_two_runs_the_best_is_first_and_a_slower_one_is_not_tried() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/learned.json");
+        let all = ["buffered", "mmap", "stdio"].map(strategy).to_vec();
+        for (run, expected) in
+            [&["buffered", "mmap", "stdio"][..], &["mmap", "stdio", "buffered"], &["mmap", "stdio"]]
+                .into_iter()
+                .enumerate()
+        {
+            let learned = Learned::load(&path);
+            let mut contenders = all.clone();
+            let figure = learned.arrange(&circumstances(), &mut contenders);
+            let names: Vec<_> = contenders.iter().map(|strategy| strategy.read.name).collect();
+            assert_eq!(names, expected);
+            assert_eq!(figure.map(|figure| figure.count), (run > 0).then_some(run as u32));
+            learned.add(&circumstances(), &trial(&[("buffered", 5e9), ("mmap", 1e10), ("stdio", 9e9)]));
+            learned.save();
+            // The document may be written once a second.
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+        }
+        let other = Circumstances { cached: false, ..circumstances() };
+        let mut contenders = all.clone();
+        assert_eq!(Learned::load(&path).arrange(&other, &mut contenders), None);
+        assert_eq!(contenders, all);
+    }
+
+    #[test]
+    fn averages_follow_a_change() {
+        let mut figures = Vec::new();
+        for _ in 0..10 {
+            learn(&mut figures, &circumstances(), &trial(&[("buffered", 1e9), ("mmap", 2e9)]), 1);
+        }
+        assert!((figures[0].share - 0.5).abs() < 1e-9 && (figures[0].rate - 1e9).abs() < 1.0);
+        for _ in 0..10 {
+            learn(&mut figures, &circumstances(), &trial(&[("buffered", 4e9), ("mmap", 2e9)]), 1);
+        }
+        assert!(figures[0].share > 0.95 && figures[1].share < 0.55, "{figures:?}");
+    }
+
+    #[test]
+    fn the_document_stays_small_and_is_written_once_a_second() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("learned.json");
+        let learned = Learned::load(&path);
+        for number in 0..1000 {
+            let circumstances = Circumstances { file_system: format!("device {number}"), ..circumstances() };
+            learned.add(&circumstances, &trial(&[("buffered", 1e9)]));
+        }
+        learned.save();
+        assert!((1000..=LARGEST).contains(&std::fs::metadata(&path).unwrap().len()));
+        let before = std::fs::read(&path).unwrap();
+        learned.add(&circumstances(), &trial(&[("mmap", 1e9)]));
+        learned.save();
+        assert_eq!(std::fs::read(&path).unwrap(), before, "a second has not passed");
+        assert!(Learned::forget(&path, Some("device 999")).unwrap());
+        assert!(!Learned::forget(&path, Some("device 999")).unwrap());
+        assert!(Learned::forget(&path, None).unwrap() && !path.exists());
+    }
+
+    #[test]
+    fn a_broken_document_or_place_has_no_effect() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("learned.json");
+        for text in ["", "no JSON", "{\"version\":9,\"figures\":[]}", &"x".repeat(LARGEST as usize + 1)] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(Learned::load(&path).figures(), []);
+        }
+        for place in ["/proc/learned.json", "/dev/null/learned.json"] {
+            let learned = Learned::load(Path::new(place));
+            learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
+            learned.save();
+        }
+        // A link is not followed to be written.
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let learned = Learned::load(&path);
+        learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
+        learned.save();
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink());
+    }
+}
