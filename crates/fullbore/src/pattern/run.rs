@@ -119,8 +119,11 @@ impl Run<'_> {
                     std::iter::from_fn(|| if go_on() { leases.next() } else { None }).try_for_each(|lease| {
                         let strategy = lease.strategy.clone();
                         let mut extents = LeaseExtents::new(leases, lease, self.request(&strategy));
-                        open_and_run(&strategy, &mut extents)?;
-                        extents.end();
+                        match open_and_run(&strategy, &mut extents) {
+                            Ok(()) => extents.end(),
+                            Err(error) if !extents.refuse() => return Err(error),
+                            Err(_) => {}
+                        }
                         Ok(())
                     })
                 }

@@ -40,6 +40,11 @@ impl<'l> LeaseExtents<'l> {
         since.map(|start| start.until(&now))
     }
 
+    /// Returns the lease if its contender could not be opened; false if that was not the failure, or there is no other.
+    pub(in crate::pattern) fn refuse(self) -> bool {
+        self.since.is_none() && self.leases.refuse(&self.lease)
+    }
+
     /// Records the last lease, after the last request is done.
     pub(in crate::pattern) fn end(mut self) {
         let spent = self.spent();

@@ -174,6 +174,15 @@ impl<'a> Leases<'a> {
         }
     }
 
+    /// Takes a lease back whose contender cannot be opened, and tries the others; false if there is none.
+    fn refuse(&self, lease: &Lease) -> bool {
+        let mut dealt = self.lock();
+        let taken = dealt.regions[lease.region].refuse(lease);
+        drop(dealt);
+        self.changed.notify_all();
+        taken
+    }
+
     /// True if the page cache has the part.
     fn is_cached(&self, lease: &Lease) -> bool {
         self.lock().regions[lease.region].cached

@@ -348,6 +348,20 @@ impl Region {
         self.begin(vec![strategy]);
     }
 
+    /// Takes a lease back, and begins a trial without its contender; false if there is no other.
+    pub(super) fn refuse(&mut self, lease: &Lease) -> bool {
+        self.all.retain(|strategy| *strategy != lease.strategy);
+        if self.all.is_empty() {
+            return false;
+        }
+        self.active -= 1;
+        self.left += lease.range.end - lease.range.start;
+        let later = self.ranges.iter().position(|range| range.start > lease.range.start);
+        self.ranges.insert(later.unwrap_or(self.ranges.len()), lease.range.clone());
+        self.begin(self.all.clone());
+        true
+    }
+
     /// Forgets the expected rate.
     pub(super) fn forget(&mut self) {
         if let Phase::Running { expected, outside } = &mut self.phase {

@@ -162,6 +162,25 @@ fn the_device_works_while_cached_parts_are_processed() {
 }
 
 #[test]
+fn a_contender_that_cannot_be_opened_is_left_out() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 256 * MIB);
+    let all = parts(true, 0..len, &[("uring", 2), ("buffered", 2), ("mmap", 2)]);
+    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    leases.started(2);
+    let (one, two) = (leases.try_next().unwrap(), leases.try_next().unwrap());
+    assert_eq!((one.strategy.read.name, two.strategy.read.name), ("uring", "uring"));
+    // Both are taken back, in any order.
+    assert!(leases.refuse(&two) && leases.refuse(&one));
+    let simulated =
+        simulate(&leases, 2, len, |name, _| if name == "mmap" { (1e-4, 1e-4) } else { (2e-4, 2e-4) });
+    assert_eq!(simulated.bytes("uring"), 0);
+    assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
+    let leases = Leases::new(vec![parts(true, 0..len, &[("uring", 2)])], settings(&spec, &selections));
+    let only = leases.next().unwrap();
+    assert!(!leases.refuse(&only), "there is no other");
+}
+
+#[test]
 fn a_stopped_run_releases_the_workers_that_wait() {
     let (spec, selections) = (StrategySpec::default(), Selections::default());
     let all = parts(true, 0..1024 * MIB, &[("buffered", 1)]);

@@ -198,7 +198,12 @@ impl Worker<'_> {
             let request = strategy.request.clamp(1, self.walk.longest.max(1));
             let mut extents = LeaseExtents::new(leases, lease, request);
             let each = vec![&strategy; self.walk.sides.len()];
-            self.run(&each, request, &mut |_| extents.next())?;
+            if let Err(error) = self.run(&each, request, &mut |_| extents.next()) {
+                if extents.refuse() {
+                    continue;
+                }
+                return Err(error);
+            }
             if !self.is_stopped() {
                 // The rest is not wanted.
                 extents.by_ref().for_each(drop);
