@@ -7,9 +7,12 @@ use serde_json::Value;
 
 use crate::support::{TestDir, bytes};
 
+/// The length of the test files in bytes: long enough for a trial in the page cache.
+const LEN: usize = 272 << 20;
+
 /// Writes a file long enough for a trial, of lines, all in the page cache; returns the number of lines.
 fn long_file(dir: &TestDir, name: &str) -> usize {
-    let mut data = bytes(80 << 20, 7);
+    let mut data = bytes(LEN, 7);
     // Text, so that searches see lines.
     data.iter_mut().for_each(|byte| *byte = b"abcdefghijklmno\n"[usize::from(*byte) % 16]);
     dir.file(name, &data);
@@ -62,7 +65,7 @@ fn every_tool_has_the_same_result_with_and_without_trials() {
     fs::File::open(dir.at("input")).unwrap().sync_all().unwrap();
     let input = fullbore::file::File::open(dir.at("input")).unwrap();
     input.drop_cache().unwrap();
-    input.read_exact_at(&mut vec![0; 40 << 20], 40 << 20).unwrap();
+    input.read_exact_at(&mut vec![0; LEN / 2], LEN as u64 / 2).unwrap();
     for words in [
         "wc input",
         "grep -c abc input",

@@ -35,7 +35,7 @@ impl<'l> LeaseExtents<'l> {
 
     /// The cost of the lease, if it counts.
     fn spent(&mut self) -> Option<Spent> {
-        let now = Moment::now();
+        let now = Moment::now(self.lease.trial);
         let since = self.since.replace(now).filter(|_| !std::mem::take(&mut self.first));
         since.map(|start| start.until(&now))
     }
@@ -57,7 +57,7 @@ impl Iterator for LeaseExtents<'_> {
 
     fn next(&mut self) -> Option<(u64, usize)> {
         if self.since.is_none() {
-            self.since = Some(Moment::now());
+            self.since = Some(Moment::now(self.lease.trial));
         }
         if self.at == self.lease.range.end {
             let more = if self.ended { None } else { self.leases.more(&self.lease) };
@@ -77,23 +77,30 @@ impl Iterator for LeaseExtents<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     time: Instant,
-    /// CPU time of the thread so far, in seconds.
-    cpu: f64,
-    /// Number of times that the thread has waited.
-    waits: Option<u64>,
+    /// CPU time of the thread so far in seconds, and the number of times that it has waited. Only during a trial: these
+    /// are system calls.
+    thread: Option<(f64, u64)>,
 }
 
 impl Moment {
-    fn now() -> Self {
-        let waits = ProcessUsage::of_thread().ok().map(|usage| usage.voluntary_switches);
-        Self { time: Instant::now(), cpu: sys::thread_cpu_time().as_secs_f64(), waits }
+    fn now(trial: bool) -> Self {
+        let thread = || {
+            let waits = ProcessUsage::of_thread().ok()?.voluntary_switches;
+            Some((sys::thread_cpu_time().as_secs_f64(), waits))
+        };
+        Self { time: Instant::now(), thread: if trial { thread() } else { None } }
     }
 
     /// The cost from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
     /// of the wall time, another thread had its processor.
     fn until(&self, later: &Self) -> Spent {
-        let cpu = later.cpu - self.cpu;
-        let waited = self.waits.is_none() || self.waits != later.waits;
-        Spent { seconds: if waited { (later.time - self.time).as_secs_f64() } else { cpu }, cpu }
+        let wall = (later.time - self.time).as_secs_f64();
+        match (self.thread, later.thread) {
+            (Some((before, waits)), Some((cpu, later_waits))) => {
+                let cpu = cpu - before;
+                Spent { seconds: if waits == later_waits { cpu } else { wall }, cpu }
+            }
+            _ => Spent { seconds: wall, cpu: 0.0 },
+        }
     }
 }

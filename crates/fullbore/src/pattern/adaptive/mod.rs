@@ -29,6 +29,8 @@ pub(super) struct Lease {
     epoch: u32,
     slice: usize,
     contender: usize,
+    /// True while contenders are tried.
+    trial: bool,
     /// The strategy to use.
     pub(super) strategy: Strategy,
     /// The part.

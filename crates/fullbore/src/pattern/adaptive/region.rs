@@ -43,6 +43,8 @@ struct Slice {
     workers: usize,
     /// The logarithmic rate of each lease, times the workers.
     rates: Vec<f64>,
+    /// True for the first slice of a run, which is slow with any strategy: threads start, caches are cold.
+    uncounted: bool,
 }
 
 impl Slice {
@@ -122,8 +124,18 @@ impl Region {
         self.since = 0;
         self.phase = match alone {
             true => Phase::Running { expected: None, outside: 0 },
+            // The best expected one begins, and is tried after that.
+            false if self.warms_up() => {
+                let rest = std::iter::once(0).chain(0..self.contenders.len()).collect();
+                Phase::Trying { rest, round: 0 }
+            }
             false => Phase::Trying { rest: (0..self.contenders.len()).collect(), round: 0 },
         };
+    }
+
+    /// True before the first slice of a run in the page cache.
+    fn warms_up(&self) -> bool {
+        self.cached && self.left == self.total
     }
 
     /// The length of a slice in bytes.
@@ -184,19 +196,17 @@ impl Region {
         }
         self.left -= len;
         self.active += 1;
-        match self.phase {
-            Phase::Trying { .. } => self.trial += len,
-            Phase::Running { .. } => self.since += len,
-        }
+        let trial = matches!(self.phase, Phase::Trying { .. });
+        *if trial { &mut self.trial } else { &mut self.since } += len;
         let strategy = strategy.clone();
         let current = &mut self.slices[slice];
         current.left = current.left.saturating_sub(len);
         current.workers = current.workers.max(workers);
-        Some(Lease { region, epoch: self.epoch, slice, contender, strategy, range })
+        Some(Lease { region, epoch: self.epoch, slice, contender, trial, strategy, range })
     }
 
     pub(super) fn record(&mut self, lease: &Lease, spent: Spent) {
-        if lease.epoch != self.epoch {
+        if lease.epoch != self.epoch || self.slices[lease.slice].uncounted {
             return;
         }
         let slice = &mut self.slices[lease.slice];
@@ -241,8 +251,8 @@ impl Region {
                     }
                 },
             };
-            let left = self.slice_len();
-            self.slices.push(Slice { contender, left, ..Slice::default() });
+            let (left, uncounted) = (self.slice_len(), self.warms_up());
+            self.slices.push(Slice { contender, left, uncounted, ..Slice::default() });
             return;
         }
     }
