@@ -47,6 +47,7 @@ pub fn render(document: &Document, options: TableOptions) -> String {
     peers(&mut sheet, document);
     warnings(&mut sheet, document);
     choices(&mut sheet, document);
+    regrets(&mut sheet, document);
     rules(&mut sheet, document);
     advice(&mut sheet, document);
     sheet.text
@@ -180,6 +181,17 @@ fn choices(sheet: &mut Sheet, document: &Document) {
     for choice in &document.findings.choices {
         sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
         sheet.wrapped(4, &choice.evidence);
+    }
+}
+
+/// Adds a line for each job that `auto` did beside the strategies.
+fn regrets(sheet: &mut Sheet, document: &Document) {
+    if document.findings.regrets.is_empty() {
+        return;
+    }
+    sheet.heading("auto against the best strategy of each job");
+    for regret in &document.findings.regrets {
+        sheet.wrapped(0, &regret.text());
     }
 }
 

@@ -154,6 +154,10 @@ pub fn hash(hash: Hash) -> HashFold {
 impl Fold for HashFold {
     type State = HashState;
 
+    fn is_hash(&self) -> bool {
+        true
+    }
+
     fn split(&self) -> Split {
         self.hash.algorithm().split
     }

@@ -21,8 +21,11 @@ mod streams;
 mod striped;
 mod target;
 mod transform;
+mod whole_file;
 mod workload;
 
 pub(crate) use context::RunContext;
 pub(crate) use registry::ACTIONS;
-pub(crate) use workload::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Settings, Workload};
+pub(crate) use workload::{
+    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Settings, Workload,
+};

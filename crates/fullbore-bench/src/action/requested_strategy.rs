@@ -1,11 +1,23 @@
 //! The strategy that a grid requests. A planned strategy that differs would be mislabelled, so it is an error.
+//!
+//! Actions on whole files also accept `contenders`: the trial becomes one for each strategy that the planner would try
+//! there.
 
 use std::path::Path;
 
 use fullbore::engine::Method;
 use fullbore::error::{Error, ErrorKind, Result};
+use fullbore::file::{File, Output};
 use fullbore::size;
-use fullbore::strategy::{Plan, Strategy, StrategySpec};
+use fullbore::strategy::{ADAPTIVE, BUDGET, Plan, Planner, Purpose, Strategy, StrategySpec};
+
+use crate::document::Labels;
+
+/// The strategy that the planner chooses.
+const AUTO: &str = "auto";
+
+/// In place of a strategy: all contenders of the planner.
+const CONTENDERS: &str = "contenders";
 
 /// A requested strategy.
 #[derive(Debug)]
@@ -38,6 +50,85 @@ impl RequestedStrategy {
         Ok(Self { spec, text })
     }
 
+    /// Parses a strategy of a whole file, or `contenders`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn or_contenders(
+        strategy: &str,
+        request: Option<&str>,
+        depth: Option<u32>,
+    ) -> std::result::Result<Self, String> {
+        if strategy != CONTENDERS {
+            return Self::new(strategy, request, depth);
+        }
+        if request.is_some() || depth.is_some() {
+            return Err(format!("{CONTENDERS} have their own `request` and `depth`: leave them out"));
+        }
+        Ok(Self { spec: StrategySpec::default(), text: CONTENDERS.into() })
+    }
+
+    /// True if it stands for all contenders of the planner.
+    pub(crate) fn is_contenders(&self) -> bool {
+        self.text == CONTENDERS
+    }
+
+    /// True if a long run tries several strategies.
+    pub(crate) fn is_adaptive(&self) -> bool {
+        !self.spec.fixed
+    }
+
+    /// Plans a run over `len` bytes of `input`, as a tool does.
+    ///
+    /// # Errors
+    /// The planner's; [`ErrorKind::Unsupported`] if it replaced a requested method.
+    pub(crate) fn plan(
+        &self,
+        purpose: Purpose,
+        input: &File,
+        len: u64,
+        output: Option<&Output>,
+    ) -> Result<Plan> {
+        let planner = Planner::new(&self.spec).with_text(Some(&self.text));
+        let plan = planner.plan(purpose, Some(input), Some(len), output)?;
+        self.check_granted(&plan, input.path())?;
+        Ok(plan)
+    }
+
+    /// Returns the error of a trial that stands for contenders where the planner has none.
+    pub(crate) fn no_contenders(path: &Path, len: u64) -> Error {
+        let what = format!(
+            "auto has no choice of strategies for this file of {}: from {} on, it tries those that work",
+            size::human(len),
+            size::human(ADAPTIVE)
+        );
+        Error::new(ErrorKind::Unsupported, "measure", path, what)
+    }
+
+    /// Returns the labels of a strategy for a whole file: of `auto` none that it may change during a run. `writes`: the
+    /// run has an output.
+    pub(crate) fn labels(&self, plan: Option<&Plan>, writes: bool) -> Labels {
+        let labels = Labels { strategy: Some(self.text.clone()), ..Labels::default() };
+        if plan.is_some_and(|plan| plan.contenders.differ()) {
+            return Labels { method: AUTO.into(), ..labels };
+        }
+        let strategy = plan.map_or_else(|| self.plain(), |plan| plan.strategy.clone());
+        let method = match strategy.read == strategy.write || !writes {
+            true => strategy.read.name.to_owned(),
+            false => format!("{}+{}", strategy.read.name, strategy.write.name),
+        };
+        Labels {
+            method,
+            request_bytes: Some(strategy.request as u64),
+            depth: Some(strategy.depth as u32),
+            workers: Some(strategy.workers as u32),
+            model: Some(strategy.model.to_string()),
+            allocation: writes.then(|| strategy.allocation.to_string()),
+            cache_policy: Some(strategy.read_cache.to_string()),
+            ..labels
+        }
+    }
+
     /// Returns the strategy without facts of any file.
     pub(crate) fn plain(&self) -> Strategy {
         self.spec.apply(Strategy::plain())
@@ -54,5 +145,52 @@ impl RequestedStrategy {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Unsupported, "measure", path, planned.notes.join("; ")))
+    }
+}
+
+/// Lists the contenders of a plan in the syntax of `--strategy`. They keep the usual memory budget, which the planner
+/// divides where a run has two inputs.
+pub(crate) fn contenders(plan: &Plan) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let listed = plan.contenders.cached.iter().chain(&plan.contenders.uncached);
+    for strategy in listed.map(|strategy| Strategy { budget: BUDGET, ..strategy.clone() }) {
+        let text = strategy.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_are_strategies_of_their_own() {
+        let requested = RequestedStrategy::or_contenders("contenders", None, None).unwrap();
+        assert!(requested.is_contenders() && requested.is_adaptive());
+        assert!(RequestedStrategy::or_contenders("contenders", Some("4K"), None).is_err());
+        assert!(RequestedStrategy::new("contenders", None, None).is_err());
+        let fixed = RequestedStrategy::or_contenders("method=mmap", Some("4K"), None).unwrap();
+        assert!(!fixed.is_contenders() && !fixed.is_adaptive());
+        assert!(RequestedStrategy::or_contenders("auto", None, None).unwrap().is_adaptive());
+    }
+
+    #[test]
+    fn every_contender_of_a_plan_is_listed_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        file.set_len(ADAPTIVE).unwrap();
+        let requested = RequestedStrategy::or_contenders("contenders", None, None).unwrap();
+        let plan = requested.plan(Purpose::Fold, &file, ADAPTIVE, None).unwrap();
+        let texts = contenders(&plan);
+        assert_eq!(texts.len(), plan.contenders.cached.len() + plan.contenders.uncached.len(), "{texts:?}");
+        for text in &texts {
+            let fixed = RequestedStrategy::new(text, None, None).unwrap();
+            let planned = fixed.plan(Purpose::Fold, &file, ADAPTIVE, None).unwrap();
+            assert_eq!(&planned.strategy.to_string(), text);
+            assert!(!planned.contenders.differ(), "{text}");
+        }
     }
 }

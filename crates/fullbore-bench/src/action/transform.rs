@@ -5,14 +5,16 @@ use std::ops::Range;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::strategy::{Planner, Purpose, Strategy};
+use fullbore::strategy::{Plan, Purpose};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
 use super::context::RunContext;
 use super::precondition::Precondition;
-use super::requested_strategy::RequestedStrategy;
-use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::requested_strategy::{RequestedStrategy, contenders};
+use super::workload::{
+    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -21,7 +23,7 @@ use crate::test_files::{Needs, TestFiles};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TransformSpec {
-    /// In the syntax of `--strategy`.
+    /// In the syntax of `--strategy`, or `contenders`.
     #[serde(default = "auto")]
     strategy: String,
     /// Request size.
@@ -74,20 +76,23 @@ struct TransformWorkload {
     requested: RequestedStrategy,
     size: Option<u64>,
     memory: Option<u64>,
-    strategy: Option<Strategy>,
+    plan: Option<Plan>,
     limit: Option<MemoryCgroup>,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
-    let spec: TransformSpec = settings(given)?;
+    build(settings(given)?)
+}
+
+fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
-    let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
+    let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let bytes = |text: &Option<String>| match text {
         Some(text) => size::parse(text).map(Some).map_err(|error| error.to_string()),
         None => Ok(None),
     };
     let (size, memory) = (bytes(&spec.size)?, bytes(&spec.memory_limit)?);
-    Ok(Box::new(TransformWorkload { spec, requested, size, memory, strategy: None, limit: None }))
+    Ok(Box::new(TransformWorkload { spec, requested, size, memory, plan: None, limit: None }))
 }
 
 impl TransformWorkload {
@@ -108,23 +113,45 @@ impl TransformWorkload {
         Ok((input.clone(), File::open_write(&test_files.output)?, test_files.transform_len))
     }
 
+    /// Returns the precondition of the input, independent of its access method.
+    fn precondition(&self) -> Precondition {
+        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
+    }
+
+    fn output(&self, test_files: &TestFiles, input: &File, old: &File) -> Result<Output> {
+        match self.spec.output {
+            OutputTarget::Existing => Output::create(old.path(), Placement::Overwrite, Some(input)),
+            OutputTarget::New => Output::create(&test_files.fresh, Placement::Replace, Some(input)),
+        }
+    }
+
+    /// Plans the run for the present state of the input; the output remains as it is.
+    fn plan(&self, test_files: &TestFiles) -> Result<Plan> {
+        let (input, old, len) = self.files(test_files)?;
+        let output = self.output(test_files, &input, &old)?;
+        let plan = self.requested.plan(Purpose::Transform, &input, len, Some(&output))?;
+        if self.spec.output == OutputTarget::Existing {
+            output.commit_len(len, Durability::None)?;
+        }
+        Ok(plan)
+    }
+
     fn run_once(&self, context: &RunContext<'_>) -> Result<fullbore::pattern::Stats> {
         let test_files = context.test_files();
-        let (input, old, _) = self.files(test_files)?;
+        let (input, old, len) = self.files(test_files)?;
         let kernel = match self.spec.kernel {
             InnerLoop::Simd => Kernel::Simd,
             InnerLoop::Scalar => Kernel::Scalar,
         };
         let operation = operation::parse(&self.spec.operation, kernel)
             .map_err(|error| Error::new(ErrorKind::Invalid, "measure", input.path(), error.to_string()))?;
-        let (path, placement) = match self.spec.output {
-            OutputTarget::Existing => (old.path().to_owned(), Placement::Overwrite),
-            OutputTarget::New => (test_files.fresh.clone(), Placement::Replace),
-        };
-        let output = Output::create(&path, placement, Some(&input))?;
-        let strategy = self.strategy.clone().unwrap_or_else(|| self.requested.plain());
         let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
-        pattern::transform(&*operation, &input, output, &strategy, Durability::None, context.progress)
+        // As a tool runs it: a long run tries the contenders of its plan, unless the strategy is fixed.
+        let input = input.stamped()?;
+        let output = self.output(test_files, &input, &old)?;
+        let plan = self.requested.plan(Purpose::Transform, &input, len, Some(&output))?;
+        let input = plan.handle(&input);
+        pattern::transform(&*operation, &input, output, &plan, Durability::None, context.progress)
     }
 }
 
@@ -133,34 +160,21 @@ impl Workload for TransformWorkload {
         match self.size {
             // Input and output of this length, as much again for all shorter ones, and a new output besides.
             Some(size) => Needs { extra: 5 * size, ..Needs::default() },
-            None => Needs { transformed: true, ..Needs::default() },
+            None => Needs { transformed: true, adaptive: self.requested.is_contenders(), ..Needs::default() },
         }
     }
 
     fn labels(&self) -> Labels {
-        let strategy = self.strategy.clone().unwrap_or_else(|| self.requested.plain());
-        let method = match strategy.read == strategy.write {
-            true => strategy.read.name.to_owned(),
-            false => format!("{}+{}", strategy.read.name, strategy.write.name),
-        };
         let state = if self.spec.output == OutputTarget::New { "extended" } else { "overwritten" };
         Labels {
             operation: self.spec.operation.clone(),
-            method,
-            request_bytes: Some(strategy.request as u64),
-            depth: Some(strategy.depth as u32),
-            workers: Some(strategy.workers as u32),
-            model: Some(strategy.model.to_string()),
-            allocation: Some(strategy.allocation.to_string()),
-            cache_policy: Some(strategy.read_cache.to_string()),
             file_state: Some(state.into()),
             cache: self.spec.cache,
             order: Some("sequential".into()),
-            strategy: Some(self.requested.text.clone()),
             file_bytes: self.size,
             memory_limit_bytes: self.memory,
             variant: (self.spec.kernel == InnerLoop::Scalar).then(|| "scalar".into()),
-            ..Labels::default()
+            ..self.requested.labels(self.plan.as_ref(), true)
         }
     }
 
@@ -173,23 +187,36 @@ impl Workload for TransformWorkload {
         if let Some(bytes) = self.memory {
             self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
         }
-        let (input, old, len) = self.files(test_files)?;
-        let output = Output::create(old.path(), Placement::Overwrite, Some(&input))?;
-        let RequestedStrategy { spec, text } = &self.requested;
-        let planned = Planner::new(spec).with_text(Some(text)).plan(
-            Purpose::Transform,
-            Some(&input),
-            Some(len),
-            Some(&output),
-        )?;
-        output.commit_len(len, Durability::None)?;
-        self.requested.check_granted(&planned, input.path())?;
-        self.strategy = Some(planned.strategy);
+        let (input, _, len) = self.files(test_files)?;
+        self.precondition().establish(&input, &(0..len))?;
+        let plan = self.plan(test_files)?;
+        if self.requested.is_contenders() {
+            return Err(RequestedStrategy::no_contenders(input.path(), len));
+        }
+        self.plan = Some(plan);
         Ok(())
     }
 
+    fn contenders(&self, context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
+        if !self.requested.is_contenders() {
+            return Ok(None);
+        }
+        let test_files = context.test_files();
+        test_files.has_files()?;
+        let (input, _, len) = self.files(test_files)?;
+        self.precondition().establish(&input, &(0..len))?;
+        let spec = |strategy: &String| TransformSpec { strategy: strategy.clone(), ..self.spec.clone() };
+        let contender = |strategy: String| {
+            let workload = build(spec(&strategy))
+                .map_err(|error| Error::new(ErrorKind::Invalid, "measure", input.path(), error))?;
+            Ok(Contender { strategy, workload })
+        };
+        contenders(&self.plan(test_files)?).into_iter().map(contender).collect::<Result<_>>().map(Some)
+    }
+
     fn strategy(&self) -> Option<String> {
-        self.strategy.as_ref().map(ToString::to_string)
+        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
+        plan.map(|plan| plan.strategy.to_string())
     }
 
     fn elastic(&self) -> bool {
@@ -203,9 +230,7 @@ impl Workload for TransformWorkload {
             // Pages are charged to the control group that read them; pages charged elsewhere would escape the limit.
             TestFiles::evict_from_cache(&old)?;
         }
-        let cache = self.spec.cache;
-        // The precondition of the input, independent of its access method.
-        let precondition = Precondition { writes: false, direct: false, flush: false, cache };
+        let (cache, precondition) = (self.spec.cache, self.precondition());
         {
             let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
             precondition.establish(&input, &whole)?;

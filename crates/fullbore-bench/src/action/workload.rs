@@ -48,6 +48,14 @@ pub(crate) trait Workload: fmt::Debug {
     /// The reason why it cannot run: the cell is skipped with it.
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
+    /// Returns the same work, not opened, under each contender of the planner, if the trial stands for all of them.
+    ///
+    /// # Errors
+    /// The reason why it cannot run.
+    fn contenders(&self, _context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
+        Ok(None)
+    }
+
     /// Returns the full strategy, for the profile.
     fn strategy(&self) -> Option<String> {
         None
@@ -101,6 +109,15 @@ pub(crate) trait Workload: fmt::Debug {
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
+}
+
+/// A contender of the planner.
+#[derive(Debug)]
+pub(crate) struct Contender {
+    /// Its strategy in the syntax of `--strategy`.
+    pub(crate) strategy: String,
+    /// The work of its trial.
+    pub(crate) workload: Box<dyn Workload>,
 }
 
 /// The range of a run.

@@ -2,6 +2,7 @@
 
 use super::choices::choices;
 use super::peers::peers;
+use super::regret::regrets;
 use super::saturation::saturation;
 use crate::advice::{advice, rules};
 use crate::document::{
@@ -60,6 +61,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
         }
     }
     findings.choices = choices(cells, bootstrap);
+    findings.regrets = regrets(cells, bootstrap);
     findings.peers = peers(cells, bootstrap);
     findings.advice = advice(cells, &findings, bootstrap);
     findings.rules = rules(cells, &findings, bootstrap);

@@ -3,9 +3,12 @@
 mod choices;
 mod findings;
 mod peers;
+mod regret;
+mod rounds;
 mod saturation;
 
 pub(crate) use choices::candidates;
 pub use choices::choices;
 pub use findings::findings;
 pub use peers::peers;
+pub use regret::regrets;

@@ -1,12 +1,8 @@
 //! Ratios of our cells to the same cells of another program: throughput, latency, CPU time.
 
-use std::collections::BTreeMap;
-
+use super::rounds::compare_in_rounds;
 use crate::document::{Cell, Labels, Latency, PeerRatio, Summary};
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, compare_paired, compare_rates};
-
-/// Minimum number of rounds with a sample of both for a paired comparison.
-const FEWEST: usize = 6;
+use crate::stats::Bootstrap;
 
 /// Pairs every measured cell of a peer with our cell that otherwise has the same labels, in the order of the cells.
 pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
@@ -40,7 +36,7 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
     Some(PeerRatio {
         cell: ours.id.clone(),
         peer_cell: theirs.id.clone(),
-        rate: rates(ours, theirs, bootstrap)?,
+        rate: compare_in_rounds(ours, theirs, bootstrap)?,
         p50: latency(|times| times.p50_s),
         p99: latency(|times| times.p99_s),
         cpu_per_request: over(a_request(mine), a_request(other)),
@@ -48,21 +44,6 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
         note: if peer == "fio" { crate::fio::caveat(&theirs.labels) } else { None },
         peer,
     })
-}
-
-/// Compares samples of the same round, so that conditions common to both (other load, heat, a credit) cancel out. With
-/// few common rounds, all samples are compared.
-fn rates(ours: &Cell, theirs: &Cell, bootstrap: &Bootstrap) -> Option<Comparison> {
-    let by_round = |cell: &Cell| -> BTreeMap<u32, f64> {
-        let usable = cell.samples.iter().filter(|sample| sample.usable());
-        usable.map(|sample| (sample.round, sample.rate())).collect()
-    };
-    let (mine, other) = (by_round(ours), by_round(theirs));
-    let pairs: (Vec<f64>, Vec<f64>) =
-        mine.iter().filter_map(|(round, rate)| Some((*rate, *other.get(round)?))).unzip();
-    let paired = compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, bootstrap);
-    let whole = || compare_rates(&ours.rates(), &theirs.rates(), DEFAULT_MARGIN, bootstrap);
-    if pairs.0.len() >= FEWEST { paired } else { whole() }
 }
 
 #[cfg(test)]

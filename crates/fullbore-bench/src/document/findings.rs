@@ -8,6 +8,7 @@ use super::labels::Labels;
 use super::pipeline::Pipeline;
 use super::series::{Experiment, Series};
 use crate::stats::{Comparison, CostLine, Estimate, HalfPower, RequestTime};
+use crate::units;
 
 /// The findings of a run, with the ids of the cells that support them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Findings {
     pub saturation: Vec<Saturation>,
     /// The strategy chosen for each kind of job.
     pub choices: Vec<Choice>,
+    /// Time of `auto` beyond that of the best strategy, for each job that both did.
+    pub regrets: Vec<Regret>,
     /// Recommendations for this machine, by descending worth.
     pub advice: Vec<Advice>,
     /// Verdicts on the rules of the paper of 1997.
@@ -179,6 +182,41 @@ pub struct RunnerUp {
     pub cell: String,
     /// Throughput of the chosen strategy ÷ throughput of this one.
     pub comparison: Comparison,
+}
+
+/// Time that `auto` takes beyond that of the best strategy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Regret {
+    /// Kind of job with the cache state.
+    pub job: String,
+    /// Id of the cell of `auto`.
+    pub cell: String,
+    /// Id of the fastest of the other cells, by its median.
+    pub best: String,
+    /// Its strategy in the syntax of `--strategy`.
+    pub strategy: String,
+    /// Number of strategies that `auto` is compared with.
+    pub strategies: usize,
+    /// Time of `auto` ÷ time of the best strategy − 1, in the same rounds; negative if `auto` is faster.
+    pub regret: Estimate,
+}
+
+impl Regret {
+    /// Formats the regret: `auto: within 2% of the best of 4 strategies for scan, warm`.
+    pub fn text(&self) -> String {
+        let Self { job, strategy, strategies, regret, .. } = self;
+        let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);
+        let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
+        let interval = format!("95% interval {low} to {high}");
+        if regret.high < 0.0 {
+            let faster = units::percent(-regret.value);
+            format!("auto: {faster} faster than the best of {others} for {job} ({interval})")
+        } else if regret.low <= 0.0 {
+            format!("auto: within {high} of the best of {others} for {job}")
+        } else {
+            format!("auto: {value} slower than the best of {others} for {job} ({interval}): {strategy}")
+        }
+    }
 }
 
 /// Ratio of one of our cells to a peer's.

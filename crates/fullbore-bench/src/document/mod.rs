@@ -21,7 +21,7 @@ pub use advice::{Advice, Confidence, Rule, RuleVerdict};
 pub use cell::Cell;
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{
-    Choice, Findings, Peak, PeerRatio, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,
+    Choice, Findings, Peak, PeerRatio, Regret, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,
     SeriesHalfPower, SeriesRef, SeriesRequestTime,
 };
 pub use json::{Error, LIMIT};

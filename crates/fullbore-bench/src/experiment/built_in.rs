@@ -30,6 +30,7 @@ pub const BUILT_IN: &[Set] = sets![
     "align",
     "block-size",
     "strategies",
+    "auto",
     "file-size",
     "fresh",
     "scalar-simd",

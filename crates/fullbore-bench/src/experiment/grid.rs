@@ -35,7 +35,7 @@ pub(super) fn expand(
     let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
     let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
         let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
-        return Err(wrong(format!("action: expected one of {}, found {name:?}", known.join(", "))));
+        return Err(wrong(format!("action {name:?} is none of {}", known.join(", "))));
     };
     combinations(&grid)
         .into_iter()

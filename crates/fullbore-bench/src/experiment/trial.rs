@@ -4,7 +4,7 @@ use std::fmt;
 
 use fullbore::quote::clipped;
 
-use crate::action::Workload;
+use crate::action::{Contender, RunContext, Workload};
 
 /// One fully specified run.
 #[derive(Debug)]
@@ -22,6 +22,27 @@ pub(crate) struct Trial {
     pub(crate) sample: Option<f64>,
     /// The work of the trial.
     pub(crate) workload: Box<dyn Workload>,
+}
+
+impl Trial {
+    /// Replaces a trial that stands for all contenders of the planner by one for each. If there are none, or they cannot
+    /// be determined, it remains, and its cell states the reason.
+    pub(crate) fn into_contenders(self, context: &RunContext<'_>) -> Vec<Self> {
+        let Ok(Some(contenders)) = self.workload.contenders(context) else { return vec![self] };
+        if contenders.is_empty() {
+            return vec![self];
+        }
+        let standing = self.workload.labels().strategy.unwrap_or_default();
+        let one = |Contender { strategy, workload }: Contender| Self {
+            id: self.id.replacen(&format!("/{standing}"), &format!("/{strategy}"), 1),
+            experiment: self.experiment.clone(),
+            job: self.job.clone(),
+            ramp: self.ramp,
+            sample: self.sample,
+            workload,
+        };
+        contenders.into_iter().map(one).collect()
+    }
 }
 
 /// Error in a file of experiments.

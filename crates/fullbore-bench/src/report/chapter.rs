@@ -61,7 +61,8 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             chart.stem = format!("{slug}-{}-{}", i + 1, chart.stem);
         }
         chapters.push(Chapter {
-            here: verdict(document, &experiment, &lines),
+            here: [verdict(document, &experiment, &lines), super::regret::sentences(document, &experiment)]
+                .concat(),
             tables: tables(document, &experiment, &lines),
             care: care(document, &experiment.name),
             skipped: skipped(document, &experiment.name),

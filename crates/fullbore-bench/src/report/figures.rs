@@ -41,6 +41,7 @@ impl ChartBuilder<'_> {
                 Figure::Phases => self.phases(&all),
                 Figure::Fairness => self.fairness(&all),
                 Figure::Pipeline => self.pipeline(),
+                Figure::Regret => self.regret(),
                 _ => {
                     if let Some(measure) = Measure::shown_by(figure) {
                         self.measured(&all, measure);

@@ -22,6 +22,7 @@ mod picture;
 mod pipeline_chart;
 mod prose;
 mod range_chart;
+mod regret;
 mod request_figures;
 mod scale;
 mod stack_chart;

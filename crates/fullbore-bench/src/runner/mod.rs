@@ -76,6 +76,8 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     builder.set_environment(&facts[0], &machine, &file_sets);
     builder.note(notes);
 
+    let sets = with_contenders(sets, &context);
+    let trials = || sets.iter().flat_map(|(_, trials)| trials);
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let mut left: usize = trials().count();
@@ -129,6 +131,18 @@ fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>
     });
     let sets = beside.collect();
     Ok((sets, notes))
+}
+
+/// Replaces the trials that stand for the planner's contenders by those of the contenders; skips known ids.
+fn with_contenders(sets: Vec<ParsedSet>, context: &RunContext<'_>) -> Vec<ParsedSet> {
+    let mut known = std::collections::BTreeSet::new();
+    let mut expand = |trials: Vec<Trial>| {
+        let mut all: Vec<Trial> =
+            trials.into_iter().flat_map(|trial| trial.into_contenders(context)).collect();
+        all.retain(|trial| known.insert(trial.id.clone()));
+        all
+    };
+    sets.into_iter().map(|(described, trials)| (described, expand(trials))).collect()
 }
 
 /// Parses the sets; skips trials whose id an earlier set has.

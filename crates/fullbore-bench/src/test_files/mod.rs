@@ -17,7 +17,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Progress, Scope};
-use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
+use fullbore::strategy::{ADAPTIVE, Planner, Purpose, Strategy, StrategySpec};
 use fullbore::{Result, probe, size};
 
 /// The reciprocal of the share of the file system that remains free.
@@ -27,7 +27,7 @@ const LEFT_FREE: u64 = 10;
 const SMALLEST: u64 = 16 << 20;
 
 /// Maximum length of the files of transformations, in bytes: large compared with every cache, quick enough for the run.
-const TRANSFORMED: u64 = 256 << 20;
+pub(crate) const TRANSFORMED: u64 = 256 << 20;
 
 /// Length of a line of text files, in bytes.
 const LINE: u64 = 80;
@@ -90,6 +90,8 @@ pub(crate) struct Needs {
     pub(crate) texts: bool,
     /// A file that grows up to the length of the long files.
     pub(crate) fresh: bool,
+    /// True if the files of transformations are long enough for the planner to have contenders.
+    pub(crate) adaptive: bool,
     /// Bytes that trials create themselves.
     pub(crate) extra: u64,
 }
@@ -103,6 +105,7 @@ impl Needs {
             transformed: self.transformed || other.transformed,
             texts: self.texts || other.texts,
             fresh: self.fresh || other.fresh,
+            adaptive: self.adaptive || other.adaptive,
             extra: self.extra.max(other.extra),
         }
     }
@@ -202,7 +205,8 @@ impl TestFiles {
         // Transformations process whole files, so these are short enough for a sample.
         let pace = len as f64 / start.elapsed().as_secs_f64();
         let moment = ((pace * MOMENT) as u64).next_multiple_of(1 << 20);
-        let transform_len = moment.clamp(SMALLEST, TRANSFORMED).min(len);
+        let least = if needs.adaptive { ADAPTIVE } else { SMALLEST };
+        let transform_len = moment.clamp(least, TRANSFORMED).min(len);
         // A file that no trial uses is replaced by an existing one.
         let mut file = |needed: bool, name, len| {
             if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }

@@ -16,8 +16,10 @@ pub enum Purpose {
     Read,
     /// Comparing two files.
     Compare,
-    /// Hashing and counting.
+    /// Counting, and every other pass that is no hash.
     Fold,
+    /// Hashing.
+    Hash,
     /// Searching.
     Search,
     /// Transforming into a new file or over an existing one, as the target says.
@@ -31,7 +33,7 @@ pub enum Purpose {
 impl Purpose {
     /// True if each byte is used once and not kept, so that a mapping saves the copy that reading makes.
     pub fn views(self) -> bool {
-        matches!(self, Self::Compare | Self::Fold | Self::Search)
+        matches!(self, Self::Compare | Self::Fold | Self::Hash | Self::Search)
     }
 }
 
@@ -100,15 +102,21 @@ impl PlanInput {
         }
     }
 
-    /// The kind of job, as in profiles; `None` for an input without a length.
+    /// The kind of job, as in profiles; `None` for an input without a length, and without an input.
     pub fn job(&self) -> Option<Job> {
         let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
-        match (self.len, self.target) {
-            // Writing to a pipe counts as reading.
-            (Some(_), Target::Nowhere | Target::Stream) => Some(Job::Read(state)),
-            (Some(_), Target::New) => Some(Job::TransformNew(state)),
-            (Some(_), Target::Existing) => Some(Job::TransformExisting(state)),
-            _ => None,
+        self.len?;
+        match (self.purpose, self.target) {
+            (Purpose::Generate, _) => None,
+            (Purpose::Read, _) => Some(Job::Read(state)),
+            (Purpose::Search, _) => Some(Job::Search(state)),
+            (Purpose::Hash, _) => Some(Job::Hash(state)),
+            (Purpose::Compare, _) => Some(Job::Compare(state)),
+            // A pipe uses each byte once, too.
+            (Purpose::Fold, _) | (_, Target::Nowhere | Target::Stream) => Some(Job::Scan(state)),
+            (Purpose::Copy, _) => Some(Job::Copy(state)),
+            (Purpose::Transform, Target::New) => Some(Job::TransformNew(state)),
+            (Purpose::Transform, Target::Existing) => Some(Job::TransformExisting(state)),
         }
     }
 
@@ -178,10 +186,8 @@ pub struct Decision {
 /// assert_eq!(choose(&warm, Some(&entry)).strategy.read.name, "mmap");
 /// ```
 pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
-    // Profiles are measured with reading alone.
-    let reading = || by_facts(&PlanInput { can_map: false, ..plan_input.clone() });
     let decision = measured
-        .and_then(|entry| from_profile(plan_input, entry, &reading()))
+        .and_then(|entry| from_profile(plan_input, entry, &by_facts(plan_input)))
         .unwrap_or_else(|| by_facts(plan_input));
     Decision { contenders: contenders(plan_input, &decision.strategy), ..decision }
 }
@@ -421,6 +427,27 @@ mod tests {
     }
 
     #[test]
+    fn every_purpose_has_a_job() {
+        let warm = CacheState::Warm;
+        for (purpose, target, job) in [
+            (Purpose::Read, Target::Nowhere, Some(Job::Read(warm))),
+            (Purpose::Fold, Target::Nowhere, Some(Job::Scan(warm))),
+            (Purpose::Search, Target::Nowhere, Some(Job::Search(warm))),
+            (Purpose::Hash, Target::Nowhere, Some(Job::Hash(warm))),
+            (Purpose::Compare, Target::Nowhere, Some(Job::Compare(warm))),
+            (Purpose::Transform, Target::Existing, Some(Job::TransformExisting(warm))),
+            (Purpose::Transform, Target::New, Some(Job::TransformNew(warm))),
+            (Purpose::Transform, Target::Stream, Some(Job::Scan(warm))),
+            (Purpose::Copy, Target::New, Some(Job::Copy(warm))),
+            (Purpose::Copy, Target::Existing, Some(Job::Copy(warm))),
+            (Purpose::Copy, Target::Stream, Some(Job::Scan(warm))),
+            (Purpose::Generate, Target::New, None),
+        ] {
+            assert_eq!(PlanInput { purpose, target, ..plan_input() }.job(), job, "{purpose:?} {target:?}");
+        }
+    }
+
+    #[test]
     fn the_clearly_fastest_measured_strategy_is_chosen() {
         let other = Strategy { request: 64 << 10, ..Strategy::plain() };
         let suggested = choose(&plan_input(), None).strategy;
@@ -443,7 +470,7 @@ mod tests {
     fn cached_input_is_mapped_if_every_byte_is_used_once() {
         let mut spread = plan_input();
         (spread.target, spread.processors) = (Target::Nowhere, 4);
-        for purpose in [Purpose::Compare, Purpose::Fold, Purpose::Read, Purpose::Search] {
+        for purpose in [Purpose::Compare, Purpose::Fold, Purpose::Hash, Purpose::Read, Purpose::Search] {
             let input = PlanInput { purpose, ..spread.clone() };
             let name = |input: &PlanInput| choose(input, None).strategy.read.name;
             assert_eq!(name(&input) == "mmap", purpose.views());

@@ -12,7 +12,7 @@ use crate::engine::{CachePolicy, method};
 use crate::size;
 
 /// Below this length a trial costs more than it saves, in bytes.
-pub(crate) const ADAPTIVE: u64 = 64 << 20;
+pub const ADAPTIVE: u64 = 64 << 20;
 
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;

@@ -26,9 +26,9 @@ pub(crate) use choose::SMALL;
 #[doc(hidden)]
 pub use choose::{Decision, PlanInput, Purpose, Target, choose};
 pub use contenders::Selection;
-pub(crate) use contenders::{ADAPTIVE, Adaptive, Selections, Tried, neighbors};
 #[doc(hidden)]
-pub use contenders::{Choice, Contenders};
+pub use contenders::{ADAPTIVE, Choice, Contenders};
+pub(crate) use contenders::{Adaptive, Selections, Tried, neighbors};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]

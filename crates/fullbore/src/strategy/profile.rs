@@ -21,36 +21,73 @@ pub enum CacheState {
     Cold,
 }
 
-/// A kind of job that strategies are measured for.
+/// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Job {
-    /// Reading a file.
+    /// Reading a file without using its bytes: the upper limit of the others.
     Read(CacheState),
-    /// Transforming a file to a new one.
-    TransformNew(CacheState),
+    /// Counting, or another pass that uses each byte once.
+    Scan(CacheState),
+    /// Searching a file.
+    Search(CacheState),
+    /// Hashing a file.
+    Hash(CacheState),
+    /// Comparing two files.
+    Compare(CacheState),
     /// Transforming a file over an existing one.
     TransformExisting(CacheState),
+    /// Transforming a file to a new one.
+    TransformNew(CacheState),
+    /// Copying a file.
+    Copy(CacheState),
 }
 
 impl Job {
     /// Every kind of job.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 16] = [
         Self::Read(CacheState::Warm),
         Self::Read(CacheState::Cold),
+        Self::Scan(CacheState::Warm),
+        Self::Scan(CacheState::Cold),
+        Self::Search(CacheState::Warm),
+        Self::Search(CacheState::Cold),
+        Self::Hash(CacheState::Warm),
+        Self::Hash(CacheState::Cold),
+        Self::Compare(CacheState::Warm),
+        Self::Compare(CacheState::Cold),
         Self::TransformExisting(CacheState::Warm),
         Self::TransformExisting(CacheState::Cold),
         Self::TransformNew(CacheState::Warm),
         Self::TransformNew(CacheState::Cold),
+        Self::Copy(CacheState::Warm),
+        Self::Copy(CacheState::Cold),
     ];
+
+    /// The job whose measurements are used in place of missing ones: it moves the bytes in the same way. Reading is no
+    /// substitute, because a mapping is read only where its bytes are used.
+    fn substitute(self) -> Option<Self> {
+        match self {
+            Self::Search(cache_state) | Self::Hash(cache_state) | Self::Compare(cache_state) => {
+                Some(Self::Scan(cache_state))
+            }
+            Self::Copy(cache_state) => Some(Self::TransformNew(cache_state)),
+            Self::Read(_) | Self::Scan(_) | Self::TransformExisting(_) | Self::TransformNew(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (job, cache_state) = match self {
             Self::Read(cache_state) => ("read", cache_state),
-            Self::TransformNew(cache_state) => ("transform to a new file", cache_state),
+            Self::Scan(cache_state) => ("scan", cache_state),
+            Self::Search(cache_state) => ("search", cache_state),
+            Self::Hash(cache_state) => ("hash", cache_state),
+            Self::Compare(cache_state) => ("compare", cache_state),
             Self::TransformExisting(cache_state) => ("transform over an existing file", cache_state),
+            Self::TransformNew(cache_state) => ("transform to a new file", cache_state),
+            Self::Copy(cache_state) => ("copy", cache_state),
         };
         let cache_state = match cache_state {
             CacheState::Warm => "warm",
@@ -225,9 +262,12 @@ impl Profile {
         output.commit(crate::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
     }
 
-    /// The measurements for `job` on the file system with this key.
+    /// The measurements for `job` on the file system with this key; if there are none, those of a job that moves the
+    /// bytes in the same way.
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
-        self.file_systems.get(key)?.entries.iter().find(|entry| entry.job == job)
+        let entries = &self.file_systems.get(key)?.entries;
+        let of = |job: Job| entries.iter().find(|entry| entry.job == job);
+        of(job).or_else(|| of(job.substitute()?))
     }
 }
 
@@ -248,6 +288,37 @@ mod tests {
     fn jobs_parse_back_from_their_text() {
         assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
         assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
+        assert_eq!(Job::ALL.into_iter().collect::<std::collections::BTreeSet<_>>().len(), Job::ALL.len());
+    }
+
+    #[test]
+    fn profiles_of_earlier_builds_are_read() {
+        let text = r#"{"version": 1, "file_systems": {"k": {"directory": "/", "entries": [
+            {"job": "read, warm", "measured": "2026-01-02", "ranked": []},
+            {"job": "transform over an existing file, cold", "measured": "2026-01-02", "ranked": []},
+            {"job": "transform to a new file, warm", "measured": "2026-01-02", "ranked": []}]}}}"#;
+        let profile: Profile = serde_json::from_str(text).unwrap();
+        let job = |job: Job| profile.entry("k", job).map(|entry| entry.job);
+        let warm = CacheState::Warm;
+        assert_eq!(job(Job::Read(warm)), Some(Job::Read(warm)));
+        assert_eq!(job(Job::Copy(warm)), Some(Job::TransformNew(warm)));
+        assert_eq!(
+            (job(Job::Scan(warm)), job(Job::Hash(warm)), job(Job::Read(CacheState::Cold))),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_missing_entry_is_replaced_by_one_of_the_same_kind() {
+        let entry = |job| Entry { job, measured: "2026-01-02".into(), ranked: Vec::new() };
+        let cold = CacheState::Cold;
+        let entries = vec![entry(Job::Scan(cold)), entry(Job::Hash(cold))];
+        let system = FileSystem { directory: "/".into(), entries };
+        let profile = Profile { version: 1, file_systems: [("k".to_owned(), system)].into() };
+        let found = |job: Job| profile.entry("k", job).map(|entry| entry.job);
+        assert_eq!(found(Job::Search(cold)), Some(Job::Scan(cold)));
+        assert_eq!(found(Job::Hash(cold)), Some(Job::Hash(cold)));
+        assert_eq!((found(Job::Read(cold)), found(Job::TransformNew(cold))), (None, None));
     }
 
     #[test]

@@ -211,6 +211,10 @@ impl fmt::Display for Hash {
 impl Fold for Hash {
     type State = Box<dyn Hasher>;
 
+    fn is_hash(&self) -> bool {
+        true
+    }
+
     fn split(&self) -> Split {
         self.algorithm.split
     }

@@ -47,6 +47,10 @@ impl<'h> MultiHash<'h> {
 impl Fold for MultiHash<'_> {
     type State = Vec<Box<dyn Hasher>>;
 
+    fn is_hash(&self) -> bool {
+        true
+    }
+
     fn split(&self) -> Split {
         let both = |left, right| match (left, right) {
             (Split::Any, other) | (other, Split::Any) => other,

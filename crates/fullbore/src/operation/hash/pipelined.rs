@@ -213,6 +213,10 @@ impl PipelineState {
 impl Fold for PipelinedHashes {
     type State = ();
 
+    fn is_hash(&self) -> bool {
+        true
+    }
+
     fn split(&self) -> Split {
         Split::Sequential
     }

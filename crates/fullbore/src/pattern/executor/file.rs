@@ -39,7 +39,8 @@ impl Executor<'_> {
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
                 let serial = (operation.split() == Split::Sequential).then_some(Serial::EachStepNeedsTheLast);
-                self.with_plan(input, len, worker.place, Purpose::Fold, serial, |input, choice| {
+                let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
+                self.with_plan(input, len, worker.place, purpose, serial, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
             }

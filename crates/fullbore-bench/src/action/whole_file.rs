@@ -1,0 +1,345 @@
+//! Runs the operations of the tools over a whole file: counts its lines, searches, hashes, compares or copies it.
+//!
+//! Each run plans and opens as a tool does, within the measured time.
+
+use std::ops::ControlFlow;
+
+use fullbore::error::{Error, ErrorKind};
+use fullbore::file::{File, Output, Placement};
+use fullbore::operation::{Part, Search};
+use fullbore::pattern::{self, Comparison, CopyOptions, Extent, Reflink, Side, Stats};
+use fullbore::strategy::{Plan, Planner, Purpose};
+use fullbore::{Result, op};
+use memchr::memmem::Finder;
+use serde::Deserialize;
+
+use super::context::RunContext;
+use super::precondition::Precondition;
+use super::requested_strategy::{RequestedStrategy, contenders};
+use super::workload::{
+    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+};
+use crate::document::{CacheState, Labels};
+use crate::test_files::{Needs, TRANSFORMED};
+
+/// The text that is searched for: a literal that the test texts do not contain, so that every byte is examined.
+const LITERAL: &str = "half-power";
+
+/// Settings of a run over a whole file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WholeFileSpec {
+    /// In the syntax of `--strategy`, or `contenders`.
+    #[serde(default = "auto")]
+    strategy: String,
+    /// Page-cache state of the input.
+    cache: Option<CacheState>,
+}
+
+fn auto() -> String {
+    "auto".into()
+}
+
+/// The operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    /// Counts lines.
+    Scan,
+    /// Searches for a literal.
+    Search,
+    /// Hashes by BLAKE3.
+    Hash,
+    /// Compares two identical files.
+    Compare,
+    /// Copies to a new file, without sharing blocks.
+    Copy,
+}
+
+impl Operation {
+    fn purpose(self) -> Purpose {
+        match self {
+            Self::Scan => Purpose::Fold,
+            Self::Search => Purpose::Search,
+            Self::Hash => Purpose::Hash,
+            Self::Compare => Purpose::Compare,
+            Self::Copy => Purpose::Copy,
+        }
+    }
+
+    /// Returns its name in labels.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Scan => "count lines",
+            Self::Search => "search",
+            Self::Hash => "blake3",
+            Self::Compare => "compare",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+pub(super) fn scan(given: Settings) -> ParsedWorkload {
+    build(Operation::Scan, settings(given)?)
+}
+
+pub(super) fn search(given: Settings) -> ParsedWorkload {
+    build(Operation::Search, settings(given)?)
+}
+
+pub(super) fn hash(given: Settings) -> ParsedWorkload {
+    build(Operation::Hash, settings(given)?)
+}
+
+pub(super) fn compare(given: Settings) -> ParsedWorkload {
+    build(Operation::Compare, settings(given)?)
+}
+
+pub(super) fn copy(given: Settings) -> ParsedWorkload {
+    build(Operation::Copy, settings(given)?)
+}
+
+fn build(operation: Operation, spec: WholeFileSpec) -> ParsedWorkload {
+    let requested = RequestedStrategy::or_contenders(&spec.strategy, None, None)?;
+    Ok(Box::new(WholeFileWorkload { operation, spec, requested, plan: None }))
+}
+
+/// A trial over a whole file.
+#[derive(Debug)]
+struct WholeFileWorkload {
+    operation: Operation,
+    spec: WholeFileSpec,
+    requested: RequestedStrategy,
+    /// The plan for the state of the input when the trial was opened.
+    plan: Option<Plan>,
+}
+
+impl WholeFileWorkload {
+    /// Returns the inputs: two for a comparison.
+    fn inputs(&self, context: &RunContext<'_>) -> Result<Vec<File>> {
+        let test_files = context.test_files();
+        let mut inputs = vec![test_files.text_file("text")?];
+        if self.operation == Operation::Compare {
+            inputs.push(test_files.text_file("same-text")?);
+        }
+        Ok(inputs)
+    }
+
+    fn precondition(&self) -> Precondition {
+        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
+    }
+
+    /// Brings the inputs into their state.
+    fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
+        if context.test_files().in_memory && self.spec.cache == Some(CacheState::Cold) {
+            return Err(context.no_device());
+        }
+        inputs.iter().try_for_each(|input| self.precondition().establish(input, &(0..input.len()?)))
+    }
+
+    fn output(input: &File, context: &RunContext<'_>) -> Result<Output> {
+        Output::create(&context.test_files().fresh, Placement::Replace, Some(input))
+    }
+
+    /// Plans a run for the present state of the inputs.
+    fn plan(&self, inputs: &[File], context: &RunContext<'_>) -> Result<Plan> {
+        let (purpose, input) = (self.operation.purpose(), &inputs[0]);
+        match self.operation {
+            Operation::Compare => self.plan_pair([input, &inputs[1]]).map(|[left, _]| left),
+            Operation::Copy => {
+                let output = Self::output(input, context)?;
+                self.requested.plan(purpose, input, input.len()?, Some(&output))
+            }
+            _ => self.requested.plan(purpose, input, input.len()?, None),
+        }
+    }
+
+    fn plan_pair(&self, files: [&File; 2]) -> Result<[Plan; 2]> {
+        let RequestedStrategy { spec, text } = &self.requested;
+        let plans = Planner::new(spec).with_text(Some(text)).plan_pair(files)?;
+        plans
+            .iter()
+            .zip(files)
+            .try_for_each(|(plan, file)| self.requested.check_granted(plan, file.path()))?;
+        Ok(plans)
+    }
+
+    fn run_once(&self, context: &RunContext<'_>) -> Result<Stats> {
+        let inputs: Vec<File> = self.inputs(context)?.iter().map(File::stamped).collect::<Result<_>>()?;
+        let (input, progress) = (&inputs[0], context.progress);
+        if self.operation == Operation::Copy {
+            let options = CopyOptions {
+                reflink: Reflink::Never,
+                spec: self.requested.spec.clone(),
+                spec_text: self.requested.spec.fixed.then(|| self.requested.text.clone()),
+                ..CopyOptions::default()
+            };
+            let stats = pattern::copy_file(input, Self::output(input, context)?, &options, progress)?;
+            return Ok(Stats { bytes: stats.copied, ..Stats::default() });
+        }
+        if self.operation == Operation::Compare {
+            let plans = self.plan_pair([input, &inputs[1]])?;
+            let files = [plans[0].handle(input), plans[1].handle(&inputs[1])];
+            let side = |index: usize| Side::new(&files[index], &plans[index].strategy);
+            let (stats, found) = pattern::compare(&side(0), &side(1), &Extent::default(), progress)?;
+            if found != Comparison::Equal {
+                return Err(Error::new(ErrorKind::Changed, "measure", input.path(), "the test files differ"));
+            }
+            return Ok(stats);
+        }
+        let plan = self.plan(&inputs, context)?;
+        let input = plan.handle(input);
+        match self.operation {
+            Operation::Search => {
+                let literal = Literal(Finder::new(LITERAL));
+                pattern::search(&literal, &input, &plan, progress, |count| {
+                    std::hint::black_box(count);
+                    Ok(ControlFlow::Continue(()))
+                })
+            }
+            Operation::Hash => {
+                let (stats, hash) = pattern::fold(&op::blake3(), &input, &plan, progress)?;
+                std::hint::black_box(hash.digest());
+                Ok(stats)
+            }
+            _ => {
+                let (stats, lines) = pattern::fold(&op::count_lines(), &input, &plan, progress)?;
+                std::hint::black_box(lines);
+                Ok(stats)
+            }
+        }
+    }
+}
+
+/// Counts the occurrences of a literal.
+struct Literal(Finder<'static>);
+
+impl Search for Literal {
+    type Found = u64;
+
+    fn search(&self, part: &Part<'_>) -> u64 {
+        self.0.find_iter(part.own()).count() as u64
+    }
+}
+
+impl Workload for WholeFileWorkload {
+    fn needs(&self) -> Needs {
+        Needs {
+            texts: true,
+            adaptive: self.requested.is_contenders(),
+            extra: if self.operation == Operation::Copy { TRANSFORMED } else { 0 },
+            ..Needs::default()
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        let copies = self.operation == Operation::Copy;
+        Labels {
+            operation: self.operation.word().into(),
+            file_state: copies.then(|| "extended".into()),
+            cache: self.spec.cache,
+            order: Some("sequential".into()),
+            ..self.requested.labels(self.plan.as_ref(), copies)
+        }
+    }
+
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let inputs = self.inputs(context)?;
+        self.establish(&inputs, context)?;
+        let plan = self.plan(&inputs, context)?;
+        if self.requested.is_contenders() {
+            return Err(RequestedStrategy::no_contenders(inputs[0].path(), inputs[0].len()?));
+        }
+        self.plan = Some(plan);
+        Ok(())
+    }
+
+    fn contenders(&self, context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
+        if !self.requested.is_contenders() {
+            return Ok(None);
+        }
+        let inputs = self.inputs(context)?;
+        self.establish(&inputs, context)?;
+        let contender = |strategy: String| {
+            let spec = WholeFileSpec { strategy: strategy.clone(), ..self.spec.clone() };
+            let workload = build(self.operation, spec)
+                .map_err(|error| Error::new(ErrorKind::Invalid, "measure", inputs[0].path(), error))?;
+            Ok(Contender { strategy, workload })
+        };
+        contenders(&self.plan(&inputs, context)?).into_iter().map(contender).collect::<Result<_>>().map(Some)
+    }
+
+    fn strategy(&self) -> Option<String> {
+        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
+        plan.map(|plan| plan.strategy.to_string())
+    }
+
+    fn elastic(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        let inputs = self.inputs(context)?;
+        self.establish(&inputs, context)?;
+        let (cache, device) = (self.spec.cache, self.precondition().device());
+        let range = |input: File| input.len().map(|len| (input, 0..len));
+        let ranges =
+            if cache.is_some() { inputs.into_iter().map(range).collect::<Result<_>>()? } else { Vec::new() };
+        Ok(ExpectedState { ranges, cache, device })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+        let clock = std::time::Instant::now();
+        while clock.elapsed().as_secs_f64() < seconds {
+            self.run_once(context)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let stats = self.run_once(context)?;
+        Ok(RunResult {
+            bytes: stats.bytes,
+            // A tool's user waits for opening and committing, too; the surrounding clock includes them.
+            seconds: None,
+            requests: stats.reads.requests + stats.writes.requests,
+            depth: (stats.reads.requests > 0).then(|| stats.reads.depth()),
+            ..RunResult::default()
+        })
+    }
+
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        if self.operation == Operation::Copy {
+            let _ = std::fs::remove_file(&context.test_files().fresh);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::operation::Generate;
+    use fullbore::operation::generate::Text;
+
+    use super::*;
+
+    #[test]
+    fn the_literal_is_counted_and_not_in_the_test_texts() {
+        let literal = Literal(Finder::new(LITERAL));
+        let mut found = 0;
+        let count = |bytes: &[u8]| {
+            let mut sum = 0;
+            pattern::search_bytes(&literal, bytes, |count| {
+                sum += count;
+                Ok(ControlFlow::Continue(()))
+            })
+            .unwrap();
+            sum
+        };
+        found += count(b"a half-power point\nhalf-power half-power\nhalf\n-power\n");
+        assert_eq!(found, 3);
+        let mut text = vec![0; 1 << 20];
+        Text::new(7, 80).unwrap().fill(0, &mut text);
+        assert!(text.contains(&b'\n'), "not a text");
+        assert_eq!(count(&text), 0);
+    }
+}

@@ -1,0 +1,132 @@
+//! The experiment `auto` on files that are long enough for a choice: the contenders of the planner are cells, and the
+//! regret follows from the samples.
+
+use std::time::Duration;
+
+use fullbore::pattern::Progress;
+use fullbore::strategy::{Planner, Profile, Purpose, StrategySpec};
+use fullbore_bench::document::{Cell, Document, Experiment};
+use fullbore_bench::experiment::built_in;
+use fullbore_bench::table::{TableOptions, render};
+use fullbore_bench::{Measured, Options, report, run};
+
+/// The shortest file on which a run tries contenders, in bytes.
+const LEN: u64 = fullbore::strategy::ADAPTIVE;
+
+/// The first grids of a built-in set, in the warm state.
+fn warm(set: &str, grids: usize) -> String {
+    let text = built_in(set).unwrap().text.replace(r#"["warm", "cold"]"#, r#"["warm"]"#);
+    let parts: Vec<&str> = text.split("[[experiment.grid]]").collect();
+    parts[..=grids].join("[[experiment.grid]]")
+}
+
+fn measure(name: &str, text: String, seconds: u64) -> Measured {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        directories: vec![directory.path().to_owned()],
+        size: Some(LEN),
+        time: Duration::from_secs(seconds),
+        precision: 0.001,
+        sets: vec![(name.to_owned(), text)],
+        ..Options::default()
+    };
+    run(&options, &Progress::default(), |_| ()).unwrap()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+}
+
+fn strategy(cell: &Cell) -> &str {
+    cell.labels.strategy.as_deref().unwrap()
+}
+
+/// Checks every regret against the samples.
+fn check(document: &Document, experiment: &Experiment) {
+    for found in &document.findings.regrets {
+        let auto = document.cell(&found.cell).unwrap();
+        assert_eq!((strategy(auto), auto.experiment.as_str()), ("auto", experiment.name.as_str()));
+        let same = |cell: &&Cell| {
+            cell.labels.operation == auto.labels.operation
+                && cell.labels.cache == auto.labels.cache
+                && cell.labels.file_state == auto.labels.file_state
+                && strategy(cell) != "auto"
+                && cell.summary.is_some()
+        };
+        let others: Vec<&Cell> = document.cells.iter().filter(same).collect();
+        assert_eq!(found.strategies, others.len());
+        let best = others.iter().max_by(|a, b| median(a.rates()).total_cmp(&median(b.rates()))).unwrap();
+        assert_eq!((found.best.as_str(), found.strategy.as_str()), (best.id.as_str(), strategy(best)));
+        let ratios: Vec<f64> = auto
+            .samples
+            .iter()
+            .filter_map(|sample| {
+                let other = best.samples.iter().find(|other| other.round == sample.round)?;
+                let seconds_per_byte =
+                    |sample: &fullbore_bench::document::Sample| sample.seconds / sample.bytes as f64;
+                (sample.usable() && other.usable())
+                    .then(|| seconds_per_byte(sample) / seconds_per_byte(other))
+            })
+            .collect();
+        assert!(ratios.len() >= 6, "{}: {} rounds", found.cell, ratios.len());
+        let expected = median(ratios) - 1.0;
+        assert!((found.regret.value - expected).abs() < 1e-9, "{found:?} {expected}");
+        assert!(found.regret.low <= expected && expected <= found.regret.high, "{found:?}");
+    }
+}
+
+#[test]
+fn the_regret_follows_from_the_samples_of_all_contenders() {
+    // Counting lines, and searching.
+    let Measured { document, profile } = measure("auto", warm("auto", 4), 9);
+    let experiment = &document.experiments[0];
+    assert!(document.cells.iter().all(|cell| cell.skipped.is_none()), "{:?}", document.cells);
+    // The contenders are those of the planner.
+    let file = tempfile::NamedTempFile::new_in(".").unwrap();
+    std::fs::write(file.path(), vec![b'\n'; LEN as usize]).unwrap();
+    let input = fullbore::file::File::open(file.path()).unwrap();
+    let spec = StrategySpec::default();
+    let plan = Planner::new(&spec).plan(Purpose::Fold, Some(&input), Some(LEN), None).unwrap();
+    let listed: Vec<String> = plan.contenders.cached.iter().map(ToString::to_string).collect();
+    assert!(listed.len() > 1, "{listed:?}");
+    for operation in ["count lines", "search"] {
+        let cells = document.cells.iter().filter(|cell| cell.labels.operation == operation);
+        let mut expected = listed.clone();
+        expected.push("auto".to_owned());
+        assert_eq!(cells.map(strategy).collect::<Vec<_>>(), expected, "{operation}");
+    }
+    assert_eq!(document.findings.regrets.len(), 2, "{:?}", document.findings.regrets);
+    check(&document, experiment);
+    // What is measured for a job serves the tool that does it.
+    let (key, system) = profile.unwrap();
+    let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into() };
+    let job = plan.plan_input.job().unwrap();
+    let entry = profile.entry(&key, job).unwrap();
+    assert_eq!((entry.job, entry.ranked.len()), (job, listed.len()));
+    assert!(entry.ranked.iter().all(|measured| listed.contains(&measured.strategy)), "{entry:?}");
+    for regret in &document.findings.regrets {
+        let table = render(&document, TableOptions::default());
+        assert!(table.contains(regret.text().split(" for ").next().unwrap()), "{table}");
+        assert!(report::markdown(&document).contains(&regret.job));
+    }
+    assert!(
+        report::charts(&document)
+            .iter()
+            .any(|(name, svg)| name.ends_with("regret") && svg.contains("scan, warm"))
+    );
+}
+
+#[test]
+fn every_job_runs_under_every_contender() {
+    let Measured { document, .. } = measure("auto", warm("auto", 14), 9);
+    for operation in ["count lines", "search", "blake3", "compare", "shift:10", "copy"] {
+        let here = || document.cells.iter().filter(|cell| cell.labels.operation == operation);
+        assert!(here().any(|cell| strategy(cell) == "auto") && here().count() > 2, "{operation}");
+        for cell in here() {
+            assert!(cell.skipped.is_none() && !cell.samples.is_empty(), "{}: {:?}", cell.id, cell.skipped);
+            assert!(cell.samples.iter().all(|sample| sample.bytes == LEN), "{}", cell.id);
+        }
+    }
+}
