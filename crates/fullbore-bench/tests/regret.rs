@@ -99,7 +99,7 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
     }
     assert_eq!(document.findings.regrets.len(), 2, "{:?}", document.findings.regrets);
     check(&document, experiment);
-    // What is measured for a job serves the tool that does it.
+    // The entry of the job is the one that the planner of the tool looks up.
     let (key, system) = profile.unwrap();
     let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into() };
     let job = plan.plan_input.job().unwrap();

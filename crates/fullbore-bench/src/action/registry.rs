@@ -1,9 +1,8 @@
 //! The registry of actions. A new action is a file in this folder and a line here.
 
 use super::workload::{ParsedWorkload, Settings};
-use super::{
-    access, command, devices, interface, latency, memory, phases, reread, streams, transform, whole_file,
-};
+use super::{access, command, devices, interface, latency, memory};
+use super::{phases, reread, streams, transform, whole_file};
 
 /// An action that experiments may name.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{Part, Search};
 use fullbore::pattern::{self, Comparison, CopyOptions, Extent, Reflink, Side, Stats};
-use fullbore::strategy::{Plan, Planner, Purpose};
+use fullbore::strategy::{Contenders, Plan, Planner, Purpose};
 use fullbore::{Result, op};
 use memchr::memmem::Finder;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
 };
 use crate::document::{CacheState, Labels};
-use crate::test_files::{Needs, TRANSFORMED};
+use crate::test_files::Needs;
 
 /// The text that is searched for: a literal that the test texts do not contain, so that every byte is examined.
 const LITERAL: &str = "half-power";
@@ -223,12 +223,7 @@ impl Search for Literal {
 
 impl Workload for WholeFileWorkload {
     fn needs(&self) -> Needs {
-        Needs {
-            texts: true,
-            adaptive: self.requested.is_contenders(),
-            extra: if self.operation == Operation::Copy { TRANSFORMED } else { 0 },
-            ..Needs::default()
-        }
+        Needs { texts: true, adaptive: self.requested.is_contenders(), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
@@ -245,9 +240,13 @@ impl Workload for WholeFileWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let inputs = self.inputs(context)?;
         self.establish(&inputs, context)?;
-        let plan = self.plan(&inputs, context)?;
+        let mut plan = self.plan(&inputs, context)?;
         if self.requested.is_contenders() {
             return Err(RequestedStrategy::no_contenders(inputs[0].path(), inputs[0].len()?));
+        }
+        if self.operation == Operation::Compare {
+            // A comparison keeps the first choice.
+            plan.contenders = Contenders::default();
         }
         self.plan = Some(plan);
         Ok(())

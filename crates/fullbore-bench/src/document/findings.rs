@@ -7,7 +7,7 @@ use super::cell::Cell;
 use super::labels::Labels;
 use super::pipeline::Pipeline;
 use super::series::{Experiment, Series};
-use crate::stats::{Comparison, CostLine, Estimate, HalfPower, RequestTime};
+use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
 
 /// The findings of a run, with the ids of the cells that support them.
@@ -204,6 +204,8 @@ pub struct Regret {
 impl Regret {
     /// Formats the regret: `auto: within 2% of the best of 4 strategies for scan, warm`.
     pub fn text(&self) -> String {
+        /// An interval that includes 0 and ends beyond this says only that the difference is not significant.
+        const WIDE: f64 = 0.1;
         let Self { job, strategy, strategies, regret, .. } = self;
         let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);
         let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
@@ -211,10 +213,12 @@ impl Regret {
         if regret.high < 0.0 {
             let faster = units::percent(-regret.value);
             format!("auto: {faster} faster than the best of {others} for {job} ({interval})")
-        } else if regret.low <= 0.0 {
+        } else if regret.high <= DEFAULT_MARGIN || regret.low <= 0.0 && regret.high <= WIDE {
             format!("auto: within {high} of the best of {others} for {job}")
+        } else if regret.low > 0.0 {
+            format!("auto: {value} slower than the best of {others} for {job} ({interval}), `{strategy}`")
         } else {
-            format!("auto: {value} slower than the best of {others} for {job} ({interval}): {strategy}")
+            format!("auto: no significant difference from the best of {others} for {job} ({interval})")
         }
     }
 }
@@ -258,5 +262,33 @@ impl PeerRatio {
         // With equal requests, both ratios are the same.
         let processor = self.cpu_per_request.or(self.cpu_per_mb);
         described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regret_is_described_by_its_interval() {
+        let text = |value, low, high| {
+            let regret = Estimate { value, low, high };
+            let text = |text: &str| text.to_owned();
+            let (job, cell, best, strategy) = (text("scan, warm"), text("a"), text("b"), text("method=mmap"));
+            Regret { job, cell, best, strategy, strategies: 4, regret }.text()
+        };
+        for (found, expected) in [
+            (text(0.005, -0.01, 0.02), "auto: within 2% of the best of 4 strategies for scan, warm"),
+            (text(0.02, 0.01, 0.03), "auto: within 3% of the best"),
+            (text(0.02, -0.01, 0.08), "auto: within 8% of the best"),
+            (text(0.1, -0.3, 0.5), "no significant difference from the best of 4 strategies"),
+            (
+                text(0.1, 0.05, 0.2),
+                "auto: 10% slower than the best of 4 strategies for scan, warm (95% interval 5% to 20%), `method=mmap`",
+            ),
+            (text(-0.1, -0.2, -0.05), "auto: 10% faster than the best of 4 strategies"),
+        ] {
+            assert!(found.contains(expected), "{found}");
+        }
     }
 }

@@ -27,7 +27,7 @@ const LEFT_FREE: u64 = 10;
 const SMALLEST: u64 = 16 << 20;
 
 /// Maximum length of the files of transformations, in bytes: large compared with every cache, quick enough for the run.
-pub(crate) const TRANSFORMED: u64 = 256 << 20;
+const TRANSFORMED: u64 = 256 << 20;
 
 /// Length of a line of text files, in bytes.
 const LINE: u64 = 80;
@@ -37,6 +37,9 @@ const EVICT_ATTEMPTS: u32 = 20;
 
 /// Maximum duration of a cold transformation, in seconds.
 const MOMENT: f64 = 0.35;
+
+/// The same where strategies are tried during the run, which a short one repays less.
+const ADAPTIVE_MOMENT: f64 = 1.0;
 
 /// The test files. Trials use a part of the long ones, a different one in each iteration.
 #[derive(Debug)]
@@ -86,11 +89,12 @@ pub(crate) struct Needs {
     pub(crate) warm: bool,
     pub(crate) written: bool,
     pub(crate) transformed: bool,
-    /// Two identical texts of the length of the files of transformations.
+    /// Two identical texts of the length of the files of transformations, and room for a copy.
     pub(crate) texts: bool,
     /// A file that grows up to the length of the long files.
     pub(crate) fresh: bool,
-    /// True if the files of transformations are long enough for the planner to have contenders.
+    /// True if the planner must have contenders for the files of transformations: they are longer, and as long as the
+    /// others if the length is set.
     pub(crate) adaptive: bool,
     /// Bytes that trials create themselves.
     pub(crate) extra: u64,
@@ -114,8 +118,9 @@ impl Needs {
     /// exists together with the one that it replaces.
     fn bytes(self, len: u64) -> u64 {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
-        let transformed = if self.transformed { 4 * len.min(TRANSFORMED) } else { 0 };
-        let texts = if self.texts { 2 * len.min(TRANSFORMED) } else { 0 };
+        let whole = if self.adaptive { len } else { len.min(TRANSFORMED) };
+        let transformed = if self.transformed { 4 * whole } else { 0 };
+        let texts = if self.texts { 3 * whole } else { 0 };
         long * len + transformed + texts + self.extra
     }
 }
@@ -204,9 +209,12 @@ impl TestFiles {
         let len = made;
         // Transformations process whole files, so these are short enough for a sample.
         let pace = len as f64 / start.elapsed().as_secs_f64();
-        let moment = ((pace * MOMENT) as u64).next_multiple_of(1 << 20);
-        let least = if needs.adaptive { ADAPTIVE } else { SMALLEST };
-        let transform_len = moment.clamp(least, TRANSFORMED).min(len);
+        let (moment, least) = if needs.adaptive { (ADAPTIVE_MOMENT, ADAPTIVE) } else { (MOMENT, SMALLEST) };
+        let moment = ((pace * moment) as u64).next_multiple_of(1 << 20);
+        let transform_len = match needs.adaptive && insist {
+            true => len,
+            false => moment.clamp(least, TRANSFORMED).min(len),
+        };
         // A file that no trial uses is replaced by an existing one.
         let mut file = |needed: bool, name, len| {
             if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
