@@ -101,7 +101,7 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
     check(&document, experiment);
     // The entry of the job is the one that the planner of the tool looks up.
     let (key, system) = profile.unwrap();
-    let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into() };
+    let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into(), ..Profile::default() };
     let job = plan.plan_input.job().unwrap();
     let entry = profile.entry(&key, job).unwrap();
     assert_eq!((entry.job, entry.ranked.len()), (job, listed.len()));

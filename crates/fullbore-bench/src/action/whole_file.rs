@@ -8,7 +8,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{Part, Search};
 use fullbore::pattern::{self, Comparison, CopyOptions, Extent, Reflink, Side, Stats};
-use fullbore::strategy::{Contenders, Plan, Planner, Purpose};
+use fullbore::strategy::{Plan, Planner, Purpose};
 use fullbore::{Result, op};
 use memchr::memmem::Finder;
 use serde::Deserialize;
@@ -179,7 +179,7 @@ impl WholeFileWorkload {
         if self.operation == Operation::Compare {
             let plans = self.plan_pair([input, &inputs[1]])?;
             let files = [plans[0].handle(input), plans[1].handle(&inputs[1])];
-            let side = |index: usize| Side::new(&files[index], &plans[index].strategy);
+            let side = |index: usize| Side::new(&files[index], &plans[index]);
             let (stats, found) = pattern::compare(&side(0), &side(1), &Extent::default(), progress)?;
             if found != Comparison::Equal {
                 return Err(Error::new(ErrorKind::Changed, "measure", input.path(), "the test files differ"));
@@ -240,13 +240,9 @@ impl Workload for WholeFileWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let inputs = self.inputs(context)?;
         self.establish(&inputs, context)?;
-        let mut plan = self.plan(&inputs, context)?;
+        let plan = self.plan(&inputs, context)?;
         if self.requested.is_contenders() {
             return Err(RequestedStrategy::no_contenders(inputs[0].path(), inputs[0].len()?));
-        }
-        if self.operation == Operation::Compare {
-            // A comparison keeps the first choice.
-            plan.contenders = Contenders::default();
         }
         self.plan = Some(plan);
         Ok(())

@@ -314,7 +314,8 @@ mod tests {
         let cold = CacheState::Cold;
         let entries = vec![entry(Job::Scan(cold)), entry(Job::Hash(cold))];
         let system = FileSystem { directory: "/".into(), entries };
-        let profile = Profile { version: 1, file_systems: [("k".to_owned(), system)].into() };
+        let profile =
+            Profile { version: 1, file_systems: [("k".to_owned(), system)].into(), ..Profile::default() };
         let found = |job: Job| profile.entry("k", job).map(|entry| entry.job);
         assert_eq!(found(Job::Search(cold)), Some(Job::Scan(cold)));
         assert_eq!(found(Job::Hash(cold)), Some(Job::Hash(cold)));
