@@ -11,14 +11,15 @@ use super::{Model, Plan, Strategy, StrategySpec};
 use crate::engine::{CachePolicy, method};
 use crate::size;
 
-/// Below this length a trial costs more than it saves, in bytes.
-pub const ADAPTIVE: u64 = 64 << 20;
+/// Below this length of a file that is not in the page cache a trial costs more than it saves, in bytes.
+pub(crate) const ADAPTIVE_UNCACHED: u64 = 64 << 20;
+
+/// The same for files in the page cache, where a run is over sooner: 100 MB took 10 to 30% longer with a trial.
+#[doc(hidden)]
+pub const ADAPTIVE: u64 = 256 << 20;
 
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;
-
-/// The same for files in the page cache, where a run is over sooner: 100 MB took 10 to 30% longer with a trial, 1 GB 3%.
-const ADAPTIVE_CACHED: u64 = 256 << 20;
 
 /// The strategies that a run may use, by the state of a region in the page cache, best expected first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,7 +40,7 @@ impl Contenders {
 /// Lists the strategies worth trying, besides the one chosen by the facts.
 pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contenders {
     let mut found = Contenders::default();
-    let short = plan_input.is_cached() && plan_input.len.is_some_and(|len| len < ADAPTIVE_CACHED);
+    let short = plan_input.is_cached() && plan_input.len.is_some_and(|len| len < ADAPTIVE);
     if !plan_input.adapts || short || plan_input.rotational || plan_input.units.is_some() {
         return found;
     }

@@ -28,7 +28,7 @@ pub use choose::{Decision, PlanInput, Purpose, Target, choose};
 pub use contenders::Selection;
 #[doc(hidden)]
 pub use contenders::{ADAPTIVE, Choice, Contenders};
-pub(crate) use contenders::{Adaptive, Selections, Tried, neighbors};
+pub(crate) use contenders::{ADAPTIVE_UNCACHED, Adaptive, Selections, Tried, neighbors};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]

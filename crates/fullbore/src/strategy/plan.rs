@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::choose::{Decision, PlanInput, Purpose, Target, choose};
-use super::contenders::{ADAPTIVE, Contenders, Selection, Selections};
+use super::contenders::{ADAPTIVE_UNCACHED, Contenders, Selection, Selections};
 use super::evidence::Evidence;
 use super::learned::{Circumstances, Learned};
 use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
@@ -182,7 +182,7 @@ impl<'a> Planner<'a> {
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model == Model::Pool)
-                && len.is_some_and(|len| len >= ADAPTIVE),
+                && len.is_some_and(|len| len >= ADAPTIVE_UNCACHED),
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
         let residency = match input.known_stamp() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Leases, Parts, Settings};
 use crate::file::File;
 use crate::probe;
-use crate::strategy::{ADAPTIVE, Adaptive, Strategy};
+use crate::strategy::{ADAPTIVE_UNCACHED, Adaptive, Strategy};
 
 /// An input of a run.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +42,9 @@ impl<'a> Leases<'a> {
         let (range, len) = (terms.range.clone(), terms.range.end - terms.range.start);
         let grain = grain(terms.unit, len).filter(|grain| grain * 64 <= len)?;
         #[cfg(test)]
-        let short = adaptive.shuffle.is_none() && len < ADAPTIVE;
+        let short = adaptive.shuffle.is_none() && len < ADAPTIVE_UNCACHED;
         #[cfg(not(test))]
-        let short = len < ADAPTIVE;
+        let short = len < ADAPTIVE_UNCACHED;
         if short {
             return None;
         }
