@@ -201,7 +201,6 @@ impl Run<'_> {
             &Terms {
                 range: self.scope.range.clone(),
                 unit: work.split.unit() as u64,
-                in_order: matches!(sink, Sink::Stream(_)),
                 writes: !matches!(sink, Sink::Visitor { .. }),
                 most: self.most,
             },

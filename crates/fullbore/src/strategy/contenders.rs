@@ -41,7 +41,9 @@ impl Contenders {
 pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contenders {
     let mut found = Contenders::default();
     let short = plan_input.is_cached() && plan_input.len.is_some_and(|len| len < ADAPTIVE);
-    if !plan_input.adapts || short || plan_input.rotational || plan_input.units.is_some() {
+    // Workers alternate on a stream: whole leases would make them wait for one another.
+    let stream = plan_input.target == Target::Stream;
+    if !plan_input.adapts || short || stream || plan_input.rotational || plan_input.units.is_some() {
         return found;
     }
     let workers = match plan_input.serial {

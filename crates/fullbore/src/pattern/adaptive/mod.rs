@@ -51,8 +51,6 @@ pub(super) struct Spent {
 pub(super) struct Settings<'a> {
     /// Every lease is a multiple of this, in bytes.
     pub(super) grain: u64,
-    /// True if leases must be handed out in file order.
-    pub(super) in_order: bool,
     /// The largest number of workers that may be tried.
     pub(super) most: usize,
     /// True if the run writes a file.
@@ -196,16 +194,16 @@ impl<'a> Leases<'a> {
         self.changed.notify_all();
     }
 
-    /// True if leases are handed out in file order; a single worker has no use for another.
+    /// True if leases are handed out in file order: a single worker has no use for another.
     fn in_order(&self) -> bool {
-        self.settings.in_order || self.workers() == 1
+        self.workers() == 1
     }
 
     /// The largest number of workers for a region: one is left to the other region, so that the device works while
     /// cached parts are processed.
     fn limit(&self, state: &Dealt, region: usize) -> usize {
         let others = state.regions.iter().enumerate().any(|(index, other)| index != region && other.left > 0);
-        match others && !self.in_order() {
+        match others {
             true => self.workers().saturating_sub(1).max(1),
             false => self.workers(),
         }

@@ -24,8 +24,6 @@ pub(in crate::pattern) struct Terms {
     pub(in crate::pattern) range: Range<u64>,
     /// The unit of the operation in bytes.
     pub(in crate::pattern) unit: u64,
-    /// True if the bytes are needed in file order.
-    pub(in crate::pattern) in_order: bool,
     /// True if the run writes a file.
     pub(in crate::pattern) writes: bool,
     /// The largest number of workers.
@@ -68,7 +66,6 @@ impl<'a> Leases<'a> {
         ];
         let settings = Settings {
             grain,
-            in_order: terms.in_order,
             most: workers,
             writes: terms.writes,
             spec: adaptive.spec,

@@ -20,7 +20,7 @@ fn contender(name: &str, workers: usize) -> Strategy {
 }
 
 fn settings<'a>(spec: &'a StrategySpec, selections: &'a Selections) -> Settings<'a> {
-    Settings { grain: MIB, in_order: false, most: 2, writes: false, spec, selections, shuffle: None }
+    Settings { grain: MIB, most: 2, writes: false, spec, selections, shuffle: None }
 }
 
 /// The bytes and the time that simulated workers spent under each method, in the order of their first use.

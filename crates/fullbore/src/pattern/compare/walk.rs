@@ -94,11 +94,7 @@ impl<'a> Walk<'a> {
         let place = |side: &Place<'a>| adaptive::Place { file: side.file, base: side.base, len: side.len };
         let places: Vec<_> = self.sides.iter().map(place).collect();
         let adaptive = Adaptive { contenders: &common.0, ..common.1 };
-        Leases::of(
-            adaptive,
-            &places,
-            &Terms { range: 0..self.end, unit: 1, in_order: false, writes: false, most: usize::MAX },
-        )
+        Leases::of(adaptive, &places, &Terms { range: 0..self.end, unit: 1, writes: false, most: usize::MAX })
     }
 
     /// Reads all of it with all workers.
