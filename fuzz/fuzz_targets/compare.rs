@@ -58,7 +58,7 @@ fuzz_target!(|case: Case| {
     let (files, strategies) = ([file(&left), file(&right)], [strategy(0), strategy(1)]);
     let side = |side: usize| Side {
         file: &files[side],
-        strategy: &strategies[side],
+        choice: (&strategies[side]).into(),
         skip: u64::from(case.skip[side] % 6000),
     };
     let limit = case.limit.map(u64::from);
