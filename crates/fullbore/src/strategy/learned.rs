@@ -72,9 +72,16 @@ pub struct Learned(Arc<Mutex<Notebook>>);
 #[derive(Debug, Default)]
 struct Notebook {
     path: Option<PathBuf>,
-    figures: Vec<Figure>,
+    /// Read when a long run asks for them: most commands need none.
+    figures: Option<Vec<Figure>>,
     /// The trials of this process, not written yet.
     pending: Vec<(Circumstances, Vec<Tried>)>,
+}
+
+impl Notebook {
+    fn figures(&mut self) -> &mut Vec<Figure> {
+        self.figures.get_or_insert_with(|| self.path.as_deref().map(read).unwrap_or_default())
+    }
 }
 
 impl PartialEq for Learned {
@@ -90,22 +97,22 @@ impl Learned {
         profile.with_file_name("learned.json")
     }
 
-    /// Reads the figures at `path`, and keeps it for [`save`](Self::save). A document that is missing, broken or another
-    /// user's has none.
+    /// The figures at `path`, read when they are needed; [`save`](Self::save) writes there. A document that is missing,
+    /// broken or another user's has none.
     pub fn load(path: &Path) -> Self {
-        let figures = read(path);
-        Self(Arc::new(Mutex::new(Notebook { path: Some(path.to_owned()), figures, pending: Vec::new() })))
+        let path = Some(path.to_owned());
+        Self(Arc::new(Mutex::new(Notebook { path, ..Notebook::default() })))
     }
 
     /// The figures.
     pub fn figures(&self) -> Vec<Figure> {
-        self.lock().figures.clone()
+        self.lock().figures().clone()
     }
 
     /// Adds the result of a trial.
     pub(super) fn add(&self, circumstances: &Circumstances, tried: &[Tried]) {
         let mut state = self.lock();
-        learn(&mut state.figures, circumstances, tried, now());
+        learn(state.figures(), circumstances, tried, now());
         if state.path.is_some() {
             state.pending.push((circumstances.clone(), tried.to_vec()));
         }
@@ -118,9 +125,9 @@ impl Learned {
         circumstances: &Circumstances,
         contenders: &mut Vec<Strategy>,
     ) -> Option<Figure> {
-        let state = self.lock();
+        let mut state = self.lock();
         let known: Vec<&Figure> = state
-            .figures
+            .figures()
             .iter()
             .filter(|figure| figure.circumstances == *circumstances && !is_old(figure))
             .collect();
