@@ -18,7 +18,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
 use super::workload::{
-    CoveredRange, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for,
+    settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -333,16 +334,15 @@ impl Workload for AccessWorkload {
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
         // The ramp uses the end of the range, which the sample reaches last.
-        let clock = Instant::now();
         let strategy = self.io.strategy();
         let step = (strategy.request * strategy.depth * strategy.workers) as u64;
         let mut end = self.range.end;
-        while clock.elapsed().as_secs_f64() < seconds {
+        repeat_for(seconds, || {
             let part = end.saturating_sub(step).max(self.range.start)..end;
             self.transfer(&part, context)?;
             end = if part.start > self.range.start { part.start } else { self.range.end };
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -6,7 +6,9 @@ use std::time::Instant;
 use fullbore::{Result, probe};
 
 use super::context::RunContext;
-use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+};
 use crate::document::Labels;
 
 /// A trial in which every processor copies from memory to a buffer, the upper limit of reads from the page cache.
@@ -44,11 +46,10 @@ impl Workload for MemoryCopyWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
-        let clock = Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
+        repeat_for(seconds, || {
             copy(0);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {

@@ -11,6 +11,7 @@ use fullbore::file::{File, Output};
 use fullbore::size;
 use fullbore::strategy::{ADAPTIVE, BUDGET, Plan, Planner, Purpose, Strategy, StrategySpec};
 
+use super::workload::{Contender, Workload};
 use crate::document::Labels;
 
 /// The strategy that the planner chooses.
@@ -148,13 +149,26 @@ impl RequestedStrategy {
     }
 }
 
-/// Lists the contenders of a plan in the syntax of `--strategy`. They keep the usual memory budget, which the planner
+/// The trials of all contenders of a plan, each built from its strategy. They keep the usual memory budget, which the planner
 /// divides where a run has two inputs.
-pub(crate) fn contenders(plan: &Plan) -> Vec<String> {
+pub(crate) fn contenders<E: Into<String>>(
+    plan: &Plan,
+    path: &Path,
+    build: impl Fn(String) -> std::result::Result<Box<dyn Workload>, E>,
+) -> Result<Vec<Contender>> {
+    let contender = |strategy: String| {
+        let workload = build(strategy.clone())
+            .map_err(|error| Error::new(ErrorKind::Invalid, "measure", path, error))?;
+        Ok(Contender { strategy, workload })
+    };
+    texts(plan).into_iter().map(contender).collect()
+}
+
+/// The contenders in the syntax of `--strategy`.
+fn texts(plan: &Plan) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    let listed = plan.contenders.cached.iter().chain(&plan.contenders.uncached);
-    for strategy in listed.map(|strategy| Strategy { budget: BUDGET, ..strategy.clone() }) {
-        let text = strategy.to_string();
+    for listed in plan.contenders.cached.iter().chain(&plan.contenders.uncached) {
+        let text = Strategy { budget: BUDGET, ..listed.strategy.clone() }.to_string();
         if !texts.contains(&text) {
             texts.push(text);
         }
@@ -184,7 +198,7 @@ mod tests {
         file.set_len(ADAPTIVE).unwrap();
         let requested = RequestedStrategy::or_contenders("contenders", None, None).unwrap();
         let plan = requested.plan(Purpose::Fold, &file, ADAPTIVE, None).unwrap();
-        let texts = contenders(&plan);
+        let texts = texts(&plan);
         assert_eq!(texts.len(), plan.contenders.cached.len() + plan.contenders.uncached.len(), "{texts:?}");
         for text in &texts {
             let fixed = RequestedStrategy::new(text, None, None).unwrap();

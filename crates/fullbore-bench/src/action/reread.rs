@@ -18,7 +18,7 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;
@@ -194,13 +194,12 @@ impl Workload for RereadWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = std::time::Instant::now();
         let mut iteration = !self.iteration;
-        while clock.elapsed().as_secs_f64() < seconds {
+        repeat_for(seconds, || {
             self.read(iteration, 2, context.test_files())?;
             iteration = iteration.wrapping_sub(1);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

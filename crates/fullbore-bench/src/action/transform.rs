@@ -13,7 +13,7 @@ use super::context::RunContext;
 use super::precondition::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
@@ -205,13 +205,8 @@ impl Workload for TransformWorkload {
         test_files.has_files()?;
         let (input, _, len) = self.files(test_files)?;
         self.precondition().establish(&input, &(0..len))?;
-        let spec = |strategy: &String| TransformSpec { strategy: strategy.clone(), ..self.spec.clone() };
-        let contender = |strategy: String| {
-            let workload = build(spec(&strategy))
-                .map_err(|error| Error::new(ErrorKind::Invalid, "measure", input.path(), error))?;
-            Ok(Contender { strategy, workload })
-        };
-        contenders(&self.plan(test_files)?).into_iter().map(contender).collect::<Result<_>>().map(Some)
+        let spec = |strategy| TransformSpec { strategy, ..self.spec.clone() };
+        contenders(&self.plan(test_files)?, input.path(), |strategy| build(spec(strategy))).map(Some)
     }
 
     fn strategy(&self) -> Option<String> {
@@ -240,23 +235,12 @@ impl Workload for TransformWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = std::time::Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
-            self.run_once(context)?;
-        }
-        Ok(())
+        repeat_for(seconds, || self.run_once(context).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
-        Ok(RunResult {
-            bytes: stats.bytes,
-            // A tool's user waits for opening and committing, too; the surrounding clock includes them.
-            seconds: None,
-            requests: stats.reads.requests + stats.writes.requests,
-            depth: Some(stats.reads.depth()),
-            ..RunResult::default()
-        })
+        Ok(RunResult { depth: Some(stats.reads.depth()), ..RunResult::of_tool(&stats) })
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {

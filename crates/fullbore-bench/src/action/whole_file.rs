@@ -17,7 +17,7 @@ use super::context::RunContext;
 use super::precondition::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
@@ -254,13 +254,9 @@ impl Workload for WholeFileWorkload {
         }
         let inputs = self.inputs(context)?;
         self.establish(&inputs, context)?;
-        let contender = |strategy: String| {
-            let spec = WholeFileSpec { strategy: strategy.clone(), ..self.spec.clone() };
-            let workload = build(self.operation, spec)
-                .map_err(|error| Error::new(ErrorKind::Invalid, "measure", inputs[0].path(), error))?;
-            Ok(Contender { strategy, workload })
-        };
-        contenders(&self.plan(&inputs, context)?).into_iter().map(contender).collect::<Result<_>>().map(Some)
+        let spec = |strategy| WholeFileSpec { strategy, ..self.spec.clone() };
+        let plan = self.plan(&inputs, context)?;
+        contenders(&plan, inputs[0].path(), |strategy| build(self.operation, spec(strategy))).map(Some)
     }
 
     fn strategy(&self) -> Option<String> {
@@ -283,23 +279,12 @@ impl Workload for WholeFileWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = std::time::Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
-            self.run_once(context)?;
-        }
-        Ok(())
+        repeat_for(seconds, || self.run_once(context).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
-        Ok(RunResult {
-            bytes: stats.bytes,
-            // A tool's user waits for opening and committing, too; the surrounding clock includes them.
-            seconds: None,
-            requests: stats.reads.requests + stats.writes.requests,
-            depth: (stats.reads.requests > 0).then(|| stats.reads.depth()),
-            ..RunResult::default()
-        })
+        Ok(RunResult::of_tool(&stats))
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::file::File;
-use fullbore::pattern::Order;
+use fullbore::pattern::{Order, Stats};
 
 use super::context::RunContext;
 use crate::document::{CacheState, Labels, Latency, Phases};
@@ -21,6 +22,18 @@ pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
 /// Deserialises settings into an action's own type, whose errors name unknown keys.
 pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
     settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+/// Repeats work until `seconds` have passed.
+///
+/// # Errors
+/// The work's first error.
+pub(super) fn repeat_for(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<()> {
+    let clock = Instant::now();
+    while clock.elapsed().as_secs_f64() < seconds {
+        work()?;
+    }
+    Ok(())
 }
 
 /// One iteration of a trial.
@@ -178,4 +191,17 @@ pub(crate) struct RunResult {
     /// CPU time in seconds, user and system, of opening and closing, which is not part of the work; `seconds` excludes
     /// it, too.
     pub(crate) setup_cpu: (f64, f64),
+}
+
+impl RunResult {
+    /// Returns the result of a tool's run over whole files. The tool's user waits for opening and committing, too; the
+    /// surrounding clock includes them.
+    pub(super) fn of_tool(stats: &Stats) -> Self {
+        Self {
+            bytes: stats.bytes,
+            requests: stats.reads.requests + stats.writes.requests,
+            depth: (stats.reads.requests > 0).then(|| stats.reads.depth()),
+            ..Self::default()
+        }
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{TestDir, bytes};
 
 /// The length of the test files in bytes: long enough for a trial in the page cache.
-const LEN: usize = 272 << 20;
+const LEN: usize = 512 << 20;
 
 /// Writes a file long enough for a trial, of lines, all in the page cache; returns the number of lines.
 fn long_file(dir: &TestDir, name: &str) -> usize {

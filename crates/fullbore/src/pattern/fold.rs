@@ -129,6 +129,7 @@ fn anywhere<F: Fold>(
         scope: &Scope::whole(checked.len.unwrap_or(0)),
         choice,
         most,
+        any_order: most > 1,
         enough: &AtomicBool::new(false),
     };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };

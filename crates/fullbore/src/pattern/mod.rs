@@ -354,6 +354,7 @@ pub fn fill_until(
         scope,
         choice: strategy.into(),
         most: usize::MAX,
+        any_order: false,
         enough,
     };
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
@@ -423,6 +424,7 @@ pub fn visit_until<S: Send>(
         scope,
         choice: strategy.into(),
         most: usize::MAX,
+        any_order: false,
         enough,
     };
     run.visit(&identity, &|state, offset, bytes| {

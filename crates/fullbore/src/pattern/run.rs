@@ -1,5 +1,6 @@
 //! A run: the workers of a strategy, or of several contenders, each with its own transfer loop.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -22,13 +23,16 @@ pub(super) struct Run<'a> {
     pub(super) choice: Choice<'a>,
     /// The largest number of workers.
     pub(super) most: usize,
+    /// True if a trial may read parts from all over the file: the visitor accepts them in any order.
+    pub(super) any_order: bool,
     /// Set by a visitor that needs no more blocks.
     pub(super) enough: &'a AtomicBool,
 }
 
 /// Runs without a visitor.
 pub(super) fn run(transfer: Transfer<'_>, scope: &Scope, choice: Choice<'_>) -> Result<Stats> {
-    let run = Run { transfer, scope, choice, most: usize::MAX, enough: &AtomicBool::new(false) };
+    let enough = &AtomicBool::new(false);
+    let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
 }
 
@@ -89,25 +93,40 @@ impl Run<'_> {
         };
         let one = |worker: usize, started: &Started| -> Option<(Moved, S)> {
             let mut setup_cpu = SetupCpu::begin();
-            let mut state = identity();
+            let state = RefCell::new(identity());
+            let visitor = |offset: u64, data: &[u8]| block(&mut state.borrow_mut(), offset, data);
+            // A contender in turn again keeps its files, queues and buffers: registering them takes milliseconds.
+            let mut opened: Vec<(Strategy, TransferLoop<'_, '_>)> = Vec::new();
             let mut moved = Moved::default();
+            let mut add = |(bytes, reads, writes): Moved| {
+                moved.0 += bytes;
+                moved.1.add(&reads);
+                moved.2.add(&writes);
+            };
             let mut open_and_run = |strategy: &Strategy, extents: &mut dyn Iterator<Item = (u64, usize)>| {
-                let mut visitor = |offset: u64, data: &[u8]| block(&mut state, offset, data);
-                let mut transfer_loop =
-                    TransferLoop::open(&self.transfer, strategy, self.request(strategy), &mut visitor)?;
+                let known = opened.iter().position(|(open, _)| strategy.has_the_engines_of(open));
+                let place = match known {
+                    Some(place) => place,
+                    None => {
+                        let memory: u64 = opened.iter().map(|(open, _)| open.memory()).sum();
+                        if memory + strategy.memory() > strategy.budget {
+                            opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));
+                        }
+                        let request = self.request(strategy);
+                        let transfer_loop = TransferLoop::open(&self.transfer, strategy, request, &visitor)?;
+                        opened.push((strategy.clone(), transfer_loop));
+                        opened.len() - 1
+                    }
+                };
                 setup_cpu.pause();
                 let start = Instant::now();
-                let result = transfer_loop.run(extents, &go_on);
+                let result = opened[place].1.run(extents, &go_on);
                 let end = Instant::now();
                 setup_cpu.resume();
                 let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = span.get_or_insert((start, end));
                 *known = (known.0.min(start), known.1.max(end));
-                let (bytes, reads, writes) = result?;
-                moved.0 += bytes;
-                moved.1.add(&reads);
-                moved.2.add(&writes);
-                Ok(())
+                result
             };
             let result = match &shares {
                 Shares::Fixed { strategy, cut, stripes } => {
@@ -128,6 +147,7 @@ impl Run<'_> {
                     })
                 }
             };
+            opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));
             let (user, system) = setup_cpu.end();
             let mut sum = setup.lock().unwrap_or_else(PoisonError::into_inner);
             *sum = (sum.0 + user, sum.1 + system);
@@ -139,7 +159,7 @@ impl Run<'_> {
                 let_go(); // bytes that others wait for will not come
             }
             match result {
-                Ok(()) => Some((moved, state)),
+                Ok(()) => Some((moved, state.into_inner())),
                 Err(error) => {
                     fail(error);
                     None
@@ -202,6 +222,7 @@ impl Run<'_> {
                 range: self.scope.range.clone(),
                 unit: work.split.unit() as u64,
                 writes: !matches!(sink, Sink::Visitor { .. }),
+                any_order: self.any_order,
                 most: self.most,
             },
         )

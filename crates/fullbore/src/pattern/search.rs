@@ -123,6 +123,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             scope: &Scope::whole(checked.len.unwrap_or(0)),
             choice,
             most: usize::MAX,
+            any_order: false,
             enough: reorder_buffer.enough(),
         };
         let result = run.visit(&|| (), &|(), offset, bytes| {

@@ -1,6 +1,7 @@
 //! Worker threads: the calling one, and as many more as requested or as the system can start.
 
 use std::sync::OnceLock;
+use std::thread::Scope;
 
 use crate::error::{Error, Result};
 
@@ -43,6 +44,38 @@ pub(super) fn on_threads<T: Send>(
     })
 }
 
+/// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they
+/// run: `one` receives a function that starts the worker with an index, if the system can start a thread.
+pub(super) fn on_more_threads(
+    workers: usize,
+    one: &(impl Fn(usize, &dyn Fn(usize)) + Sync),
+    lost: &(impl Fn() + Sync),
+) {
+    fn run<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
+        scope: &'scope Scope<'scope, '_>,
+        worker: usize,
+        one: &'scope O,
+        lost: &'scope L,
+    ) {
+        let on_panic = OnPanic(lost);
+        one(worker, &|another| start(scope, another, one, lost));
+        std::mem::forget(on_panic);
+    }
+    fn start<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
+        scope: &'scope Scope<'scope, '_>,
+        worker: usize,
+        one: &'scope O,
+        lost: &'scope L,
+    ) {
+        // Without another thread, there is one worker less.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, move || run(scope, worker, one, lost));
+    }
+    std::thread::scope(|scope| {
+        (1..workers).for_each(|worker| start(scope, worker, one, lost));
+        run(scope, 0, one, lost);
+    });
+}
+
 /// Calls its function when it is dropped.
 struct OnPanic<F: Fn()>(F);
 
@@ -79,6 +112,22 @@ mod tests {
             let count = workers.max(1);
             assert_eq!(results, (0..count).map(|worker| (worker, count)).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn workers_start_others() {
+        let (seen, one) = (std::sync::Mutex::new(Vec::new()), std::sync::atomic::AtomicUsize::new(2));
+        let work = |worker: usize, start: &dyn Fn(usize)| {
+            seen.lock().unwrap().push(worker);
+            let next = one.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if next < 9 {
+                start(next);
+            }
+        };
+        on_more_threads(2, &work, &|| {});
+        let mut seen = seen.into_inner().unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..9).collect::<Vec<_>>());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) enum Sink<'a> {
 }
 
 /// Receives a block and its offset.
-pub(super) type Visitor<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
+pub(super) type Visitor<'v> = dyn Fn(u64, &[u8]) -> Result<()> + 'v;
 
 /// The work on each block.
 pub(super) struct Work<'a> {
@@ -113,7 +113,7 @@ const REPORT: u64 = 1 << 20;
 /// One worker's loop.
 pub(super) struct TransferLoop<'a, 'v> {
     transfer: &'a Transfer<'a>,
-    visitor: &'v mut Visitor<'v>,
+    visitor: &'v Visitor<'v>,
     reader: Option<IoQueue>,
     writer: Option<IoQueue>,
     reads: Capabilities,
@@ -132,7 +132,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         transfer: &'a Transfer<'a>,
         strategy: &Strategy,
         request: usize,
-        visitor: &'v mut Visitor<'v>,
+        visitor: &'v Visitor<'v>,
     ) -> Result<Self> {
         let Transfer { source, sink, order, progress, .. } = *transfer;
         let reads = strategy.read.capabilities;
@@ -206,12 +206,13 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         })
     }
 
-    /// Processes the requests at `extents`, each an offset and a length. Returns bytes and the counts of reads and writes.
+    /// Processes the requests at `extents`, each an offset and a length. May be called again for others, unless it failed or
+    /// was stopped.
     pub(super) fn run(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<(u64, IoStats, IoStats)> {
+    ) -> Result<()> {
         match self.transfer.source {
             Source::Stream(stream) => self.pass_on(stream, go_on)?,
             Source::File { .. } if self.reads.copies_in_kernel => self.copy_in_kernel(extents, go_on)?,
@@ -449,19 +450,24 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 
     /// Waits for pending writes.
-    fn finish(&mut self) -> Result<(u64, IoStats, IoStats)> {
-        self.transfer.progress.add(self.unreported);
-        let reads = self.reader.as_ref().map(IoQueue::stats).unwrap_or_default();
-        let mut writes = IoStats::default();
+    fn finish(&mut self) -> Result<()> {
+        self.transfer.progress.add(std::mem::take(&mut self.unreported));
         if let Some(writer) = &mut self.writer {
             writer.drain();
-            while writer.next()?.is_some() {}
+            while let Some(done) = writer.next()? {
+                self.pool.put(done.buf);
+            }
             writer.flush()?;
-            writes = writer.stats();
         }
         let queues = [&mut self.reader, &mut self.writer];
         queues.into_iter().flatten().for_each(|queue| self.transfer.progress.collect_latencies(queue));
-        Ok((self.bytes, reads, writes))
+        Ok(())
+    }
+
+    /// The bytes moved so far, and the counts of reads and writes.
+    pub(super) fn moved(&self) -> (u64, IoStats, IoStats) {
+        let stats = |queue: &Option<IoQueue>| queue.as_ref().map(IoQueue::stats).unwrap_or_default();
+        (self.bytes, stats(&self.reader), stats(&self.writer))
     }
 }
 

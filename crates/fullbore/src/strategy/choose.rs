@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contenders::{Contenders, contenders};
+use super::contenders::{ADAPTIVE, Contenders, PARTLY, contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason, Serial};
 use super::profile::{CacheState, Entry, Job};
 use super::{Allocation, BUDGET, Model, Strategy};
@@ -78,8 +78,10 @@ pub struct PlanInput {
     pub serial: Option<Serial>,
     /// The length of the stripes that are hashed or verified as units, in bytes, if they are.
     pub units: Option<u64>,
-    /// True if the run may try several strategies: it is long, and the user leaves the choice open.
+    /// True if the run may try several strategies: it is long or one of many, and the user leaves the choice open.
     pub adapts: bool,
+    /// True for one of many files: strategies are tried on files, too.
+    pub among_files: bool,
 }
 
 impl PlanInput {
@@ -99,6 +101,7 @@ impl PlanInput {
             serial: None,
             units: None,
             adapts: false,
+            among_files: false,
         }
     }
 
@@ -126,13 +129,20 @@ impl PlanInput {
     }
 
     /// True if almost nothing is cached.
-    pub(super) fn is_uncached(&self) -> bool {
+    pub(crate) fn is_uncached(&self) -> bool {
         self.cached.is_some_and(|cached| cached < NONE)
     }
 
     /// True if a mapping hardly waits for the device.
     pub(crate) fn is_cached(&self) -> bool {
         self.cached.is_some_and(|cached| cached >= CACHED)
+    }
+
+    /// True if the file is too short to try several strategies on it.
+    pub(crate) fn is_short(&self) -> bool {
+        let partly = self.cached.is_some() && !self.is_cached() && !self.is_uncached();
+        let least = if partly { PARTLY } else { ADAPTIVE };
+        self.len.is_some_and(|len| len < least)
     }
 
     /// True if the run is too short for a choice to pay.
@@ -189,7 +199,7 @@ pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
     let decision = measured
         .and_then(|entry| from_profile(plan_input, entry, &by_facts(plan_input)))
         .unwrap_or_else(|| by_facts(plan_input));
-    Decision { contenders: contenders(plan_input, &decision.strategy), ..decision }
+    Decision { contenders: contenders(plan_input, &decision.strategy, measured), ..decision }
 }
 
 /// Chooses by the facts alone.
@@ -227,10 +237,7 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
     }
     let (best, others) = entry.ranked.split_first()?;
     let strategy = |text: &str| Some(text.parse::<super::StrategySpec>().ok()?.apply(Strategy::plain()));
-    let suggested = entry.ranked.iter().find(|measured| {
-        strategy(&measured.strategy)
-            .is_some_and(|strategy| alike(&strategy, &by_facts.strategy, plan_input.target))
-    });
+    let suggested = measurement(entry, &by_facts.strategy, plan_input.target);
     let measured = |best: bool, measured: &super::Measured| Evidence::Measured {
         best,
         date: entry.measured.clone(),
@@ -258,7 +265,7 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
 }
 
 /// True if two strategies do not differ in fields that matter for a target.
-fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
+pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
     let reading = (a.read, a.request, a.depth, a.workers, a.read_cache)
         == (b.read, b.request, b.depth, b.workers, b.read_cache);
     let writing = (a.write, a.write_cache) == (b.write, b.write_cache);

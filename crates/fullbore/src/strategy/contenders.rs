@@ -5,29 +5,51 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::choose::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW};
+use super::choose::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW, alike};
 use super::learned::{Circumstances, Learned};
-use super::{Model, Plan, Strategy, StrategySpec};
+use super::{Entry, Measured, Model, Plan, Strategy, StrategySpec};
 use crate::engine::{CachePolicy, method};
 use crate::size;
 
-/// Below this length of a file that is not in the page cache a trial costs more than it saves, in bytes.
-pub(crate) const ADAPTIVE_UNCACHED: u64 = 64 << 20;
-
-/// The same for files in the page cache, where a run is over sooner: 100 MB took 10 to 30% longer with a trial.
+/// Below this length of the parts in one state of the page cache a trial costs more than it saves, in bytes: with 64 MiB,
+/// files of 100 MB took 10 to 30% longer.
 #[doc(hidden)]
 pub const ADAPTIVE: u64 = 256 << 20;
 
+/// Files from this length on, partly in the page cache, have a strategy for each state, in bytes.
+pub(crate) const PARTLY: u64 = 64 << 20;
+
+/// The expected logarithmic rates of contenders relative to the first, and their standard deviations, from measurements on
+/// a few machines: the choice by the facts; in the page cache a mapping and copies; from the device deep queues, large
+/// requests, and the kernel's read-ahead, which some devices like as much and which costs twice the CPU time.
+const CHOSEN: [f64; 2] = [0.0, 0.15];
+const MAPPED: [f64; 2] = [-0.05, 0.2];
+const COPIED: [f64; 2] = [-0.1, 0.2];
+const DEEP: [f64; 2] = [0.0, 0.15];
+const LARGE: [f64; 2] = [-0.05, 0.2];
+const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
+
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;
+
+/// A strategy worth trying, and its expected rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The expected logarithm of its rate, relative to that of the first contender.
+    pub expected: f64,
+    /// The standard deviation of this expectation.
+    pub deviation: f64,
+}
 
 /// The strategies that a run may use, by the state of a region in the page cache, best expected first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Contenders {
     /// For regions in the page cache, and for files whose state is unknown.
-    pub cached: Vec<Strategy>,
+    pub cached: Vec<Contender>,
     /// For regions that the device must deliver.
-    pub uncached: Vec<Strategy>,
+    pub uncached: Vec<Contender>,
 }
 
 impl Contenders {
@@ -37,15 +59,31 @@ impl Contenders {
     }
 }
 
-/// Lists the strategies worth trying, besides the one chosen by the facts.
-pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contenders {
+/// Lists the strategies worth trying, the one chosen by the facts first. `measured` holds the strategies that the profile of
+/// the file system has for the same job, if any.
+pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Option<&Entry>) -> Contenders {
     let mut found = Contenders::default();
-    let short = plan_input.is_cached() && plan_input.len.is_some_and(|len| len < ADAPTIVE);
+    // Files in one state of the page cache can be compared.
+    let comparable = plan_input.among_files && (plan_input.is_cached() || plan_input.is_uncached());
+    let short = plan_input.is_short() && !comparable;
     // Workers alternate on a stream: whole leases would make them wait for one another.
     let stream = plan_input.target == Target::Stream;
     if !plan_input.adapts || short || stream || plan_input.rotational || plan_input.units.is_some() {
         return found;
     }
+    let add = |list: &mut Vec<Contender>, strategy: Strategy, [expected, deviation]: [f64; 2]| {
+        let known = measured.and_then(|entry| {
+            let [one, first] =
+                [&strategy, chosen].map(|strategy| measurement(entry, strategy, plan_input.target));
+            one.zip(first)
+        });
+        let (expected, deviation) = match known {
+            // The interval is about four standard deviations long. What was measured yesterday holds for today by 5%.
+            Some((one, first)) => ((one.rate / first.rate).ln(), ((one.high / one.low).ln() / 4.0).max(0.05)),
+            None => (expected, deviation),
+        };
+        list.push(Contender { strategy, expected, deviation });
+    };
     let workers = match plan_input.serial {
         Some(_) => 1,
         None => plan_input.processors.clamp(1, MOST_WORKERS),
@@ -59,15 +97,21 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
     let buffered =
         |request: usize, stripe: u64| spread(Strategy { request, stripe, ..base.clone() }, workers);
     let writes = matches!(plan_input.target, Target::New | Target::Existing);
+    // The choice by the facts goes first.
+    match (plan_input.is_cached(), plan_input.is_uncached()) {
+        (true, _) => add(&mut found.cached, chosen.clone(), CHOSEN),
+        (_, true) => add(&mut found.uncached, chosen.clone(), CHOSEN),
+        _ => {}
+    }
     if !plan_input.is_uncached() {
         if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map) {
             // Large writes give a new file large folios; a visitor prefers few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };
             let window = Some(WINDOW as usize);
             let mapped = Strategy { read: mmap, request, stripe: WINDOW, window, ..base.clone() };
-            found.cached.push(spread(mapped, workers));
+            add(&mut found.cached, spread(mapped, workers), MAPPED);
         }
-        found.cached.push(buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }));
+        add(&mut found.cached, buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }), COPIED);
     }
     if !plan_input.is_cached() {
         // A file that is cached but for a few parts is wanted there: direct reads would leave them out again.
@@ -82,8 +126,8 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
                 stripe: 8 << 20,
                 ..base.clone()
             };
-            found.uncached.push(spread(deep.clone(), workers));
-            found.uncached.push(spread(deep, 1));
+            add(&mut found.uncached, spread(deep.clone(), 1), DEEP);
+            add(&mut found.uncached, spread(deep, workers), DEEP);
         }
         if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
@@ -93,15 +137,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
                 stripe: 4 << 20,
                 ..base.clone()
             };
-            found.uncached.push(spread(large, workers));
+            add(&mut found.uncached, spread(large, workers), LARGE);
         }
-        found.uncached.push(buffered(256 << 10, 8 << 20));
-    }
-    // The choice by the facts goes first.
-    match (plan_input.is_cached(), plan_input.is_uncached()) {
-        (true, _) => found.cached.insert(0, chosen.clone()),
-        (_, true) => found.uncached.insert(0, chosen.clone()),
-        _ => {}
+        add(&mut found.uncached, buffered(256 << 10, 8 << 20), READ_AHEAD);
     }
     // The state of the regions is unknown: all are tried on the same parts.
     if plan_input.cached.is_none() {
@@ -109,6 +147,17 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy) -> Contender
         found.cached.extend(uncached);
     }
     found
+}
+
+/// The measurement of a strategy that differs from this one in nothing that matters.
+pub(super) fn measurement<'e>(entry: &'e Entry, strategy: &Strategy, target: Target) -> Option<&'e Measured> {
+    let alike = |measured: &&Measured| {
+        measured
+            .strategy
+            .parse::<StrategySpec>()
+            .is_ok_and(|spec| alike(&spec.apply(Strategy::plain()), strategy, target))
+    };
+    entry.ranked.iter().find(alike)
 }
 
 /// The strategies that differ from `strategy` by one step of workers, request size or mapped part, within the memory and
@@ -216,8 +265,8 @@ impl Selections {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Selection {
-    /// Offset of the trial's last byte, in bytes.
-    pub(crate) offset: u64,
+    /// The bytes of these parts that were read until the choice.
+    pub(crate) after: u64,
     /// True for parts in the page cache.
     pub(crate) cached: bool,
     /// The contenders in the order of the trial.
@@ -275,6 +324,6 @@ impl fmt::Display for Selection {
         }
         let chosen = self.tried.iter().find(|tried| tried.strategy == self.chosen);
         let chosen = chosen.map_or(self.chosen.as_str(), |tried| tried.name.as_str());
-        write!(f, " · continued at {} with {chosen}", size::human(self.offset))
+        write!(f, " · continued after {} with {chosen}", size::human(self.after))
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::choose::Purpose;
-use super::contenders::Tried;
+use super::contenders::{Contender, Tried};
 use super::{Strategy, StrategySpec};
 use crate::file::{Durability, Output, Placement, read_text};
 
@@ -15,10 +15,11 @@ use crate::file::{Durability, Output, Placement, read_text};
 const LARGEST: u64 = 64 << 10;
 /// The weight of a new figure, once there are several.
 const WEIGHT: f64 = 0.3;
-/// A contender with this many figures, and a lower share of the best rate, is not tried.
+/// A figure of something that is no contender by the facts counts from this many trials on.
 const ENOUGH: u32 = 2;
-const SLOWER: f64 = 0.87;
-/// A contender whose figures are older is tried again.
+/// The standard deviation of a logarithmic rate from one run to another.
+const SPREAD: f64 = 0.05;
+/// In this time its variance doubles.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Older figures count no longer.
 const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -118,12 +119,12 @@ impl Learned {
         }
     }
 
-    /// Orders contenders by what was learned, and removes those that are known to be slower. Returns the figure of the
-    /// first, if there is one.
+    /// Orders contenders by what was learned, which becomes their expected rate. Returns the figure of the first, if there
+    /// is one.
     pub(super) fn arrange(
         &self,
         circumstances: &Circumstances,
-        contenders: &mut Vec<Strategy>,
+        contenders: &mut Vec<Contender>,
     ) -> Option<Figure> {
         let mut state = self.lock();
         let known: Vec<&Figure> = state
@@ -139,23 +140,30 @@ impl Learned {
         let (_, best) =
             known.iter().map(|figure| (figure.share, figure)).max_by(|one, two| one.0.total_cmp(&two.0))?;
         if best.count >= ENOUGH
-            && !contenders.iter().any(|strategy| strategy.to_string() == best.strategy)
+            && !contenders.iter().any(|contender| contender.strategy.to_string() == best.strategy)
             && let (Some(first), Ok(spec)) = (contenders.first(), best.strategy.parse::<StrategySpec>())
         {
-            let strategy = Strategy { budget: first.budget, ..spec.apply(first.clone()) };
-            if strategy.memory() <= strategy.budget && strategy.write == first.write {
-                contenders.push(strategy);
+            let budget = first.strategy.budget;
+            let strategy = Strategy { budget, ..spec.apply(first.strategy.clone()) };
+            if strategy.memory() <= strategy.budget && strategy.write == first.strategy.write {
+                contenders.push(Contender { strategy, expected: 0.0, deviation: SPREAD });
             }
         }
-        contenders.retain(|strategy| {
-            figure(strategy).is_none_or(|figure| {
-                figure.count < ENOUGH || figure.share >= SLOWER || age(figure) > FRESH.as_secs()
-            })
-        });
+        let share = |contender: &Contender| figure(&contender.strategy).map(|figure| figure.share);
+        // The best one known is the measure; those without a figure are as far from it as they were expected to be.
+        let best = contenders.iter().filter_map(share).max_by(f64::total_cmp)?;
+        for contender in contenders.iter_mut() {
+            if let Some(figure) = figure(&contender.strategy) {
+                contender.expected = (figure.share / best).max(0.01).ln();
+                // With each trial the deviation shrinks to that of one run from another; with time it grows again.
+                let age = age(figure) as f64 / FRESH.as_secs_f64();
+                let own = contender.deviation.powi(2) / f64::from(1 + figure.count);
+                contender.deviation = (own + SPREAD.powi(2) * (1.0 + age)).sqrt();
+            }
+        }
         // The order of those without a figure remains.
-        let share = |strategy: &Strategy| figure(strategy).map_or(SLOWER, |figure| figure.share);
-        contenders.sort_by(|one, two| share(two).total_cmp(&share(one)));
-        figure(contenders.first()?).cloned()
+        contenders.sort_by(|one, two| two.expected.total_cmp(&one.expected));
+        figure(&contenders.first()?.strategy).cloned()
     }
 
     /// Writes what this process learned, if anything, whole or not at all. A failure has no effect: nothing depends on
@@ -330,21 +338,24 @@ mod tests {
     }
 
     #[test]
-    fn after_two_runs_the_best_is_first_and_a_slower_one_is_not_tried() {
+    fn after_three_runs_the_best_is_first_and_the_others_are_known_to_be_slower() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/learned.json");
-        let all = ["buffered", "mmap", "stdio"].map(strategy).to_vec();
-        for (run, expected) in
-            [&["buffered", "mmap", "stdio"][..], &["mmap", "stdio", "buffered"], &["mmap", "stdio"]]
-                .into_iter()
-                .enumerate()
-        {
+        let contender = |name| Contender { strategy: strategy(name), expected: 0.0, deviation: 0.2 };
+        let all = ["buffered", "mmap", "stdio"].map(contender).to_vec();
+        for run in 0..4 {
             let learned = Learned::load(&path);
             let mut contenders = all.clone();
             let figure = learned.arrange(&circumstances(), &mut contenders);
-            let names: Vec<_> = contenders.iter().map(|strategy| strategy.read.name).collect();
+            let names: Vec<_> = contenders.iter().map(|contender| contender.strategy.read.name).collect();
+            let expected = [["buffered", "mmap", "stdio"], ["mmap", "stdio", "buffered"]][run.min(1)];
             assert_eq!(names, expected);
             assert_eq!(figure.map(|figure| figure.count), (run > 0).then_some(run as u32));
+            if run == 3 {
+                let [first, _, last] = &contenders[..] else { panic!("{contenders:?}") };
+                assert!(first.expected.abs() < 1e-9 && first.deviation < 0.12, "{first:?}");
+                assert!((last.expected - 0.5f64.ln()).abs() < 1e-9, "{last:?}");
+            }
             learned.add(&circumstances(), &trial(&[("buffered", 5e9), ("mmap", 1e10), ("stdio", 9e9)]));
             learned.save();
             // The document may be written once a second.

@@ -23,12 +23,13 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use choose::SMALL;
+pub(crate) use choose::alike;
 #[doc(hidden)]
 pub use choose::{Decision, PlanInput, Purpose, Target, choose};
 pub use contenders::Selection;
 #[doc(hidden)]
-pub use contenders::{ADAPTIVE, Choice, Contenders};
-pub(crate) use contenders::{ADAPTIVE_UNCACHED, Adaptive, Selections, Tried, neighbors};
+pub use contenders::{ADAPTIVE, Choice, Contender, Contenders};
+pub(crate) use contenders::{Adaptive, PARTLY, Selections, Tried, neighbors};
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]
@@ -174,6 +175,15 @@ impl Strategy {
             completion: Completion::Any,
             budget: BUDGET,
         }
+    }
+
+    /// True if a worker needs no other files, queues and buffers for this strategy than for another one.
+    pub(crate) fn has_the_engines_of(&self, other: &Self) -> bool {
+        let Self { read, write, request, depth, window, read_cache, write_cache, completion, .. } = self;
+        (read, write, request, depth, window)
+            == (&other.read, &other.write, &other.request, &other.depth, &other.window)
+            && (read_cache, write_cache, completion)
+                == (&other.read_cache, &other.write_cache, &other.completion)
     }
 
     /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are not counted: the page cache holds

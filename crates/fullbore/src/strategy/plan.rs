@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::choose::{Decision, PlanInput, Purpose, Target, choose};
-use super::contenders::{ADAPTIVE_UNCACHED, Contenders, Selection, Selections};
+use super::choose::{Decision, PlanInput, Purpose, SMALL, Target, choose};
+use super::contenders::{Contender, Contenders, PARTLY, Selection, Selections};
 use super::evidence::Evidence;
 use super::learned::{Circumstances, Learned};
 use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
@@ -55,7 +55,8 @@ impl fmt::Display for Plan {
         }
         let contenders = self.contenders.cached.iter().chain(&self.contenders.uncached);
         if self.contenders.differ() {
-            let names: Vec<_> = contenders.map(super::contenders::name).collect();
+            let names: Vec<_> =
+                contenders.map(|contender| super::contenders::name(&contender.strategy)).collect();
             writeln!(f, "tries: {}", names.join(" · "))?;
         }
         for note in &self.notes {
@@ -88,12 +89,13 @@ pub struct Planner<'a> {
     spec_text: Option<&'a str>,
     profile: Option<&'a Profile>,
     units: Option<u64>,
+    among_files: bool,
 }
 
 impl<'a> Planner<'a> {
     /// Plans by facts; the fields of `spec` override the choice.
     pub fn new(spec: &'a StrategySpec) -> Self {
-        Self { spec, spec_text: None, profile: None, units: None }
+        Self { spec, spec_text: None, profile: None, units: None, among_files: false }
     }
 
     /// With the text of the spec, which the printed plan repeats.
@@ -106,6 +108,12 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
         Self { profile, ..self }
+    }
+
+    /// For one of many files: a short one has contenders, too, which the caller tries on files.
+    #[must_use]
+    pub(crate) fn among_files(self, among_files: bool) -> Self {
+        Self { among_files, ..self }
     }
 
     /// For a copy that hashes or verifies units of `len` bytes: each worker reads and writes one at a time, with plain
@@ -182,7 +190,8 @@ impl<'a> Planner<'a> {
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model == Model::Pool)
-                && len.is_some_and(|len| len >= ADAPTIVE_UNCACHED),
+                && len.is_some_and(|len| len >= if self.among_files { SMALL } else { PARTLY }),
+            among_files: self.among_files,
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
         let residency = match input.known_stamp() {
@@ -243,11 +252,13 @@ impl<'a> Planner<'a> {
             let read = self.spec.read.unwrap_or(strategy.read);
             (fitted.strategy.read == read).then_some(fitted.strategy)
         };
-        let work = |contenders: &[Strategy]| {
-            let mut kept: Vec<Strategy> = Vec::new();
-            for strategy in contenders.iter().filter_map(works) {
-                if !kept.contains(&strategy) {
-                    kept.push(strategy);
+        let work = |contenders: &[Contender]| {
+            let mut kept: Vec<Contender> = Vec::new();
+            for contender in contenders {
+                if let Some(strategy) = works(&contender.strategy)
+                    && kept.iter().all(|other| other.strategy != strategy)
+                {
+                    kept.push(Contender { strategy, ..contender.clone() });
                 }
             }
             kept
@@ -255,9 +266,13 @@ impl<'a> Planner<'a> {
         let Contenders { cached, uncached } = &plan.decision.contenders;
         plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
         plan.fit(input, output, self.spec)?;
-        if let (Some(learned), Some(input), true) =
-            (self.profile.and_then(|profile| profile.learned.as_ref()), input, plan.contenders.differ())
-            && let Ok(file_system) = super::key(input)
+        // Figures compare all contenders: those of a spec that excludes some say nothing of the others.
+        let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
+        if let (Some(learned), Some(input), true) = (
+            self.profile.and_then(|profile| profile.learned.as_ref()),
+            input,
+            open && plan.contenders.differ(),
+        ) && let Ok(file_system) = super::key(input)
         {
             plan.arrange(learned, file_system);
         }
@@ -285,7 +300,7 @@ impl Plan {
             true => (&self.contenders.uncached, uncached),
         };
         if let (Some(first), Some(figure)) = (list.first(), figure) {
-            first.clone_into(&mut self.strategy);
+            first.strategy.clone_into(&mut self.strategy);
             let (count, rate) = (figure.count, figure.rate);
             self.decision.evidence.push(Evidence::Learned { count, rate });
         }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
 use super::context::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};
@@ -295,12 +295,10 @@ impl Workload for CommandWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
+        repeat_for(seconds, || {
             self.run(context)?;
-            self.clean_up(context)?;
-        }
-        Ok(())
+            self.clean_up(context)
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -17,7 +17,7 @@ use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, Validat
 use crate::action::context::RunContext;
 use crate::action::precondition::Precondition;
 use crate::action::workload::{
-    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -202,15 +202,14 @@ impl Workload for InterfaceWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
+        repeat_for(seconds, || {
             self.run(context)?;
             if let (true, Some(ready)) = (self.is_new(), &mut self.ready) {
                 remove(context);
                 ready.pool = ready.config.pool()?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -25,7 +25,7 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -244,11 +244,9 @@ impl Workload for PhasesWorkload {
     }
 
     fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = std::time::Instant::now();
-        while clock.elapsed().as_secs_f64() < seconds {
-            self.serve(LEAST * self.io.strategy().depth as u64, context.test_files())?;
-        }
-        Ok(())
+        repeat_for(seconds, || {
+            self.serve(LEAST * self.io.strategy().depth as u64, context.test_files()).map(drop)
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -1,11 +1,12 @@
-//! Adaptive runs: contenders are tried on the first parts of a file, in turn, and the run continues with the fastest.
+//! Adaptive runs: contenders are tried on parts of a file, in turn, and the run continues with the fastest.
 //!
 //! A file has up to two regions, the parts in the page cache and the others, each with contenders of its own. A region
 //! is dealt to the workers in leases. While contenders are tried, a slice of several leases goes to one of them, in an
-//! order that alternates from round to round, so that a trend favors none; a contender whose rate is below the best one's by more
-//! than the error of both gets no more. Later the rate of the chosen strategy is compared with the expected one, and where it leaves
-//! that band the trial is repeated.
+//! order that alternates from round to round, so that a trend favors none. A contender gets a slice if it is expected to save
+//! more time than it costs (`belief`). Later the rate of the chosen strategy is compared with the expected one, and where it
+//! leaves that band the trial is repeated.
 
+pub(super) mod belief;
 mod extents;
 mod parts;
 mod region;
@@ -20,7 +21,7 @@ pub(super) use extents::LeaseExtents;
 pub(super) use parts::{Place, Terms};
 use region::Region;
 
-use crate::strategy::{Selections, Strategy, StrategySpec};
+use crate::strategy::{Contender, Selections, Strategy, StrategySpec};
 
 /// A part of the file, leased to a worker under one contender.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +56,8 @@ pub(super) struct Settings<'a> {
     pub(super) most: usize,
     /// True if the run writes a file.
     pub(super) writes: bool,
+    /// True if a trial may use parts from all over the file.
+    pub(super) any_order: bool,
     pub(super) spec: &'a StrategySpec,
     pub(super) selections: &'a Selections,
     /// Gives parts to contenders at random, by this seed.
@@ -70,7 +73,7 @@ pub(super) struct Parts {
     /// The parts in file order.
     pub(super) ranges: Vec<Range<u64>>,
     /// The contenders, best expected first.
-    pub(super) contenders: Vec<Strategy>,
+    pub(super) contenders: Vec<Contender>,
 }
 
 /// The leases of a run.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Leases, Parts, Settings};
 use crate::file::File;
 use crate::probe;
-use crate::strategy::{ADAPTIVE_UNCACHED, Adaptive, Strategy};
+use crate::strategy::{ADAPTIVE, Adaptive, Contender, PARTLY};
 
 /// An input of a run.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,8 @@ pub(in crate::pattern) struct Terms {
     pub(in crate::pattern) unit: u64,
     /// True if the run writes a file.
     pub(in crate::pattern) writes: bool,
+    /// True if a trial may use parts from all over the range.
+    pub(in crate::pattern) any_order: bool,
     /// The largest number of workers.
     pub(in crate::pattern) most: usize,
 }
@@ -40,14 +42,14 @@ impl<'a> Leases<'a> {
         let (range, len) = (terms.range.clone(), terms.range.end - terms.range.start);
         let grain = grain(terms.unit, len).filter(|grain| grain * 64 <= len)?;
         #[cfg(test)]
-        let short = adaptive.shuffle.is_none() && len < ADAPTIVE_UNCACHED;
+        let any_length = adaptive.shuffle.is_some();
         #[cfg(not(test))]
-        let short = len < ADAPTIVE_UNCACHED;
-        if short {
+        let any_length = false;
+        if !any_length && len < PARTLY {
             return None;
         }
         let contenders = adaptive.contenders;
-        let workers = |strategies: &[Strategy]| strategies.iter().map(|strategy| strategy.workers).max();
+        let workers = |list: &[Contender]| list.iter().map(|contender| contender.strategy.workers).max();
         let most = workers(&contenders.cached).max(workers(&contenders.uncached)).unwrap_or(1);
         // Threads for a trial of more workers wait until they are needed.
         let most = match adaptive.spec.workers {
@@ -60,14 +62,18 @@ impl<'a> Leases<'a> {
             (true, _) => [Vec::new(), vec![range]],
             (_, true) => [vec![range], Vec::new()],
         };
-        let parts = vec![
-            Parts { cached: true, ranges: cached, contenders: contenders.cached.clone() },
-            Parts { cached: false, ranges: uncached, contenders: contenders.uncached.clone() },
-        ];
+        let parts = |cached: bool, ranges: Vec<Range<u64>>, list: &[Contender]| {
+            let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            let most = if any_length || total >= ADAPTIVE { list.len() } else { 1 };
+            Parts { cached, ranges, contenders: list.iter().take(most).cloned().collect() }
+        };
+        let parts =
+            vec![parts(true, cached, &contenders.cached), parts(false, uncached, &contenders.uncached)];
         let settings = Settings {
             grain,
             most: workers,
             writes: terms.writes,
+            any_order: terms.any_order,
             spec: adaptive.spec,
             selections: adaptive.selections,
             #[cfg(test)]

@@ -3,32 +3,29 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::belief::{Belief, Measurement, beliefs, leader};
 use super::{Lease, Parts, Settings, Spent};
-use crate::strategy::{Selection, Strategy, Tried, neighbors};
+use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors};
 
-/// Rounds of a trial.
-const ROUNDS: u32 = 5;
-/// Standard deviations of a logarithmic rate before anything is measured, in the page cache and from the device: waiting
-/// varies more than CPU time does.
-const PRIOR: [f64; 2] = [0.05, 0.15];
-/// The number of samples that the prior counts as.
-const PRIOR_SAMPLES: f64 = 3.0;
-/// A contender that is slower than the best by more than this many standard errors is eliminated.
-const ERRORS: f64 = 2.5;
+/// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
+/// the device. Waiting varies more than CPU time does.
+const NOISE: [f64; 2] = [0.05, 0.15];
+/// The number of samples that this counts as.
+const NOISE_SAMPLES: f64 = 3.0;
+/// The time that a change of the contender takes, in seconds: files and queues are opened, and a queue runs empty.
+const CHANGE: [f64; 2] = [0.1e-3, 3e-3];
+/// Leases of each worker in a slice, in the page cache: the first does not count.
+const LEASES: u64 = 3;
+/// The most rounds of a trial.
+const ROUNDS: u32 = 6;
 /// Rates within this factor are equal: CPU time decides.
 const EQUAL: f64 = 0.03;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
-/// The neighbors of a choice are tried if this much is left, in bytes.
-const REFINE: u64 = 2 << 30;
 /// A region shorter than this is not tried again, in bytes.
 const RETRY: u64 = 64 << 20;
-
-#[derive(Debug)]
-struct Contender {
-    strategy: Strategy,
-    alive: bool,
-}
+/// The expected logarithmic rate of the neighbors of a choice, relative to it, and its standard deviation.
+const NEIGHBOR: (f64, f64) = (-0.05, 0.05);
 
 /// A run of leases for one contender, measured together.
 #[derive(Debug, Default)]
@@ -36,6 +33,8 @@ struct Slice {
     contender: usize,
     /// Bytes not leased yet.
     left: u64,
+    /// The number of leases.
+    leases: usize,
     /// Bytes recorded.
     bytes: u64,
     spent: Spent,
@@ -73,14 +72,18 @@ pub(super) struct Region {
     pub(super) left: u64,
     /// Leases in progress.
     pub(super) active: usize,
-    /// The contenders of the current trial.
+    /// The contenders of the current trial, or the chosen one.
     contenders: Vec<Contender>,
     /// The contenders of a first trial.
-    all: Vec<Strategy>,
+    all: Vec<Contender>,
     /// Counts trials: the records of an earlier one are ignored.
     pub(super) epoch: u32,
     /// True once the neighbors of the choice were tried too.
     refined: bool,
+    /// Trials in a row that ended with the same choice: each doubles the distance to the next.
+    confirmed: u32,
+    /// The last choice.
+    last: Option<Strategy>,
     /// The slices of the current trial or choice.
     slices: Vec<Slice>,
     /// Bytes leased in the current trial, and since the last one ended.
@@ -103,6 +106,8 @@ impl Region {
             all: parts.contenders,
             epoch: 0,
             refined: false,
+            confirmed: 0,
+            last: None,
             slices: Vec::new(),
             trial: 0,
             since: 0,
@@ -114,42 +119,41 @@ impl Region {
     }
 
     /// Begins a trial of these contenders.
-    fn begin(&mut self, contenders: Vec<Strategy>) {
-        let alone = contenders.len() == 1;
-        self.contenders =
-            contenders.into_iter().map(|strategy| Contender { strategy, alive: true }).collect();
+    fn begin(&mut self, contenders: Vec<Contender>) {
+        self.phase = match contenders.len() {
+            1 => Phase::Running { expected: None, outside: 0 },
+            // The best expected one begins, and is measured after that.
+            _ if self.warms_up() => Phase::Trying { rest: [0, 0].into(), round: 0 },
+            _ => Phase::Trying { rest: [0].into(), round: 0 },
+        };
+        self.contenders = contenders;
         self.epoch += 1;
         self.slices.clear();
         self.trial = 0;
         self.since = 0;
-        self.phase = match alone {
-            true => Phase::Running { expected: None, outside: 0 },
-            // The best expected one begins, and is tried after that.
-            false if self.warms_up() => {
-                let rest = std::iter::once(0).chain(0..self.contenders.len()).collect();
-                Phase::Trying { rest, round: 0 }
-            }
-            false => Phase::Trying { rest: (0..self.contenders.len()).collect(), round: 0 },
-        };
     }
 
-    /// True before the first slice of a run in the page cache.
+    /// True before the first slice of a run in the page cache, which is slow with any contender: threads start, caches
+    /// are cold.
     fn warms_up(&self) -> bool {
         self.cached && self.left == self.total
     }
 
-    /// The length of a slice in bytes.
-    fn slice_len(&self) -> u64 {
+    /// The length of a slice of a contender in bytes.
+    fn slice_len(&self, contender: usize) -> u64 {
+        let strategy = &self.contenders[contender].strategy;
+        let dealt = strategy.workers.max(1) as u64 * strategy.stripe;
         match self.phase {
+            Phase::Running { .. } => (self.total / 16).clamp(16 << 20, 256 << 20),
+            Phase::Trying { .. } if self.warms_up() => dealt.min(self.total / 8),
             // Short at first, while there are contenders that lose clearly; twice as long each round.
             Phase::Trying { round, .. } => {
                 let first = match self.cached {
-                    true => (self.total / 128).clamp(4 << 20, 16 << 20),
+                    true => LEASES * dealt,
                     false => (self.total / 64).clamp(8 << 20, 32 << 20),
                 };
-                first << round.min(4)
+                (first << round.saturating_sub(1).min(4)).min(self.total / 8)
             }
-            Phase::Running { .. } => (self.total / 16).clamp(16 << 20, 256 << 20),
         }
     }
 
@@ -176,33 +180,64 @@ impl Region {
         }
         let slice = self.slices.len() - 1;
         let contender = self.slices[slice].contender;
-        let strategy = &self.contenders[contender].strategy;
+        let strategy = self.contenders[contender].strategy.clone();
         let workers = strategy.workers.min(limit).max(1);
         if self.active >= workers || only.is_some_and(|only| only != contender) {
             return None;
         }
+        let uncounted = self.slices[slice].uncounted;
         let each = match self.phase {
-            // Four leases a worker: one that is late hardly matters.
-            Phase::Trying { .. } => self.slice_len().div_ceil(4 * workers as u64),
+            Phase::Trying { .. } if uncounted => self.slice_len(contender).div_ceil(workers as u64),
+            Phase::Trying { .. } => self.slice_len(contender).div_ceil(LEASES * workers as u64),
             // Towards the end the leases become shorter, so that all workers end together.
             Phase::Running { .. } => self.left.div_ceil(2 * workers as u64),
         };
-        let front = self.ranges.front_mut()?;
-        let len = strategy.stripe.min(each).next_multiple_of(self.grain).min(front.end - front.start);
-        let range = front.start..front.start + len;
-        front.start += len;
-        if front.start == front.end {
-            self.ranges.pop_front();
-        }
+        let len = strategy.stripe.min(each).next_multiple_of(self.grain);
+        let leases = LEASES as usize * workers;
+        let range = match self.phase {
+            // Folios and extents may differ along the file: each contender gets parts from all over it.
+            Phase::Trying { round, .. } if self.cached && settings.any_order && !uncounted => {
+                let part = self.slices[slice].leases as f64 + 0.5 / f64::from(round.max(1));
+                self.cut((part / leases as f64).fract(), len)?
+            }
+            _ => self.cut(0.0, len)?,
+        };
+        let len = range.end - range.start;
         self.left -= len;
         self.active += 1;
         let trial = matches!(self.phase, Phase::Trying { .. });
         *if trial { &mut self.trial } else { &mut self.since } += len;
-        let strategy = strategy.clone();
         let current = &mut self.slices[slice];
         current.left = current.left.saturating_sub(len);
+        current.leases += 1;
         current.workers = current.workers.max(workers);
         Some(Lease { region, epoch: self.epoch, slice, contender, trial, strategy, range })
+    }
+
+    /// Takes about `len` bytes out of the region, after this share of it if possible. Ends are multiples of a power of two,
+    /// so that a mapped part has whole large folios.
+    fn cut(&mut self, share: f64, len: u64) -> Option<Range<u64>> {
+        let (first, last) = (self.ranges.front()?, self.ranges.back()?);
+        let place = first.start + (share * (last.end - first.start) as f64) as u64;
+        let index = self.ranges.iter().position(|range| range.end > place).unwrap_or(0);
+        let found = &mut self.ranges[index];
+        let power = 1u64 << len.ilog2();
+        let whole = power.is_multiple_of(self.grain) && found.start.is_multiple_of(self.grain);
+        let step = if whole { power } else { self.grain };
+        let base = if whole { 0 } else { found.start };
+        let down = |offset: u64| base + (offset - base) / step * step;
+        let start = down(place.max(found.start)).max(found.start);
+        let end = Some(down(start + len)).filter(|&end| end > start).unwrap_or(start + len);
+        let cut = start..end.min(found.end);
+        let rest = cut.end..found.end;
+        found.end = cut.start;
+        if !rest.is_empty() {
+            self.ranges.insert(index + 1, rest);
+        }
+        if self.ranges[index].is_empty() {
+            self.ranges.remove(index);
+        }
+        Some(cut)
     }
 
     pub(super) fn record(&mut self, lease: &Lease, spent: Spent) {
@@ -219,8 +254,7 @@ impl Region {
         }
     }
 
-    /// Begins the next slice: of the contender in turn, of the leader while a measurement is missing, or of the chosen
-    /// one.
+    /// Begins the next slice: of the contender in turn, or of the chosen one.
     fn next_slice(&mut self, settings: &Settings<'_>) {
         #[cfg(test)]
         if let Some(seed) = settings.shuffle {
@@ -233,60 +267,41 @@ impl Region {
             let contender = match &mut self.phase {
                 Phase::Running { .. } => {
                     if self.watch() {
-                        let chosen = self.contenders[self.chosen()].strategy.clone();
-                        if !self.all.contains(&chosen) {
-                            self.all.insert(0, chosen);
-                        }
                         self.begin(self.all.clone());
                         continue;
                     }
-                    self.chosen()
+                    0
                 }
                 Phase::Trying { rest, .. } => match rest.pop_front() {
                     Some(contender) => contender,
-                    None if self.missing() => self.leader(),
                     None => {
-                        self.narrow(settings);
+                        self.next_round(settings);
                         continue;
                     }
                 },
             };
-            let (left, uncounted) = (self.slice_len(), self.warms_up());
+            let (left, uncounted) = (self.slice_len(contender), self.warms_up());
             self.slices.push(Slice { contender, left, uncounted, ..Slice::default() });
             return;
         }
     }
 
-    /// The mean of the logarithmic rates of a contender, their number, and the sum of squares around the mean. In the page
-    /// cache each lease is a sample. From a device a slice is: requests in flight cross the ends of leases.
-    fn mean(&self, contender: usize) -> Option<(f64, f64, f64)> {
+    /// The logarithmic rates of a contender. In the page cache each lease is a sample. From a device a slice is: requests
+    /// in flight cross the ends of leases.
+    fn samples(&self, contender: usize) -> Vec<f64> {
         let slices = self.slices.iter().filter(|slice| slice.contender == contender);
-        let rates: Vec<f64> = match self.cached {
+        match self.cached {
             true => slices.flat_map(|slice| slice.rates.iter().copied()).collect(),
             false => slices.filter_map(Slice::rate).collect(),
-        };
-        let count = rates.len() as f64;
-        let mean = rates.iter().sum::<f64>() / count;
-        let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-        (count > 0.0).then_some((mean, count, squares))
+        }
     }
 
-    fn alive(&self) -> impl Iterator<Item = usize> {
-        (0..self.contenders.len()).filter(|&index| self.contenders[index].alive)
-    }
-
-    fn missing(&self) -> bool {
-        self.alive().any(|contender| self.mean(contender).is_none())
-    }
-
-    /// The contender with the highest rate so far.
-    fn leader(&self) -> usize {
-        let rate = |contender: usize| self.mean(contender).map_or(f64::NEG_INFINITY, |(mean, ..)| mean);
-        self.alive().max_by(|&one, &two| rate(one).total_cmp(&rate(two)).then(two.cmp(&one))).unwrap_or(0)
-    }
-
-    fn chosen(&self) -> usize {
-        self.alive().next().unwrap_or(0)
+    /// The beliefs in the contenders' rates after the slices so far, and the standard deviation of a sample.
+    fn beliefs(&self) -> (Vec<Belief>, f64) {
+        let samples: Vec<_> = (0..self.contenders.len()).map(|contender| self.samples(contender)).collect();
+        let noise = (NOISE[usize::from(!self.cached)], NOISE_SAMPLES);
+        let priors = self.contenders.iter().map(|contender| (contender.expected, contender.deviation));
+        beliefs(&priors.collect::<Vec<_>>(), &samples, noise)
     }
 
     /// CPU time per byte of a contender, in seconds.
@@ -297,70 +312,88 @@ impl Region {
         if bytes > 0 { cpu / bytes as f64 } else { 0.0 }
     }
 
-    /// Ends a round: eliminates the contenders that are slower, and begins the next round or chooses.
-    fn narrow(&mut self, settings: &Settings<'_>) {
+    /// Begins the next round, of the contenders whose trial is expected to save more time than it costs; or chooses.
+    fn next_round(&mut self, settings: &Settings<'_>) {
         let Phase::Trying { round, .. } = self.phase else { return };
-        let means: Vec<_> = (0..self.contenders.len()).map(|contender| self.mean(contender)).collect();
-        let prior = PRIOR[usize::from(!self.cached)];
-        let (squares, freedom) =
-            means.iter().flatten().fold(
-                (prior.powi(2) * PRIOR_SAMPLES, PRIOR_SAMPLES),
-                |(squares, freedom), (_, count, own)| (squares + own, freedom + (count - 1.0).max(0.0)),
-            );
-        let deviation = (squares / freedom).sqrt();
-        let leader = self.leader();
-        if let Some((best, best_count, _)) = means[leader] {
-            for (contender, mean) in means.iter().enumerate() {
-                let slower = mean.is_some_and(|(mean, count, _)| {
-                    best - mean > ERRORS * deviation * (1.0 / best_count + 1.0 / count).sqrt()
-                });
-                if slower && contender != leader {
-                    self.contenders[contender].alive = false;
-                }
-            }
+        let (beliefs, noise) = self.beliefs();
+        let Some(leader) = leader(&beliefs) else {
+            // No lease counted.
+            return match round < ROUNDS {
+                true => self.phase = Phase::Trying { rest: [0].into(), round: round + 1 },
+                false => self.begin(vec![self.contenders[0].clone()]),
+            };
+        };
+        self.phase = Phase::Trying { rest: VecDeque::new(), round: round + 1 };
+        let mut rest: VecDeque<usize> =
+            (0..beliefs.len()).filter(|&other| self.pays(&beliefs, noise, leader, other)).collect();
+        if rest.is_empty() || round >= ROUNDS || self.trial > self.total / 4 {
+            return self.choose(settings, &beliefs, leader);
         }
-        let round = round + 1;
-        let alive: Vec<usize> = self.alive().collect();
-        let next = alive.len() as u64 * self.slice_len();
-        if alive.len() > 1 && round < ROUNDS && self.trial + next <= self.total / 8 {
-            let rest = if round % 2 == 1 { alive.into_iter().rev().collect() } else { alive.into() };
-            self.phase = Phase::Trying { rest, round };
-            return;
+        // The leader was measured just before the first others.
+        if round > 0 {
+            rest.push_front(leader);
         }
-        self.choose(settings);
+        if round % 2 == 1 {
+            rest.make_contiguous().reverse();
+        }
+        self.phase = Phase::Trying { rest, round: round + 1 };
+    }
+
+    /// True if a slice for a contender that is not the leader is expected to save more time in the rest of the region than it
+    /// costs.
+    fn pays(&self, beliefs: &[Belief], noise: f64, leader: usize, other: usize) -> bool {
+        let slice = self.slice_len(other);
+        if other == leader || slice >= self.left {
+            return false;
+        }
+        let samples = if self.cached { (LEASES - 1) as f64 } else { 1.0 };
+        let measurement = Measurement {
+            bytes: slice,
+            left: self.left - slice,
+            noise: noise.powi(2) / samples,
+            change: CHANGE[usize::from(!self.cached)],
+        };
+        measurement.pays(&beliefs[leader], &beliefs[other])
     }
 
     /// Chooses the fastest contender; of those that are equal, the one with the least CPU time.
-    fn choose(&mut self, settings: &Settings<'_>) {
-        let leader = self.leader();
-        let rate = |contender: usize| self.mean(contender).map_or(f64::NEG_INFINITY, |(mean, ..)| mean);
-        let equal = self.alive().filter(|&contender| rate(contender) >= rate(leader) - EQUAL);
-        let chosen = equal.min_by(|&one, &two| self.cpu(one).total_cmp(&self.cpu(two))).unwrap_or(leader);
-        let tried = (0..self.contenders.len()).filter_map(|contender| {
-            let (mean, ..) = self.mean(contender)?;
-            let strategy = &self.contenders[contender].strategy;
-            Some(Tried::new(
-                strategy,
-                mean.exp(),
-                self.cpu(contender),
-                self.slices.iter().filter(|slice| slice.contender == contender).count(),
-            ))
-        });
-        let strategy = self.contenders[chosen].strategy.clone();
-        let offset = self.ranges.front().map_or(0, |range| range.start);
-        let (cached, chosen_text) = (self.cached, strategy.to_string());
-        settings.selections.add(Selection { offset, cached, tried: tried.collect(), chosen: chosen_text });
-        let next = neighbors(&strategy, settings.spec, settings.most, settings.writes);
-        if !self.refined && !next.is_empty() && self.left >= REFINE {
-            self.refined = true;
-            return self.begin(std::iter::once(strategy).chain(next).collect());
+    fn choose(&mut self, settings: &Settings<'_>, beliefs: &[Belief], leader: usize) {
+        let best = self.contenders[leader].strategy.clone();
+        let next = neighbors(&best, settings.spec, settings.most, settings.writes);
+        if !std::mem::replace(&mut self.refined, true) && !next.is_empty() {
+            let expected = beliefs[leader].relative + NEIGHBOR.0;
+            let neighbor = |strategy| Contender { strategy, expected, deviation: NEIGHBOR.1 };
+            self.contenders.extend(next.into_iter().map(neighbor));
+            return self.next_round(settings);
         }
-        self.begin(vec![strategy]);
+        let measured = || (0..beliefs.len()).filter(|&contender| beliefs[contender].samples > 0);
+        let equal = measured().filter(|&contender| beliefs[contender].mean >= beliefs[leader].mean - EQUAL);
+        let chosen = equal.min_by(|&one, &two| self.cpu(one).total_cmp(&self.cpu(two))).unwrap_or(leader);
+        let tried = |contender: usize| {
+            let samples = self.samples(contender);
+            let rate = (samples.iter().sum::<f64>() / samples.len() as f64).exp();
+            let slices = self.slices.iter().filter(|slice| slice.contender == contender && !slice.uncounted);
+            Tried::new(&self.contenders[contender].strategy, rate, self.cpu(contender), slices.count())
+        };
+        let tried: Vec<Tried> = measured().map(tried).collect();
+        let contender = self.contenders[chosen].clone();
+        let (cached, chosen) = (self.cached, contender.strategy.to_string());
+        let after = self.total - self.left;
+        // One alone was not compared with any other.
+        if tried.len() > 1 {
+            settings.selections.add(Selection { after, cached, tried, chosen });
+        }
+        self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
+        self.last = Some(contender.strategy.clone());
+        if !self.all.iter().any(|other| other.strategy == contender.strategy) {
+            self.all.insert(0, contender.clone());
+        }
+        self.begin(vec![contender]);
     }
 
     /// Takes a lease back, and begins a trial without its contender; false if there is no other.
     pub(super) fn refuse(&mut self, lease: &Lease) -> bool {
-        self.all.retain(|strategy| *strategy != lease.strategy);
+        self.all.retain(|contender| contender.strategy != lease.strategy);
         if self.all.is_empty() {
             return false;
         }
@@ -394,6 +427,7 @@ impl Region {
             return false;
         }
         *outside += 1;
-        *outside > 1 && self.all.len() > 1 && self.left >= RETRY && self.since >= self.total / 4
+        let enough = self.since >= (self.total / 8) << self.confirmed.min(8);
+        *outside > 1 && self.all.len() > 1 && self.left >= RETRY && enough
     }
 }

@@ -15,7 +15,7 @@ use crate::file::File;
 use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Progress, Stats};
-use crate::strategy::{Adaptive, Choice, Contenders, Model, Strategy};
+use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
 
 /// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]
@@ -76,9 +76,11 @@ impl<'a> Walk<'a> {
     fn contenders(&self) -> Option<(Contenders, Adaptive<'_>)> {
         let adaptive = self.sides.iter().map(|side| side.choice.adaptive).collect::<Option<Vec<_>>>()?;
         let (first, others) = adaptive.split_first()?;
-        let common = |list: fn(&Contenders) -> &[Strategy]| {
-            let suits =
-                |strategy: &&Strategy| others.iter().all(|other| list(other.contenders).contains(strategy));
+        let common = |list: fn(&Contenders) -> &[Contender]| {
+            let suits = |one: &&Contender| {
+                let same = |other: &Contender| other.strategy == one.strategy;
+                others.iter().all(|other| list(other.contenders).iter().any(same))
+            };
             list(first.contenders).iter().filter(suits).cloned().collect()
         };
         let cached = common(|contenders| &contenders.cached);
@@ -94,7 +96,8 @@ impl<'a> Walk<'a> {
         let place = |side: &Place<'a>| adaptive::Place { file: side.file, base: side.base, len: side.len };
         let places: Vec<_> = self.sides.iter().map(place).collect();
         let adaptive = Adaptive { contenders: &common.0, ..common.1 };
-        Leases::of(adaptive, &places, &Terms { range: 0..self.end, unit: 1, writes: false, most: usize::MAX })
+        let terms = Terms { range: 0..self.end, unit: 1, writes: false, any_order: false, most: usize::MAX };
+        Leases::of(adaptive, &places, &terms)
     }
 
     /// Reads all of it with all workers.

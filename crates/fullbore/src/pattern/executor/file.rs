@@ -1,15 +1,18 @@
 //! One file: a small one is read at once, a large one by all workers as planned.
 
 use std::ops::ControlFlow;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use super::trials::FileTrials;
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
 use crate::error::{Error, Result};
 use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
-use crate::strategy::{Choice, Planner, Purpose, SMALL, Serial, Strategy};
+use crate::strategy::{Choice, Plan, Planner, Purpose, SMALL, Serial, Strategy};
 
 /// The way in which a file is read.
 #[derive(Debug)]
@@ -119,7 +122,9 @@ impl Executor<'_> {
         {
             return job(&input, (&Strategy::plain()).into());
         }
+        let many = self.many.load(Ordering::Relaxed);
         let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
+        let planner = planner.among_files(many);
         let mut facts = planner.learn(purpose, Some(&input), len, None);
         facts.serial = serial;
         let mut plan = planner.decide(facts.clone(), Some(&input), None)?;
@@ -131,10 +136,37 @@ impl Executor<'_> {
             facts.serial = Some(Serial::OthersAreBusy);
             plan = planner.decide(facts, Some(&input), None)?;
         }
+        let trial = self.pick(&mut plan, len);
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
-        job(&plan.handle(&input), (&plan).into())
+        let start = Instant::now();
+        let result = job(&plan.handle(&input), (&plan).into())?;
+        if let Some((uncached, place, len)) = trial {
+            self.trials().record(uncached, place, len, start.elapsed().as_secs_f64());
+        }
+        Ok(result)
+    }
+
+    fn trials(&self) -> MutexGuard<'_, FileTrials> {
+        self.trials.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the strategy of a file that is too short to try several by one of the contenders.
+    fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(bool, usize, u64)> {
+        let (len, uncached) = (len?, plan.plan_input.is_uncached());
+        if !plan.plan_input.is_short() {
+            return None;
+        }
+        let contenders = std::mem::take(&mut plan.contenders);
+        let list = if uncached { &contenders.uncached } else { &contenders.cached };
+        let place = self.trials().pick(list, uncached, len)?;
+        let strategy = list[place].strategy.clone();
+        // Several stripes for each worker.
+        let request = strategy.request as u64;
+        let stripe = (len / (4 * strategy.workers as u64)).next_multiple_of(request).max(request);
+        plan.strategy = Strategy { stripe: strategy.stripe.min(stripe), ..strategy };
+        Some((uncached, place, len))
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at

@@ -2,17 +2,22 @@
 //! order.
 
 mod file;
+mod growth;
 mod sender;
+mod trials;
 mod worker;
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
+
+use growth::Growth;
+use trials::FileTrials;
 
 use super::Progress;
 use super::reorder_buffer::ReorderBuffer;
-use super::threads::{FirstError, Started, on_threads};
+use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe;
@@ -67,6 +72,9 @@ pub struct Executor<'a> {
     /// The place of the file that has all workers, if any.
     big: Mutex<Option<u64>>,
     free: Condvar,
+    /// True if there are several files: strategies are tried on files, too.
+    many: AtomicBool,
+    trials: Mutex<FileTrials>,
 }
 
 /// Receives the plan of a file.
@@ -85,6 +93,8 @@ impl<'a> Executor<'a> {
             plain: StrategySpec { workers: None, budget: None, ..spec.clone() } == StrategySpec::default(),
             big: Mutex::new(None),
             free: Condvar::new(),
+            many: AtomicBool::new(false),
+            trials: Mutex::default(),
         }
     }
 
@@ -231,26 +241,33 @@ impl<'a> Executor<'a> {
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         // If there are few items, one worker per item.
-        let workers = items.size_hint().1.map_or(self.workers, |most| most.clamp(1, self.workers));
+        let known = items.size_hint().1;
+        let workers = known.map_or(self.workers, |items| items.clamp(1, self.workers));
+        self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
+        // Items that arrive over time are no measure of the device.
+        let grows = self.spec.workers.is_none() && most > 1;
+        let growth = Growth::new(workers, grows, known, self.budget(), self.progress);
+        let workers_at_most = growth.most();
         let room = (self.budget() / 2) as usize;
-        let reorder_buffer = ReorderBuffer::new(0, room / 2, Box::new(emit)).with_open(workers);
-        let queue = WorkQueue::new(items, workers, most);
+        let reorder_buffer = ReorderBuffer::new(0, room / 2, Box::new(emit)).with_open(workers_at_most);
+        let queue = WorkQueue::new(items, workers_at_most, most);
         let first = FirstError::default();
         let fail = |error: Error| {
             first.put(error);
             reorder_buffer.cancel();
         };
-        let allowance = room / 2 / workers;
-        let one = |index: usize, _: &Started| {
+        let allowance = room / 2 / workers_at_most;
+        let one = |index: usize, start: &dyn Fn(usize)| {
             let (mut worker, mut slot, mut made) = (Worker::default(), WorkerSlot::new(index), None);
             let goes_on =
                 || !self.progress.is_cancelled() && !reorder_buffer.enough().load(Ordering::Relaxed);
-            while goes_on() {
+            // A worker that did not help ends.
+            while goes_on() && index < growth.count() {
                 let Some((place, item)) = queue.next_batch(&mut slot) else { return };
                 reorder_buffer.open(index, place);
                 let mut sender =
                     OrderedSender { reorder_buffer: &reorder_buffer, index, places: place..place, allowance };
-                let mut next = Some((place, item));
+                let (mut next, mut count) = (Some((place, item)), 0);
                 while let Some((place, item)) = next {
                     sender.places.end = place + 1;
                     worker.place = place;
@@ -258,17 +275,19 @@ impl<'a> Executor<'a> {
                     if let Err(error) = work(item, &mut sender, &mut worker, made, self) {
                         return fail(error);
                     }
+                    count += 1;
                     next = if goes_on() { queue.next(&slot) } else { None };
                 }
                 if let Err(error) = sender.end() {
                     return fail(error);
                 }
+                growth.done(count, self.progress).for_each(start);
             }
             if self.progress.is_cancelled() {
                 reorder_buffer.cancel();
             }
         };
-        on_threads(workers, &one, &|| reorder_buffer.cancel());
+        on_more_threads(workers, &one, &|| reorder_buffer.cancel());
         first.result()?;
         self.not_stopped()?;
         reorder_buffer.finish()

@@ -1,0 +1,158 @@
+//! Beliefs in the rates of contenders: prior estimates and measurements, as normal distributions of logarithms.
+//!
+//! Rates of contenders differ by factors, and the expected ones are relative: a common level of all of them is estimated
+//! with them. Whether a trial pays follows from the beliefs (the value of information; Frazier, Powell and Dayanik's
+//! knowledge gradient).
+
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
+
+/// The belief in the logarithmic rate of a contender.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::pattern) struct Belief {
+    /// Its mean.
+    pub(in crate::pattern) mean: f64,
+    /// Its mean without the level that all contenders share.
+    pub(in crate::pattern) relative: f64,
+    /// Its variance.
+    pub(in crate::pattern) variance: f64,
+    /// The number of samples behind it.
+    pub(in crate::pattern) samples: usize,
+}
+
+impl Belief {
+    /// The expected gain in the logarithmic rate if the contender is measured once more, with a variance of `noise`, and
+    /// replaces one with a rate of `best` if it is faster.
+    pub(in crate::pattern) fn expected_gain(&self, best: f64, noise: f64) -> f64 {
+        // The standard deviation of the change of the mean.
+        let change = self.variance / (self.variance + noise).sqrt();
+        if change <= 0.0 {
+            return 0.0;
+        }
+        let gap = (best - self.mean) / change;
+        let density = (-gap * gap / 2.0).exp() / (2.0 * PI).sqrt();
+        let tail = libm::erfc(gap * FRAC_1_SQRT_2) / 2.0;
+        change * (density - gap * tail).max(0.0)
+    }
+}
+
+/// A measurement that may be made.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::pattern) struct Measurement {
+    /// The bytes that it takes.
+    pub(in crate::pattern) bytes: u64,
+    /// The bytes that are left after it.
+    pub(in crate::pattern) left: u64,
+    /// The variance of its result.
+    pub(in crate::pattern) noise: f64,
+    /// The time that it takes to change the contender, in seconds.
+    pub(in crate::pattern) change: f64,
+}
+
+impl Measurement {
+    /// True if measuring `other` in place of the leader is expected to save more than it costs, in bytes that the leader
+    /// moves in the same time.
+    pub(in crate::pattern) fn pays(&self, leader: &Belief, other: &Belief) -> bool {
+        let gain = other.expected_gain(leader.mean, self.noise);
+        let slower = (leader.mean - other.mean).exp_m1().max(0.0);
+        gain * self.left as f64 > slower * self.bytes as f64 + self.change * leader.mean.exp()
+    }
+}
+
+/// The measured contender with the highest rate.
+pub(in crate::pattern) fn leader(beliefs: &[Belief]) -> Option<usize> {
+    let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].samples > 0);
+    measured.max_by(|&one, &two| beliefs[one].mean.total_cmp(&beliefs[two].mean).then(two.cmp(&one)))
+}
+
+/// The beliefs from `priors`, the expected relative logarithmic rates with their standard deviations, and the samples of
+/// each contender. `noise`: the standard deviation of a sample before any is known, and the number of samples that
+/// this counts as. Returns the standard deviation of a sample, too.
+pub(in crate::pattern) fn beliefs(
+    priors: &[(f64, f64)],
+    samples: &[Vec<f64>],
+    noise: (f64, f64),
+) -> (Vec<Belief>, f64) {
+    let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
+    let (mut squares, mut freedom) = (noise.0.powi(2) * noise.1, noise.1);
+    for samples in samples.iter().filter(|samples| !samples.is_empty()) {
+        let mean = mean(samples);
+        squares += samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
+        freedom += samples.len() as f64 - 1.0;
+    }
+    let noise = (squares / freedom).sqrt();
+    let error = |samples: &[f64]| noise.powi(2) / samples.len() as f64;
+    // The level: each measured contender is an estimate of it, as good as its prior and its samples.
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for ((expected, deviation), samples) in priors.iter().zip(samples) {
+        if !samples.is_empty() {
+            let weight = 1.0 / (deviation.powi(2) + error(samples));
+            sum += weight * (mean(samples) - expected);
+            weights += weight;
+        }
+    }
+    let level = if weights > 0.0 { sum / weights } else { 0.0 };
+    let belief = |((expected, deviation), samples): (&(f64, f64), &Vec<f64>)| {
+        let (mut relative, mut variance) = (*expected, deviation.powi(2));
+        if !samples.is_empty() {
+            let weight = variance / (variance + error(samples));
+            relative += weight * (mean(samples) - level - expected);
+            variance *= 1.0 - weight;
+        }
+        Belief { mean: level + relative, relative, variance, samples: samples.len() }
+    };
+    (priors.iter().zip(samples).map(belief).collect(), noise)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+
+    const NOISE: (f64, f64) = (0.1, 3.0);
+
+    #[test]
+    fn without_samples_the_beliefs_are_the_priors() {
+        let (found, noise) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &[vec![], vec![]], NOISE);
+        assert!((noise - 0.1).abs() < 1e-12);
+        assert_eq!((found[0].mean, found[1].mean, found[1].samples), (0.0, -0.5, 0));
+        assert!((found[1].variance - 0.04).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_measurement_sets_the_level_of_all() {
+        let (found, _) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &[vec![20.0], vec![]], NOISE);
+        assert!((found[0].mean - 20.0).abs() < 1e-9 && (found[1].mean - 19.5).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn many_samples_outweigh_the_prior() {
+        let samples = [vec![20.0; 100], vec![20.4; 100]];
+        let (found, noise) = beliefs(&[(0.0, 0.1), (-0.5, 0.3)], &samples, NOISE);
+        assert!((found[0].mean - 20.0).abs() < 0.01 && (found[1].mean - 20.4).abs() < 0.01, "{found:?}");
+        assert!(noise < 0.02, "{noise}");
+    }
+
+    /// The expected gain is that of a simulation: draw the rate, measure it, decide.
+    #[test]
+    fn the_expected_gain_is_that_of_a_simulation() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        let mut normal = || (-2.0 * uniform().ln()).sqrt() * (2.0 * PI * uniform()).cos();
+        for (mean, deviation, noise) in [(-0.1, 0.2, 0.1), (0.05, 0.1, 0.2), (-0.5, 0.3, 0.15f64)] {
+            let belief = Belief { mean, relative: mean, variance: deviation * deviation, samples: 0 };
+            let weight = belief.variance / (belief.variance + noise * noise);
+            let rounds = 400_000;
+            let mut gained = 0.0;
+            for _ in 0..rounds {
+                let rate = mean + deviation * normal();
+                let after = mean + weight * (rate + noise * normal() - mean);
+                // It is taken if it is believed to be faster than the best, which has the rate 0.
+                gained += if after > 0.0 { rate } else { 0.0 };
+            }
+            let (gained, expected) = (gained / f64::from(rounds), belief.expected_gain(0.0, noise * noise));
+            assert!((gained - expected).abs() < 0.002, "{mean} {deviation} {noise}: {gained}, {expected}");
+        }
+    }
+}

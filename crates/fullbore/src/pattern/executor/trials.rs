@@ -1,0 +1,102 @@
+//! Trials on files: of many files of some MiB, each is too short to try several strategies, so each is read with one, and
+//! the later ones with the fastest.
+
+use crate::pattern::adaptive::belief::{Measurement, beliefs, leader};
+use crate::strategy::{Contender, Target, alike};
+
+/// The standard deviation of the logarithmic rate of a file before any is known, and the samples that this counts as.
+const NOISE: (f64, f64) = (0.15, 3.0);
+
+/// The contenders for files in one state of the page cache, and their measurements.
+#[derive(Debug, Default)]
+struct Trials {
+    contenders: Vec<Contender>,
+    /// The logarithmic rates of the files by contender.
+    samples: Vec<Vec<f64>>,
+    bytes: u64,
+}
+
+/// The trials on the files of a run: of those in the page cache, and of the others.
+#[derive(Debug, Default)]
+pub(super) struct FileTrials([Trials; 2]);
+
+impl FileTrials {
+    /// The contender for a file of `len` bytes; `None` without a choice.
+    pub(super) fn pick(&mut self, list: &[Contender], uncached: bool, len: u64) -> Option<usize> {
+        if list.len() < 2 {
+            return None;
+        }
+        let trials = &mut self.0[usize::from(uncached)];
+        // The stripes may differ from file to file.
+        let same = |(one, two): (&Contender, &Contender)| {
+            alike(&one.strategy, &two.strategy, Target::Nowhere) && one.strategy.window == two.strategy.window
+        };
+        if trials.contenders.len() != list.len() || !trials.contenders.iter().zip(list).all(same) {
+            let samples = vec![Vec::new(); list.len()];
+            *trials = Trials { contenders: list.to_vec(), samples, bytes: trials.bytes };
+        }
+        Some(trials.next(len))
+    }
+
+    /// Records the time of a file that was read with the contender at a place.
+    pub(super) fn record(&mut self, uncached: bool, place: usize, len: u64, seconds: f64) {
+        let trials = &mut self.0[usize::from(uncached)];
+        if let Some(samples) = trials.samples.get_mut(place)
+            && seconds > 0.0
+        {
+            samples.push((len as f64 / seconds).ln());
+            trials.bytes += len;
+        }
+    }
+}
+
+impl Trials {
+    /// The contender for the next file, of `len` bytes: the leader, or one whose measurement pays if as much is to come as
+    /// there was.
+    fn next(&self, len: u64) -> usize {
+        let priors: Vec<_> =
+            self.contenders.iter().map(|contender| (contender.expected, contender.deviation)).collect();
+        let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
+        let Some(leader) = leader(&beliefs) else { return 0 };
+        // Each file is opened for itself, so a change takes no time of its own.
+        let measurement = Measurement { bytes: len, left: self.bytes, noise: noise.powi(2), change: 0.0 };
+        (0..beliefs.len())
+            .find(|&other| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]))
+            .unwrap_or(leader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::method;
+    use crate::strategy::Strategy;
+
+    const LEN: u64 = 10 << 20;
+
+    /// The number of files that each of three contenders gets if `rate` gives theirs.
+    fn files(rates: [f64; 3]) -> [usize; 3] {
+        let contender = |name| Contender {
+            strategy: Strategy { read: method(name).unwrap(), ..Strategy::plain() },
+            expected: 0.0,
+            deviation: 0.2,
+        };
+        let list = ["buffered", "mmap", "stdio"].map(contender);
+        let (mut trials, mut counts) = (FileTrials::default(), [0; 3]);
+        for file in 0..1000 {
+            let place = trials.pick(&list, false, LEN).unwrap();
+            let noise = 1.0 + 0.1 * (f64::from(file * 7919 % 13) / 6.0 - 1.0);
+            trials.record(false, place, LEN, LEN as f64 / rates[place] * noise);
+            counts[place] += 1;
+        }
+        assert_eq!(trials.pick(&list[..1], false, LEN), None);
+        counts
+    }
+
+    #[test]
+    fn most_files_are_read_with_the_fastest_strategy() {
+        assert!(files([1e9, 2e9, 1.5e9])[1] > 950);
+        assert!(files([2e9, 1e9, 1.5e9])[0] > 950);
+        assert!(files([1e9, 1.5e9, 2e9])[2] > 950);
+    }
+}
