@@ -16,6 +16,7 @@ pub mod experiment;
 pub mod fio;
 mod host;
 mod pipeline;
+mod recorder;
 pub mod report;
 mod runner;
 mod sample;

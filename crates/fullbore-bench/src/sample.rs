@@ -6,8 +6,10 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
-use crate::action::{DeviceIo, ExpectedState, Iteration, RunContext, Workload};
-use crate::document::{CacheState, Proof, Sample};
+use crate::action::{DeviceIo, ExpectedState, Iteration, RunContext, Workload, steady_pace};
+use crate::document::{CacheState, Proof, Regime, Sample, Slices, SteadyPart};
+use crate::recorder::{Counters, Recording, record, sum};
+use crate::stats::Reading;
 
 /// Minimum cached share of a range for it to count as warm; cold is at most the rest. The margin is for the last pages
 /// of a range, which read-ahead of adjacent ranges may add or evict.
@@ -41,16 +43,33 @@ fn measure(
     ramp: f64,
     context: &RunContext<'_>,
 ) -> Result<Sample> {
-    let expected = workload.prepare(iteration, context)?;
-    if ramp > 0.0 {
-        workload.ramp_up(ramp, context)?;
+    let mut expected = workload.prepare(iteration, context)?;
+    let counters = counters(&expected, context);
+    let limits = context.limits;
+    if let Some(counters) = &counters
+        && limits.search(counters.writes, context)?
+    {
+        expected = workload.prepare(iteration, context)?;
+    }
+    let spends = counters.as_ref().filter(|counters| workload.elastic() && limits.limited(counters.writes));
+    let ramp_counters =
+        counters.unwrap_or(Counters { devices: &[], writes: false, progress: context.progress });
+    if ramp > 0.0 || spends.is_some() {
+        limits.spend_credit(&ramp_counters, ramp, |ramp| workload.ramp_up(ramp, context))?;
+        if expected.cache == Some(CacheState::Cold) {
+            // The ramp has read a part of the range into the page cache.
+            expected = workload.prepare(iteration, context)?;
+        }
     }
     let before = cached_pages(&expected);
     let device = || device_bytes(context.devices);
     let (device_before, system_before) = (device(), SystemUsage::now().ok());
     let usage_before = ProcessUsage::now().unwrap_or_default();
     let start_s = context.clock.seconds();
-    let mut done = workload.run(context);
+    let (mut done, recording) = match &counters {
+        Some(counters) => record(counters, |_| false, |_| workload.run(context)),
+        None => (workload.run(context), Recording::new()),
+    };
     let elapsed = context.clock.seconds() - start_s;
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
     let system = SystemUsage::now().ok().zip(system_before).map(|(now, before)| now.since(&before));
@@ -86,9 +105,73 @@ fn measure(
         streams: done.streams,
         ..Sample::default()
     };
+    if let Some(counters) = &counters {
+        add_course(&mut sample, counters, &recording, workload.elastic(), context);
+    }
     sample.proof =
         proof(&expected, &sample, before.and_then(CachedPages::share), !context.devices.is_empty());
     Ok(sample)
+}
+
+/// Returns the counters of a sample that moves bytes from or to a device.
+fn counters<'a>(expected: &ExpectedState, context: &RunContext<'a>) -> Option<Counters<'a>> {
+    let counters = Counters { devices: context.devices, writes: false, progress: context.progress };
+    match expected.device {
+        DeviceIo::Any => None,
+        DeviceIo::Reads => Some(counters),
+        DeviceIo::Writes => Some(Counters { writes: true, ..counters }),
+    }
+}
+
+/// Maximum number of slices kept of a sample.
+const SLICES: usize = 40;
+
+/// Maximum difference between the bytes of the device and those of the application, as a share, for the course of the
+/// device to be that of the application.
+const COUNTED: f64 = 0.1;
+
+/// Adds the regime, the course and the steady part. Opening and closing are part of work on whole files, so it has no
+/// steady part.
+fn add_course(
+    sample: &mut Sample,
+    counters: &Counters<'_>,
+    recording: &Recording,
+    elastic: bool,
+    context: &RunContext<'_>,
+) {
+    let series = sum(recording, 0..recording.len());
+    let ends = series.first().copied().zip(series.last().copied());
+    let Some((first, last)) = ends.filter(|(first, last)| last.bytes > first.bytes) else {
+        sample.regime = Some(Regime::Unknown);
+        return;
+    };
+    let moved = last.bytes - first.bytes;
+    sample.regime = Some(context.limits.regime(counters, recording));
+    let count = SLICES.min(series.len() - 1).max(1);
+    let seconds = (last.at - first.at) / count as f64;
+    let ends: Vec<f64> = (0..=count).map(|end| bytes_at(&series, first.at + end as f64 * seconds)).collect();
+    let bytes = ends.windows(2).map(|ends| (ends[1] - ends[0]).round() as u64).collect();
+    sample.slices = Some(Slices { seconds, bytes });
+    let period = context.limits.period(counters.writes);
+    // A peer's own ramp moves bytes that it does not count.
+    let same = (sample.bytes as f64 / moved - 1.0).abs() <= COUNTED;
+    if let Some((pace, seconds)) = steady_pace(recording, period).filter(|_| elastic && same) {
+        let bytes = pace.bytes * seconds * sample.bytes as f64 / moved;
+        sample.steady = Some(SteadyPart { bytes, seconds });
+    }
+    sample.uncertainty = period.map_or(0.0, |period| match &sample.steady {
+        // One reading at each end.
+        Some(steady) => (period / 10.0).min(0.01) / steady.seconds,
+        None => period / sample.seconds,
+    });
+}
+
+/// Returns the bytes moved by a time, between two readings in proportion.
+fn bytes_at(series: &[Reading], at: f64) -> f64 {
+    let next = series.partition_point(|reading| reading.at < at).clamp(1, series.len() - 1);
+    let (from, to) = (&series[next - 1], &series[next]);
+    let share = ((at - from.at) / (to.at - from.at)).clamp(0.0, 1.0);
+    from.bytes + share * (to.bytes - from.bytes)
 }
 
 /// Pages of the expected ranges.

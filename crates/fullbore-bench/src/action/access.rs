@@ -18,8 +18,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
 use super::workload::{
-    CoveredRange, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for,
-    settings,
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload,
+    repeat_until, settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -209,10 +209,21 @@ impl AccessWorkload {
     }
 
     fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Stats> {
+        self.transfer_until(range, &AtomicBool::new(false), context)
+    }
+
+    /// Reads or writes a range until `enough` is set.
+    fn transfer_until(
+        &self,
+        range: &Range<u64>,
+        enough: &AtomicBool,
+        context: &RunContext<'_>,
+    ) -> Result<Stats> {
         let scope = Scope { range: range.clone(), order: self.order };
         let strategy = self.io.strategy();
         if !self.io.writes() {
-            return read_through(self.existing_file(context.test_files()), &scope, &strategy, context);
+            let file = self.existing_file(context.test_files());
+            return read_until(file, &scope, &strategy, enough, context.progress);
         }
         let path = match self.creates_file() {
             true => Self::new_file_path(context),
@@ -227,7 +238,7 @@ impl AccessWorkload {
             // A mapping cannot extend its file.
             output.file().set_len(range.end)?;
         }
-        let mut stats = pattern::fill(data, &scope, &output, &strategy, context.progress)?;
+        let mut stats = pattern::fill_until(data, &scope, &output, &strategy, context.progress, enough)?;
         if self.spec.flush == Some(true) {
             let clock = Instant::now();
             output.file().sync_data()?;
@@ -241,12 +252,7 @@ fn unopened(path: &std::path::Path) -> Error {
     Error::new(ErrorKind::Invalid, "measure", path, "the trial was not opened")
 }
 
-/// Reads a scope; of a mapping, touches every cache line.
-fn read_through(file: &File, scope: &Scope, strategy: &Strategy, context: &RunContext<'_>) -> Result<Stats> {
-    read_until(file, scope, strategy, &AtomicBool::new(false), context.progress)
-}
-
-/// Reads a scope until `enough` is set.
+/// Reads a scope until `enough` is set; of a mapping, touches every cache line.
 pub(super) fn read_until(
     file: &File,
     scope: &Scope,
@@ -332,15 +338,14 @@ impl Workload for AccessWorkload {
         Ok(precondition.expected_state(file, self.range.clone()))
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        // The ramp uses the end of the range, which the sample reaches last.
-        let strategy = self.io.strategy();
-        let step = (strategy.request * strategy.depth * strategy.workers) as u64;
-        let mut end = self.range.end;
-        repeat_for(seconds, || {
-            let part = end.saturating_sub(step).max(self.range.start)..end;
-            self.transfer(&part, context)?;
-            end = if part.start > self.range.start { part.start } else { self.range.end };
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        // From the second half of the range, which the sample reaches last.
+        let request = self.io.strategy().request as u64;
+        let middle = self.range.start + (self.range.end - self.range.start) / 2 / request * request;
+        let mut start = middle;
+        repeat_until(ramp.enough, || {
+            self.transfer_until(&(start..self.range.end), ramp.enough, context)?;
+            start = self.range.start;
             Ok(())
         })
     }

@@ -34,7 +34,7 @@ pub(super) enum TransferKind<'a> {
     Write { data: &'a Stamped, flush: bool },
 }
 
-/// Runs all parts concurrently until the first has finished, or for at most `limit`.
+/// Runs all parts concurrently until the first has finished, or until `enough` is set.
 ///
 /// The total throughput is over the time from the first request to the last of all parts; each part's is over its own
 /// time.
@@ -45,7 +45,7 @@ pub(super) fn run(
     parts: &[FileRange],
     transfer_kind: TransferKind<'_>,
     strategy: &Strategy,
-    limit: Option<Duration>,
+    enough: Option<&AtomicBool>,
     progress: &Progress,
 ) -> Result<RunResult> {
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -70,10 +70,9 @@ pub(super) fn run(
         stop.store(refused.is_some(), Ordering::Relaxed);
         go.store(true, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
-        if let Some(limit) = limit {
-            let end = Instant::now() + limit;
-            while !threads.iter().all(ScopedJoinHandle::is_finished) && Instant::now() < end {
-                thread::sleep((end - Instant::now()).min(Duration::from_millis(5)));
+        if let Some(enough) = enough {
+            while !threads.iter().all(ScopedJoinHandle::is_finished) && !enough.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(1));
             }
             stop.store(true, Ordering::Relaxed);
         }
@@ -168,11 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn limit_stops_all_transfers() {
+    fn flag_stops_all_transfers() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
-        let limit = Some(Duration::ZERO);
-        let done = run(&parts, TransferKind::Read, &strategy(), limit, &Progress::default()).unwrap();
+        let enough = AtomicBool::new(true);
+        let done = run(&parts, TransferKind::Read, &strategy(), Some(&enough), &Progress::default()).unwrap();
         assert!(done.bytes < 64 << 20, "{done:?}");
     }
 

@@ -2,7 +2,8 @@
 //! of Riedel, van Ingen and Gray: disks were added until another resource was full).
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
@@ -15,7 +16,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::striped::{self, Layout};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::document::{CacheState, Labels, TOGETHER, alone};
 use crate::test_files::{Needs, TestFiles};
@@ -319,14 +321,13 @@ impl Workload for DevicesWorkload {
         })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let (clock, strategy) = (Instant::now(), self.io.strategy());
-        let left = || seconds - clock.elapsed().as_secs_f64();
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        let strategy = self.io.strategy();
         // The ramp uses the end of the range, which the sample reaches last.
         if self.mode == Mode::Striped {
             let step = (strategy.request * strategy.depth) as u64;
             let mut end = self.logical.end;
-            while left() > 0.0 {
+            while !ramp.enough.load(Ordering::Relaxed) {
                 let start = end.saturating_sub(step).max(self.logical.start);
                 self.striped(start..end, context)?;
                 end = if start > self.logical.start { start } else { self.logical.end };
@@ -338,15 +339,10 @@ impl Workload for DevicesWorkload {
             let half = (part.range.end - part.range.start) / 2 / BLOCK * BLOCK;
             part.range.start += half;
         }
-        while left() > 0.0 {
-            let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress)?;
-        }
-        if !self.io.writes() && !self.io.direct() {
-            // Pages that the ramp's read-ahead cached would distort the sample.
-            self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
-        }
-        Ok(())
+        repeat_until(ramp.enough, || {
+            let limit = Some(ramp.enough);
+            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress).map(drop)
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -7,7 +7,7 @@ use fullbore::{Result, probe};
 
 use super::context::RunContext;
 use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
 };
 use crate::document::Labels;
 
@@ -45,8 +45,8 @@ impl Workload for MemoryCopyWorkload {
         Ok(ExpectedState::default())
     }
 
-    fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || {
             copy(0);
             Ok(())
         })

@@ -7,6 +7,7 @@ mod access;
 mod command;
 mod concurrent;
 mod context;
+mod device_limits;
 mod devices;
 mod interface;
 mod latency;
@@ -25,7 +26,8 @@ mod whole_file;
 mod workload;
 
 pub(crate) use context::RunContext;
+pub(crate) use device_limits::{DeviceLimits, steady_pace};
 pub(crate) use registry::ACTIONS;
 pub(crate) use workload::{
-    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Settings, Workload,
+    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Settings, Workload,
 };

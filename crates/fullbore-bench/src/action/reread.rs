@@ -18,7 +18,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;
@@ -193,9 +194,9 @@ impl Workload for RereadWorkload {
         Ok(ExpectedState { ranges, cache: None, device: DeviceIo::Reads })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         let mut iteration = !self.iteration;
-        repeat_for(seconds, || {
+        repeat_until(ramp.enough, || {
             self.read(iteration, 2, context.test_files())?;
             iteration = iteration.wrapping_sub(1);
             Ok(())

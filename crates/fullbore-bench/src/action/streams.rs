@@ -1,8 +1,6 @@
 //! Concurrent sequential streams on one device. The paper of 1997 left them for later: an array that serves several
 //! applications "no longer sees a single sequential request stream" (its last paragraph).
 
-use std::time::{Duration, Instant};
-
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::{Result, size};
@@ -13,7 +11,9 @@ use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
-use super::workload::{ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings};
+use super::workload::{
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
+};
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 
@@ -216,22 +216,17 @@ impl Workload for StreamsWorkload {
         })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        let clock = Instant::now();
-        let left = || seconds - clock.elapsed().as_secs_f64();
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         let mut ends = self.parts.clone();
         for part in &mut ends {
             // The end of the range, which the sample reaches last.
             part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
         }
-        while left() > 0.0 {
-            let limit = Some(Duration::from_secs_f64(left().max(0.0)));
-            concurrent::run(&ends, self.transfer_kind(), &self.io.strategy(), limit, context.progress)?;
-        }
-        if self.spec.cache == Some(CacheState::Cold) {
-            self.parts.iter().try_for_each(|part| TestFiles::evict_from_cache(&part.file))?;
-        }
-        Ok(())
+        repeat_until(ramp.enough, || {
+            let strategy = self.io.strategy();
+            concurrent::run(&ends, self.transfer_kind(), &strategy, Some(ramp.enough), context.progress)
+                .map(drop)
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

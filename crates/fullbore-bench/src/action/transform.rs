@@ -13,7 +13,8 @@ use super::context::RunContext;
 use super::precondition::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
@@ -234,8 +235,8 @@ impl Workload for TransformWorkload {
         Ok(ExpectedState { ranges, cache, device: precondition.device() })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || self.run_once(context).map(drop))
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || self.run_once(context).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullbore::Result;
 use fullbore::file::File;
@@ -24,16 +24,17 @@ pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> st
     settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
-/// Repeats work until `seconds` have passed.
+/// Does work once, and again until `enough` is set.
 ///
 /// # Errors
 /// The work's first error.
-pub(super) fn repeat_for(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<()> {
-    let clock = Instant::now();
-    while clock.elapsed().as_secs_f64() < seconds {
+pub(super) fn repeat_until(enough: &AtomicBool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
+    loop {
         work()?;
+        if enough.load(Ordering::Relaxed) {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// One iteration of a trial.
@@ -85,11 +86,11 @@ pub(crate) trait Workload: fmt::Debug {
     /// The system's.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
-    /// Runs the same work for `seconds` before the clock starts, to exclude the device's burst.
+    /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit.
     ///
     /// # Errors
     /// The work's errors.
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()>;
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()>;
 
     /// Runs the timed work.
     ///
@@ -122,6 +123,15 @@ pub(crate) trait Workload: fmt::Debug {
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
+}
+
+/// Work before the clock starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ramp<'a> {
+    /// Minimum duration in seconds.
+    pub(crate) least: f64,
+    /// Set once it is long enough.
+    pub(crate) enough: &'a AtomicBool,
 }
 
 /// A contender of the planner.

@@ -6,6 +6,7 @@ use super::advice::{Advice, Rule};
 use super::cell::Cell;
 use super::labels::Labels;
 use super::pipeline::Pipeline;
+use super::regime::DeviceLimit;
 use super::series::{Experiment, Series};
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
@@ -16,6 +17,8 @@ use crate::units;
 pub struct Findings {
     /// The roof.
     pub roof: Option<Roof>,
+    /// Limits of the devices, as far as searched for.
+    pub limits: Vec<DeviceLimit>,
     /// Peak of each path, with its share of the roof.
     pub peaks: Vec<Peak>,
     /// Half-power request of each path measured at several request sizes.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::regime::{Regime, Slices, SteadyPart};
+
 /// One timed run of a cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -44,14 +46,39 @@ pub struct Sample {
     pub phases: Option<Phases>,
     /// Throughput of each stream or target, in bytes per second.
     pub streams: Vec<f64>,
+    /// Regime of the device; `None` for a sample that needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
+    /// Course of the device's transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Slices>,
+    /// The part that determines the throughput; `None`: the whole sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyPart>,
+    /// Share of the throughput by which the device's accounting period may falsify it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub uncertainty: f64,
     /// Result of the check of the requested cache state.
     pub proof: Proof,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Sample {
     /// Returns the throughput in bytes per second; 0 if no time passed.
     pub fn rate(&self) -> f64 {
-        if self.seconds > 0.0 { self.bytes as f64 / self.seconds } else { 0.0 }
+        match self.steady {
+            Some(part) if part.seconds > 0.0 => part.bytes / part.seconds,
+            _ if self.seconds > 0.0 => self.bytes as f64 / self.seconds,
+            _ => 0.0,
+        }
+    }
+
+    /// Returns the requests per second; `None` if requests were not counted.
+    pub fn requests_per_s(&self) -> Option<f64> {
+        (self.requests > 0 && self.bytes > 0).then(|| self.requests as f64 * self.rate() / self.bytes as f64)
     }
 
     /// Returns the CPU time charged to the process, in seconds.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::labels::Labels;
+use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
 use crate::stats::{
     Bootstrap, Changes, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
@@ -27,6 +28,12 @@ pub enum StopReason {
 pub struct Summary {
     /// Median throughput with its interval, in bytes per second.
     pub rate: Estimate,
+    /// Regime of the samples that the summary is of; `None` for work without a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
+    /// Median throughput of the samples of the other regime, in bytes per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_regime: Option<Estimate>,
     /// Usable samples.
     pub n: usize,
     /// Half the interval's width as a share of the median; `None` with one sample.
@@ -113,11 +120,18 @@ pub struct SummaryOptions {
     pub stop: StopReason,
     /// Seconds per request of the null engine, if measured.
     pub null_request_s: Option<f64>,
+    /// Requested regime.
+    pub regime: Regime,
 }
 
 impl Default for SummaryOptions {
     fn default() -> Self {
-        Self { bootstrap: Bootstrap::default(), stop: StopReason::Precise, null_request_s: None }
+        Self {
+            bootstrap: Bootstrap::default(),
+            stop: StopReason::Precise,
+            null_request_s: None,
+            regime: Regime::Sustained,
+        }
     }
 }
 
@@ -133,7 +147,9 @@ const MB: f64 = 1e6;
 ///
 /// `labels` gives the requested depth and the number of workers.
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
-    let mut positions: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].usable()).collect();
+    let regime = regime_of(samples, options.regime);
+    let (mut positions, others): (Vec<usize>, Vec<usize>) =
+        (0..samples.len()).filter(|&i| samples[i].usable()).partition(|&i| samples[i].regime == regime);
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
     let warm_up = warm_up(&all, 1);
     positions.drain(..warm_up.map_or(0, WarmUp::left_out));
@@ -143,6 +159,9 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     // Stopping at a narrow interval biases it, so it is widened; also for cells whose time ran out, because the samples
     // decide which cells remain unfinished.
     let rate = bootstrap.after_stopping().median(&rates)?;
+    let uncertainty = median_of(&usable, |s| Some(s.uncertainty)).unwrap_or(0.0);
+    let rate = rate.widened(uncertainty / (usable.len() as f64).sqrt());
+    let other_regime = bootstrap.median(&others.iter().map(|&i| samples[i].rate()).collect::<Vec<_>>());
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
@@ -153,10 +172,12 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let contradicted = |s: &&Sample| matches!(s.proof, Proof::Contradicted { .. });
     let mut summary = Summary {
         rate,
+        regime,
+        other_regime,
         n: usable.len(),
         relative_half_width: (usable.len() > 1).then(|| rate.relative_half_width()).filter(|w| w.is_finite()),
         stop: options.stop,
-        requests_per_s: median_of(&usable, |s| (s.requests > 0).then(|| s.requests as f64 / s.seconds)),
+        requests_per_s: median_of(&usable, |s| s.requests_per_s()),
         cpu_per_mb: cpu_cost(&usable, &per_mb, bootstrap)?,
         cpu_per_request: if counted { cpu_cost(&usable, &per_request, bootstrap) } else { None },
         processors: bootstrap.median(&usable.iter().map(|s| s.charged_s() / s.seconds).collect::<Vec<_>>()),
@@ -181,6 +202,17 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
 
 fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
+}
+
+/// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different
+/// regimes are never summarised together.
+pub(super) fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
+    let usable = || samples.iter().filter(|s| s.usable());
+    let wanted = [Some(requested), None, Some(Regime::Unknown)];
+    wanted
+        .into_iter()
+        .find(|&regime| usable().any(|s| s.regime == regime))
+        .unwrap_or_else(|| usable().next().and_then(|s| s.regime))
 }
 
 /// Computes the CPU time per unit of work; `units` holds the units of each sample (all positive).
@@ -222,6 +254,12 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
             units::count(summary.contradicted, "sample"),
             reason.unwrap_or("no reason recorded")
         ));
+    }
+    if let (Some(regime), Some(other)) = (summary.regime, summary.other_regime) {
+        let other_word = if regime == Regime::Burst { "sustained" } else { "burst" };
+        flags.push(format!("{other_word} beside it: {}", units::rate(other.value)));
+    } else if summary.regime == Some(Regime::Burst) {
+        flags.push("burst only: the device's credit was not spent".into());
     }
     if let Some(left_out) = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0) {
         flags.push(format!("the first {} were warm-up and are left out", units::count(left_out, "sample")));

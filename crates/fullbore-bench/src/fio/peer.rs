@@ -12,7 +12,7 @@ use super::program::Program;
 use super::setting::{Setting, Unsupported};
 use super::shape::{Shape, percentiles, shape};
 use crate::action::RunContext;
-use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, RunResult, Workload};
+use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::experiment::Trial;
 use crate::test_files::Needs;
@@ -133,13 +133,13 @@ impl Workload for FioWorkload {
         Ok(expected)
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         if self.repeat.ramps {
             // By fio itself: a device would have time to recover between two runs.
-            self.ramp = seconds;
+            self.ramp = ramp.least;
             return Ok(());
         }
-        self.inner.ramp_up(seconds, context)
+        self.inner.ramp_up(ramp, context)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -20,6 +20,12 @@ const ROUNDS: u32 = 7;
 /// enough that a slow device does not spend all the time on one cell.
 const SAMPLE: (f64, f64) = (0.02, 2.0);
 
+/// Maximum number of pilots of a cell.
+const PILOTS: u32 = 3;
+
+/// Share of the wanted duration that a pilot must have; a pilot of a slower cell is repeated.
+const NEAR: f64 = 0.8;
+
 /// Bytes of a cell's first pilot.
 const PILOT: u64 = 4 << 20;
 
@@ -59,6 +65,8 @@ pub(super) struct ActiveCell {
     pub(super) precise: bool,
     /// Target duration of a sample, in seconds.
     moment: f64,
+    /// Minimum duration of a sample, in seconds: several accounting periods of the device.
+    least: f64,
     /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
     /// True if the cell failed and is not measured further.
@@ -94,6 +102,7 @@ impl Cells {
                     cost: 0.0,
                     precise: false,
                     moment: 0.0,
+                    least: 0.0,
                     pilot: None,
                     failed: false,
                 };
@@ -152,7 +161,7 @@ impl Cells {
         let room = (left * 0.7 - fixed).max(left * 0.2);
         let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
         for one in &mut self.active {
-            let moment = one.sample.unwrap_or(share);
+            let moment = one.sample.unwrap_or(share).max(one.least);
             one.moment = moment;
             one.span = (one.rate * moment) as u64;
             if !one.is_fixed() || one.sample.is_some() {
@@ -206,18 +215,22 @@ impl ActiveCell {
     }
 
     fn calibrate(&mut self, number: u64, context: &RunContext<'_>) -> Result<()> {
-        for _ in 0..2 {
+        for _ in 0..PILOTS {
             let before = context.clock.seconds();
             let sample =
                 take_sample(self.workload.as_mut(), Iteration { span: self.span, number }, 0.0, context)?;
             self.cost = context.clock.seconds() - before;
             self.rate = sample.rate().max(1.0);
-            self.span = (self.rate * SAMPLE.0) as u64;
+            if sample.regime.is_some() {
+                self.least = context.limits.sample_seconds();
+            }
+            let least = (self.least / 2.0).max(SAMPLE.0);
+            self.span = (self.rate * least) as u64;
             if !self.workload.elastic() {
                 self.pilot = Some(sample);
                 break;
             }
-            if sample.seconds >= SAMPLE.0 {
+            if sample.seconds >= NEAR * least {
                 break;
             }
         }

@@ -1,5 +1,6 @@
 //! Results measured so far, as a document that is readable at any time.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -12,7 +13,9 @@ use super::options::Options;
 use crate::analysis::findings;
 use crate::audit::OwnCost;
 use crate::clock::Clock;
-use crate::document::{Cell, Document, Environment, Experiment, Run, StopReason, SummaryOptions, rfc3339};
+use crate::document::{
+    Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
+};
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
@@ -28,6 +31,9 @@ pub(super) struct DocumentBuilder {
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
+    /// Limits of the devices found so far.
+    pub(super) limits: Vec<DeviceLimit>,
+    regime: Regime,
     cells: Vec<Cell>,
     /// The full strategy of each cell by its id.
     strategies: Vec<(String, String)>,
@@ -72,6 +78,8 @@ impl DocumentBuilder {
             environment: Environment::default(),
             experiments: Vec::new(),
             own: None,
+            limits: Vec::new(),
+            regime: options.regime,
             cells: Vec::new(),
             strategies: Vec::new(),
         })
@@ -117,9 +125,21 @@ impl DocumentBuilder {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
-        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s });
+        let regime = self.regime;
+        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
         self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
         self.cells.push(cell);
+    }
+
+    /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
+    /// regimes.
+    fn comparable<'b>(&self, cells: &'b [Cell]) -> Cow<'b, [Cell]> {
+        let other = if self.regime == Regime::Burst { Regime::Sustained } else { Regime::Burst };
+        let differs = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.regime == Some(other));
+        if cells.iter().any(differs) {
+            return cells.iter().filter(|cell| !differs(cell)).cloned().collect();
+        }
+        Cow::Borrowed(cells)
     }
 
     /// Builds the document, of the whole run or of its results so far.
@@ -133,7 +153,9 @@ impl DocumentBuilder {
         let mut document = Document::new(run, self.environment.clone());
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);
-        document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
+        let comparable = self.comparable(&document.cells);
+        document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
+        document.findings.limits.clone_from(&self.limits);
         document.findings.pipeline = pipeline(&document.cells, &document.environment);
         if let Some(own) = &self.own {
             document.audit = own.account(&document.cells);

@@ -20,7 +20,7 @@ use self::document_builder::DocumentBuilder;
 pub use self::event::{Event, RunProgress};
 pub use self::options::Options;
 use self::session::Session;
-use crate::action::RunContext;
+use crate::action::{DeviceLimits, RunContext};
 use crate::audit;
 use crate::clock::Clock;
 use crate::document::{Document, Experiment};
@@ -65,9 +65,11 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
     let file_sets = create_file_sets(options, &facts, &machine, needs, progress)?;
     let devices = devices(&facts);
+    let limits = DeviceLimits::new(facts.iter().map(host::devices).collect());
     let context = RunContext {
         file_sets: &file_sets,
         devices: &devices,
+        limits: &limits,
         progress,
         clock: clock.clone(),
         seed: options.seed,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::document::Document;
+use crate::document::{Document, Regime};
 use crate::stats::StopRule;
 
 /// Directories, duration and experiments of a run.
@@ -20,6 +20,8 @@ pub struct Options {
     pub time: Duration,
     /// Target half-width of a median's interval, as a share of the median.
     pub precision: f64,
+    /// Regime of the figures where a device has two.
+    pub regime: Regime,
     /// Seed of data, order and intervals.
     pub seed: u64,
     /// The sets of experiments by name, as TOML, in order.
@@ -43,6 +45,7 @@ impl Default for Options {
             size: None,
             time: Duration::from_secs(60),
             precision: StopRule::default().relative_half_width,
+            regime: Regime::Sustained,
             seed: 1,
             sets: Vec::new(),
             command: Vec::new(),

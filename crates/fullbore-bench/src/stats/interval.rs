@@ -24,6 +24,12 @@ impl Estimate {
         Self { value: self.value, low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
+    /// Returns the same value with an interval wider by this share of the value on both sides.
+    pub fn widened(&self, share: f64) -> Self {
+        let more = (share * self.value).abs();
+        Self { value: self.value, low: self.low - more, high: self.high + more }
+    }
+
     /// Returns half the interval's width as a share of the value; infinite if the value is 0 and the interval is not.
     pub fn relative_half_width(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;

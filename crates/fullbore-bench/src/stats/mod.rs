@@ -20,6 +20,7 @@ mod repeatability;
 mod request_time;
 mod rng;
 mod stopping;
+mod throttle;
 mod warm_up;
 
 pub use autocorrelation::{effective_samples, lag_one};
@@ -39,4 +40,5 @@ pub use repeatability::{REPEATABLE_WITHIN, Repeatability, repeatability};
 pub use request_time::{Law, RequestTime, fit_request_time};
 pub use rng::Xoshiro256;
 pub use stopping::StopRule;
+pub use throttle::{Fall, Pace, Reading, accounting_period, fall, whole_periods};
 pub use warm_up::{OnlineWarmUp, WarmUp, warm_up};

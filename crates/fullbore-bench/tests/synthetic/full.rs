@@ -107,6 +107,7 @@ impl Maker {
             }),
             streams: (0..streams).map(share).collect(),
             proof: Proof::Confirmed,
+            ..Sample::default()
         }
     }
 }

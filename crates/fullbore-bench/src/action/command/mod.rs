@@ -16,7 +16,8 @@ use serde::Deserialize;
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
 use super::context::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};
@@ -294,8 +295,8 @@ impl Workload for CommandWorkload {
         Ok(ExpectedState { ranges, cache: Some(self.spec.cache), device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || {
             self.run(context)?;
             self.clean_up(context)
         })

@@ -17,7 +17,7 @@ use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, Validat
 use crate::action::context::RunContext;
 use crate::action::precondition::Precondition;
 use crate::action::workload::{
-    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -201,8 +201,8 @@ impl Workload for InterfaceWorkload {
         Ok(precondition.expected_state(file, range))
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || {
             self.run(context)?;
             if let (true, Some(ready)) = (self.is_new(), &mut self.ready) {
                 remove(context);
@@ -268,7 +268,10 @@ mod tests {
 
     use fullbore::pattern::Progress;
 
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
+    use crate::action::DeviceLimits;
     use crate::action::workload::DeviceIo;
 
     /// Length in bytes, the smallest of test files.
@@ -327,7 +330,9 @@ mod tests {
         let minute = Duration::from_secs(60);
         let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &progress).unwrap();
         let file_sets = [test_files];
+        let limits = DeviceLimits::default();
         let context = RunContext {
+            limits: &limits,
             file_sets: &file_sets,
             devices: &[],
             progress: &progress,
@@ -358,7 +363,8 @@ mod tests {
                 let flushed = settings.contains("flush = true");
                 let device = if flushed { DeviceIo::Writes } else { DeviceIo::Any };
                 assert_eq!(expected.device, device, "{settings}");
-                trial.ramp_up(0.001, &context).unwrap();
+                let enough = AtomicBool::new(true);
+                trial.ramp_up(Ramp { least: 0.0, enough: &enough }, &context).unwrap();
                 let done = trial.run(&context).unwrap_or_else(|error| panic!("{settings}: {error}"));
                 assert_eq!((done.bytes, done.requests), (256 << 10, 32), "{settings}");
                 assert!(done.seconds.is_some_and(|seconds| seconds > 0.0), "{settings}");

@@ -23,7 +23,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
@@ -312,9 +313,13 @@ impl Workload for LatencyWorkload {
         Ok(ExpectedState { ranges: vec![(file, 0..len)], cache, device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         // Other blocks than those of the sample.
-        self.serve(!self.iteration.number, seconds, context).map(drop)
+        let mut number = !self.iteration.number;
+        repeat_until(ramp.enough, || {
+            number = number.wrapping_sub(1);
+            self.serve(number, self.seconds, context).map(drop)
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

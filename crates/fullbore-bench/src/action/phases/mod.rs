@@ -25,7 +25,8 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -243,8 +244,8 @@ impl Workload for PhasesWorkload {
         Ok(ExpectedState { ranges: vec![(test_files.cold.clone(), 0..test_files.len)], cache: None, device })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || {
             self.serve(LEAST * self.io.strategy().depth as u64, context.test_files()).map(drop)
         })
     }

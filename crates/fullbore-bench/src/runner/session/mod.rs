@@ -70,6 +70,7 @@ impl<'a, 'b> Session<'a, 'b> {
         cells.calibrate(&deadline, context, &mut self.iteration, |now| {
             (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
         })?;
+        self.builder.limits = context.limits.found();
         cells.budget(deadline.left());
         cells.judge(&rule, &bootstrap);
         let mut round = cells.rounds();
@@ -108,6 +109,7 @@ impl<'a, 'b> Session<'a, 'b> {
             }
             round += 1;
         }
+        self.builder.limits = context.limits.found();
         self.builder.close(cells);
         Ok(())
     }

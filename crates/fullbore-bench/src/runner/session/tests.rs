@@ -6,7 +6,7 @@ use fullbore::Error;
 use fullbore::pattern::Progress;
 
 use super::*;
-use crate::action::{ExpectedState, RunResult, Workload};
+use crate::action::{DeviceLimits, ExpectedState, Ramp, RunResult, Workload};
 use crate::clock::Clock;
 use crate::document::{Document, Labels, StopReason};
 
@@ -57,7 +57,7 @@ impl Workload for Simulated {
         Ok(ExpectedState::default())
     }
 
-    fn ramp_up(&mut self, _: f64, _: &RunContext<'_>) -> Result<()> {
+    fn ramp_up(&mut self, _: Ramp<'_>, _: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -110,7 +110,9 @@ fn seconds(time: u64) -> Options {
 /// Runs one set; interrupts it after `interrupt` samples.
 fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Finished {
     let (clock, progress) = (Clock::set(), Progress::default());
+    let limits = DeviceLimits::default();
     let context = RunContext {
+        limits: &limits,
         file_sets: &[],
         devices: &[],
         progress: &progress,

@@ -1,0 +1,389 @@
+//! Limits of the devices, found before their first sample, and the regime of a sample.
+//!
+//! A device is read or written without pause, with large requests and then with small ones. If its throughput falls, or
+//! if transfers are handed out periodically, a limiter is at work, and what it let through at the end is sustained. A
+//! device without these signs has no limit that samples could exceed.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fullbore::Result;
+use fullbore::error::{Error, ErrorKind};
+use fullbore::file::{File, Output, Placement};
+use fullbore::operation::generate::Stamped;
+use fullbore::pattern::{self, Order, Scope};
+use fullbore::probe::DeviceNumber;
+use fullbore::strategy::Strategy;
+
+use super::access::read_until;
+use super::context::RunContext;
+use super::one_way::{Direction, OneWayIo};
+use super::requested_strategy::RequestedStrategy;
+use super::workload::Ramp;
+use crate::document::{Burst, DeviceLimit, Regime};
+use crate::recorder::{Counters, Recording, record, sum};
+use crate::stats::{Pace, Reading, accounting_period, fall, whole_periods};
+
+/// Strategies of large requests; the first that the file supports is used.
+const LARGE: [&str; 2] =
+    ["method=uring,cache=direct,request=1M,depth=8,workers=1", "method=direct,request=4M,workers=1"];
+
+/// The same, of small ones.
+const SMALL: [&str; 2] =
+    ["method=uring,cache=direct,request=4K,depth=32,workers=1", "method=direct,request=4K,workers=1"];
+
+/// Duration of a search for a limiter in seconds: without a sign of one, and with one.
+const SEARCH: (f64, f64) = (0.8, 2.5);
+
+/// Maximum duration of spending a device's credit before a sample, in seconds.
+const SPENDING: f64 = 3.0;
+
+/// Width of the bins in which a fall is looked for, in seconds; for a device with a period, at least that.
+const BIN: f64 = 0.025;
+
+/// Number of accounting periods over which a sample's throughput is determined to about a percent.
+const PERIODS: f64 = 10.0;
+
+/// Throughput up to this multiple of the limit is sustained: the margin is for the error of both.
+const MARGIN: f64 = 1.1;
+
+/// The devices under the measured directories, and their limits once known.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceLimits {
+    targets: Vec<Target>,
+    known: RefCell<Vec<KnownLimit>>,
+}
+
+/// Directories on the same devices.
+#[derive(Debug)]
+struct Target {
+    /// Place of the first directory.
+    directory: usize,
+    devices: Vec<DeviceNumber>,
+}
+
+/// The limits of a target in one direction.
+#[derive(Debug, Clone)]
+struct KnownLimit {
+    target: usize,
+    writes: bool,
+    /// `None` if the search failed, or if later samples refuted its result.
+    limit: Option<DeviceLimit>,
+}
+
+/// The sustained pace of a target, and the places of its devices in a recording.
+#[derive(Debug, Clone)]
+struct PaceLimit {
+    target: usize,
+    places: Vec<usize>,
+    bytes: f64,
+    requests: f64,
+}
+
+impl PaceLimit {
+    /// True if the pace is at most the sustained one.
+    fn covers(&self, pace: Pace) -> bool {
+        pace.bytes <= MARGIN * self.bytes && pace.requests <= MARGIN * self.requests
+    }
+}
+
+impl DeviceLimits {
+    /// Creates the limits, yet unknown, of directories on these devices.
+    pub(crate) fn new(devices: Vec<Vec<DeviceNumber>>) -> Self {
+        let mut targets: Vec<Target> = Vec::new();
+        for (directory, devices) in devices.into_iter().enumerate() {
+            if targets.iter().all(|target| target.devices != devices) {
+                targets.push(Target { directory, devices });
+            }
+        }
+        Self { targets, known: RefCell::default() }
+    }
+
+    /// Returns the limits found so far.
+    pub(crate) fn found(&self) -> Vec<DeviceLimit> {
+        self.known.borrow().iter().filter_map(|known| known.limit.clone()).collect()
+    }
+
+    /// Searches for limiters of the given direction, unless they are known; true if it searched.
+    ///
+    /// # Errors
+    /// Only the run's cancellation: a device whose limits cannot be found has samples of an unknown regime.
+    pub(crate) fn search(&self, writes: bool, context: &RunContext<'_>) -> Result<bool> {
+        let mut searched = false;
+        for (target, Target { directory, devices }) in self.targets.iter().enumerate() {
+            if self.known.borrow().iter().any(|known| (known.target, known.writes) == (target, writes)) {
+                continue;
+            }
+            searched = true;
+            let file = &context.file_sets[*directory].cold;
+            let limit = match search(file, writes, devices, context) {
+                Ok(limit) => limit,
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+                Err(_) => None,
+            };
+            let directory = context.file_sets[*directory].directory().display().to_string();
+            let limit = limit.map(|limit| DeviceLimit { directory, ..limit });
+            self.known.borrow_mut().push(KnownLimit { target, writes, limit });
+        }
+        Ok(searched)
+    }
+
+    /// Returns the longest accounting period of the devices for this direction, in seconds.
+    pub(crate) fn period(&self, writes: bool) -> Option<f64> {
+        let known = self.known.borrow();
+        let periods = known.iter().filter(|known| known.writes == writes);
+        periods.filter_map(|known| known.limit.as_ref()?.period_s).max_by(f64::total_cmp)
+    }
+
+    /// True if a device has a limiter for this direction.
+    pub(crate) fn limited(&self, writes: bool) -> bool {
+        self.known(writes).iter().any(|known| known.limit.as_ref().is_some_and(DeviceLimit::limited))
+    }
+
+    /// Returns the shortest duration of a sample with a throughput of about a percent's precision, in seconds.
+    pub(crate) fn sample_seconds(&self) -> f64 {
+        let longest = [false, true].into_iter().filter_map(|writes| self.period(writes)).reduce(f64::max);
+        longest.map_or(0.0, |period| PERIODS * period)
+    }
+
+    fn known(&self, writes: bool) -> Vec<KnownLimit> {
+        self.known.borrow().iter().filter(|known| known.writes == writes).cloned().collect()
+    }
+
+    /// Returns the sustained paces of the targets that have a limiter.
+    fn paces(&self, writes: bool, devices: &[DeviceNumber]) -> Vec<PaceLimit> {
+        let of = |known: &KnownLimit| {
+            let limit = known.limit.as_ref()?;
+            let own = &self.targets[known.target].devices;
+            let places = match devices.is_empty() {
+                true => vec![0],
+                false => own.iter().filter_map(|one| devices.iter().position(|other| other == one)).collect(),
+            };
+            let requests = limit.requests_per_s.filter(|_| !devices.is_empty()).unwrap_or(f64::INFINITY);
+            Some(PaceLimit {
+                target: known.target,
+                places,
+                bytes: limit.sustained.unwrap_or(f64::INFINITY),
+                requests,
+            })
+        };
+        self.known(writes)
+            .iter()
+            .filter_map(of)
+            .filter(|pace| pace.bytes.min(pace.requests).is_finite())
+            .collect()
+    }
+
+    /// Spends the credit of the devices: `work` continues until none is faster than what it sustains, for at least
+    /// `least` seconds.
+    ///
+    /// A device that remains faster has no such limit: the one found was a chance variation, and is withdrawn.
+    pub(crate) fn spend_credit<T>(
+        &self,
+        counters: &Counters<'_>,
+        least: f64,
+        work: impl FnOnce(Ramp<'_>) -> T,
+    ) -> T {
+        let paces = self.paces(counters.writes, counters.devices);
+        let period = self.period(counters.writes).unwrap_or(0.0);
+        let window = (3.0 * period).max(2.0 * BIN);
+        let least = if paces.is_empty() { least } else { least.max(window) };
+        let settled = |recording: &Recording, window: f64| {
+            paces.iter().all(|limit| {
+                let series = sum(recording, limit.places.iter().copied());
+                last_pace(&series, window, period).is_some_and(|pace| limit.covers(pace))
+            })
+        };
+        let enough = |recording: &Recording| {
+            let now = recording[0].last().map_or(0.0, |reading| reading.at);
+            now >= least && (now >= SPENDING.max(least) || settled(recording, window))
+        };
+        let (done, recording) = record(counters, enough, |enough| work(Ramp { least, enough }));
+        let spent = recording.first().and_then(|series| series.last()).map_or(0.0, |reading| reading.at);
+        if spent >= SPENDING && !settled(&recording, SPENDING / 2.0) {
+            self.withdraw(counters, &recording);
+        }
+        done
+    }
+
+    /// Withdraws the limits that devices exceeded in the second half of a recording.
+    fn withdraw(&self, counters: &Counters<'_>, recording: &Recording) {
+        for limit in self.paces(counters.writes, counters.devices) {
+            let series = sum(recording, limit.places.iter().copied());
+            if last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| !limit.covers(pace)) {
+                let mut known = self.known.borrow_mut();
+                let refuted = known
+                    .iter_mut()
+                    .find(|known| (known.target, known.writes) == (limit.target, counters.writes));
+                refuted.into_iter().for_each(|known| known.limit = None);
+            }
+        }
+    }
+
+    /// Returns the regime of a sample with this recording.
+    pub(crate) fn regime(&self, counters: &Counters<'_>, recording: &Recording) -> Regime {
+        let known = self.known(counters.writes);
+        if recording.is_empty() || known.is_empty() || known.iter().any(|known| known.limit.is_none()) {
+            return Regime::Unknown;
+        }
+        let period = self.period(counters.writes);
+        let within = self.paces(counters.writes, counters.devices).iter().all(|limit| {
+            let series = sum(recording, limit.places.iter().copied());
+            let ends = series.first().zip(series.last());
+            let whole = ends.map(|(first, last)| Pace::between(first, last));
+            let steady = steady_pace(&vec![series.clone()], period).map(|steady| steady.0);
+            steady.or(whole).is_none_or(|pace| limit.covers(pace))
+        });
+        if within { Regime::Sustained } else { Regime::Burst }
+    }
+}
+
+/// Returns the pace over the last `window` seconds; `None` before they have passed. The window may hold the transfers
+/// of one period more than its length.
+fn last_pace(series: &[Reading], window: f64, period: f64) -> Option<Pace> {
+    let last = series.last()?;
+    let from = series.partition_point(|reading| reading.at < last.at - window);
+    let pace = Pace::between(&series[from.min(series.len() - 1)], last);
+    let share = window / (window + period);
+    (last.at >= window).then_some(Pace { bytes: pace.bytes * share, requests: pace.requests * share })
+}
+
+/// Returns the pace and the duration of the part of a recording that determines its throughput: after a fall, and over
+/// whole accounting periods; `None` if it is the whole recording.
+///
+/// Each device has periods of its own.
+pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<(Pace, f64)> {
+    let mut cut = false;
+    let mut total = (Pace::default(), 0.0f64);
+    for series in recording {
+        let (Some(first), Some(last)) = (series.first(), series.last()) else { continue };
+        if last.bytes <= first.bytes {
+            continue;
+        }
+        let range = steady_range(series, period);
+        cut |= range.is_some();
+        let (from, to) = range.map_or((first, last), |(from, to)| (&series[from], &series[to]));
+        let pace = Pace::between(from, to);
+        total.0 = Pace { bytes: total.0.bytes + pace.bytes, requests: total.0.requests + pace.requests };
+        total.1 = total.1.max(to.at - from.at);
+    }
+    cut.then_some(total)
+}
+
+/// Returns the indices of the first and the last reading of the steady part of a device's transfers; `None` if it is
+/// all of them.
+fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize)> {
+    let fell = fall(series, period.unwrap_or(0.0).max(BIN)).map_or(0, |fall| fall.at);
+    let mut from = fell;
+    if let Some(period) = period.filter(|period| series[series.len() - 1].at >= PERIODS / 2.0 * period) {
+        // What the device saved up while the work was opened.
+        from = series.partition_point(|reading| reading.at < series[fell].at + period).min(series.len() - 1);
+    }
+    match period.and_then(|_| whole_periods(&series[from..])) {
+        Some((first, last)) => Some((from + first, from + last)),
+        None => (fell > 0).then_some((fell, series.len() - 1)),
+    }
+}
+
+/// Searches for the limits of the devices under a file; `None` if it cannot be read or written past the page cache.
+fn search(
+    file: &File,
+    writes: bool,
+    devices: &[DeviceNumber],
+    context: &RunContext<'_>,
+) -> Result<Option<DeviceLimit>> {
+    let counters = Counters { devices, writes, progress: context.progress };
+    let Some(large) = transfer_without_pause(file, &LARGE, &counters, context)? else { return Ok(None) };
+    let Some(small) = transfer_without_pause(file, &SMALL, &counters, context)? else { return Ok(None) };
+    let operation = if writes { "write" } else { "read" };
+    Ok(Some(
+        limit_of(&large, &small)
+            .map(|limit| DeviceLimit { operation: operation.into(), ..limit })
+            .unwrap_or_default(),
+    ))
+}
+
+/// Derives the limits from the transfers with large and with small requests; `None` without a recording.
+fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
+    let moved = |series: &[Reading]| Some(series.last()?.bytes - series.first()?.bytes);
+    let period = accounting_period(large).or_else(|| accounting_period(small));
+    let bin = period.unwrap_or(0.0).max(BIN);
+    let sustained = |series: &[Reading]| {
+        let fell = fall(series, bin);
+        (fell.is_some() || accounting_period(series).is_some()).then_some(())?;
+        let (from, to) = steady_range(series, period)?;
+        Some(Pace::between(&series[from], &series[to]))
+    };
+    let burst = fall(large, bin)
+        .map(|fall| Burst { rate: fall.before.bytes, bytes: (large[fall.at].bytes - large[0].bytes) as u64 });
+    Some(DeviceLimit {
+        bytes: (moved(large)? + moved(small)?) as u64,
+        sustained: sustained(large).map(|pace| pace.bytes),
+        requests_per_s: sustained(small).map(|pace| pace.requests).filter(|requests| *requests > 0.0),
+        burst,
+        period_s: period,
+        ..DeviceLimit::default()
+    })
+}
+
+/// Transfers a file over and over, and returns the readings; `None` if no strategy works.
+fn transfer_without_pause(
+    file: &File,
+    strategies: &[&str],
+    counters: &Counters<'_>,
+    context: &RunContext<'_>,
+) -> Result<Option<Vec<Reading>>> {
+    let direction = if counters.writes { Direction::Write } else { Direction::Read };
+    let len = file.stamp()?.len;
+    let planned = strategies.iter().find_map(|text| {
+        let requested = RequestedStrategy::new(text, None, None).ok()?;
+        OneWayIo::new(direction, requested).plan(file, len).ok()
+    });
+    let Some(strategy) = planned else { return Ok(None) };
+    let enough = |recording: &Recording| {
+        let series = sum(recording, 0..recording.len());
+        let now = series.last().map_or(0.0, |reading| reading.at);
+        // A search of all readings takes long compared with a tick.
+        if now < SEARCH.0 || series.len() % 10 != 0 {
+            return false;
+        }
+        let period = accounting_period(&series);
+        let fell = fall(&series, period.unwrap_or(0.0).max(BIN));
+        let after = fell.map_or(now, |fall| now - series[fall.at].at);
+        now >= SEARCH.1
+            || (period.is_none() && fell.is_none())
+            || after >= PERIODS * period.unwrap_or(2.0 * BIN)
+    };
+    let (done, recording) =
+        record(counters, enough, |enough| repeat(file, &strategy, counters.writes, enough, context));
+    done?;
+    Ok((!recording.is_empty()).then(|| sum(&recording, 0..recording.len())))
+}
+
+/// Reads or writes the blocks of a file in random order, again and again, until `enough` is set.
+fn repeat(
+    file: &File,
+    strategy: &Strategy,
+    writes: bool,
+    enough: &AtomicBool,
+    context: &RunContext<'_>,
+) -> Result<()> {
+    let request = strategy.request as u64;
+    let count = file.stamp()?.len / request;
+    let data = Stamped::new(context.seed, strategy.request);
+    let mut seed = context.seed;
+    while !enough.load(Ordering::Relaxed) {
+        if context.progress.is_cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled, "measure", file.path(), "interrupted"));
+        }
+        let scope = Scope { range: 0..count * request, order: Order::Random { seed, count } };
+        if writes {
+            let output = Output::create(file.path(), Placement::Overwrite, None)?;
+            pattern::fill_until(&data, &scope, &output, strategy, context.progress, enough)?;
+        } else {
+            read_until(file, &scope, strategy, enough, context.progress)?;
+        }
+        seed = seed.wrapping_add(1);
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Burst and sustained throughput: regimes of samples, their course in slices, and the limits of devices.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units;
+
+/// Regime of a sample that moves bytes from or to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Regime {
+    /// At most the throughput that the device sustained when its limits were measured.
+    Sustained,
+    /// More than that: the device spends saved-up credit or fills a cache.
+    Burst,
+    /// The limits of the device could not be measured.
+    Unknown,
+}
+
+impl Regime {
+    /// Returns the regime's name in options and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sustained => "sustained",
+            Self::Burst => "burst",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The part of a sample that determines its throughput: after a burst, over whole accounting periods of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SteadyPart {
+    /// Bytes moved in it.
+    pub bytes: f64,
+    /// Its duration in seconds.
+    pub seconds: f64,
+}
+
+/// The course of a sample.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slices {
+    /// Duration of a slice in seconds.
+    pub seconds: f64,
+    /// Bytes that the devices moved in each slice, from the start of the sample.
+    pub bytes: Vec<u64>,
+}
+
+/// Limits of the devices under a directory for one direction, found by reading or writing without pause.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceLimit {
+    /// The directory.
+    pub directory: String,
+    /// `read` or `write`.
+    pub operation: String,
+    /// Bytes moved to find the limits.
+    pub bytes: u64,
+    /// Sustained throughput in bytes per second; `None` if the device showed no limiter: no burst and no accounting
+    /// period.
+    pub sustained: Option<f64>,
+    /// Sustained requests per second, for small requests; `None` as for `sustained`.
+    pub requests_per_s: Option<f64>,
+    /// The burst before the sustained throughput.
+    pub burst: Option<Burst>,
+    /// Period in seconds at which the limiter hands out transfers, if it does so periodically.
+    pub period_s: Option<f64>,
+}
+
+/// A burst.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Throughput in bytes per second.
+    pub rate: f64,
+    /// Bytes moved until the throughput fell.
+    pub bytes: u64,
+}
+
+impl DeviceLimit {
+    /// True if the device showed a limiter.
+    pub fn limited(&self) -> bool {
+        self.sustained.is_some() || self.requests_per_s.is_some()
+    }
+
+    /// Formats the limits: `writes: 3.3 GB/s for the first 2 GB, then 1.1 GB/s`; `None` without a limiter.
+    pub fn words(&self) -> Option<String> {
+        let bytes = self.sustained.map(|rate| match self.burst {
+            Some(burst) => {
+                let (fast, size) = (units::rate(burst.rate), units::size(burst.bytes));
+                format!("{fast} for the first {size}, then {}", units::rate(rate))
+            }
+            None => format!("limited to {}", units::rate(rate)),
+        });
+        let requests =
+            self.requests_per_s.map(|requests| format!("at most {}", units::requests_rate(requests)));
+        let period = self.period_s.map(|period| format!("accounted every {}", units::seconds(period)));
+        let parts: Vec<String> = [bytes, requests, period].into_iter().flatten().collect();
+        self.limited().then(|| format!("{}s: {}", self.operation, parts.join(", ")))
+    }
+}
