@@ -6,7 +6,7 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
-use crate::action::{DeviceIo, ExpectedState, Iteration, RunContext, Workload, steady_pace};
+use crate::action::{DeviceIo, DeviceLimits, ExpectedState, Iteration, RunContext, Workload, steady_pace};
 use crate::document::{CacheState, Proof, Regime, Sample, Slices, SteadyPart};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::Reading;
@@ -28,8 +28,9 @@ pub(crate) fn take_sample(
     iteration: Iteration,
     ramp: f64,
     context: &RunContext<'_>,
+    limits: &DeviceLimits,
 ) -> Result<Sample> {
-    let sampled = catch_unwind(AssertUnwindSafe(|| measure(workload, iteration, ramp, context)));
+    let sampled = catch_unwind(AssertUnwindSafe(|| measure(workload, iteration, ramp, context, limits)));
     sampled.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
@@ -42,10 +43,10 @@ fn measure(
     iteration: Iteration,
     ramp: f64,
     context: &RunContext<'_>,
+    limits: &DeviceLimits,
 ) -> Result<Sample> {
     let mut expected = workload.prepare(iteration, context)?;
     let counters = counters(&expected, context);
-    let limits = context.limits;
     if let Some(counters) = &counters
         && limits.search(counters.writes, context)?
     {
@@ -106,7 +107,7 @@ fn measure(
         ..Sample::default()
     };
     if let Some(counters) = &counters {
-        add_course(&mut sample, counters, &recording, workload.elastic(), context);
+        add_course(&mut sample, counters, &recording, workload.elastic(), limits);
     }
     sample.proof =
         proof(&expected, &sample, before.and_then(CachedPages::share), !context.devices.is_empty());
@@ -137,7 +138,7 @@ fn add_course(
     counters: &Counters<'_>,
     recording: &Recording,
     elastic: bool,
-    context: &RunContext<'_>,
+    limits: &DeviceLimits,
 ) {
     let series = sum(recording, 0..recording.len());
     let ends = series.first().copied().zip(series.last().copied());
@@ -146,13 +147,13 @@ fn add_course(
         return;
     };
     let moved = last.bytes - first.bytes;
-    sample.regime = Some(context.limits.regime(counters, recording));
+    sample.regime = Some(limits.regime(counters, recording));
     let count = SLICES.min(series.len() - 1).max(1);
     let seconds = (last.at - first.at) / count as f64;
     let ends: Vec<f64> = (0..=count).map(|end| bytes_at(&series, first.at + end as f64 * seconds)).collect();
     let bytes = ends.windows(2).map(|ends| (ends[1] - ends[0]).round() as u64).collect();
     sample.slices = Some(Slices { seconds, bytes });
-    let period = context.limits.period(counters.writes);
+    let period = limits.period(counters.writes);
     // A peer's own ramp moves bytes that it does not count.
     let same = (sample.bytes as f64 / moved - 1.0).abs() <= COUNTED;
     if let Some((pace, seconds)) = steady_pace(recording, period).filter(|_| elastic && same) {

@@ -6,7 +6,6 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Progress;
 use fullbore::probe::DeviceNumber;
 
-use super::device_limits::DeviceLimits;
 use crate::clock::Clock;
 use crate::test_files::TestFiles;
 
@@ -17,8 +16,6 @@ pub(crate) struct RunContext<'a> {
     pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
-    /// Their limits.
-    pub(crate) limits: &'a DeviceLimits,
     /// Progress and cancellation.
     pub(crate) progress: &'a Progress,
     /// Clock of the whole run.

@@ -285,7 +285,7 @@ fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize
     }
 }
 
-/// Searches for the limits of the devices under a file; `None` if it cannot be read or written past the page cache.
+/// Searches for the limits of the devices under a file; `None` if direct I/O does not work there.
 fn search(
     file: &File,
     writes: bool,

@@ -47,7 +47,7 @@ impl Axis {
     }
 
     /// Returns the labels without those of the axis: equal for the cells of one series.
-    fn shared(self, labels: &Labels) -> Labels {
+    pub(crate) fn shared(self, labels: &Labels) -> Labels {
         let mut shared = labels.clone();
         match self {
             Self::Request => (shared.request_bytes, shared.strategy) = (None, None),

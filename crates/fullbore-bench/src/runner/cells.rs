@@ -6,15 +6,29 @@ use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use crate::action::{Iteration, RunContext, Workload};
+use super::decisions::Decisions;
+use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::clock::Clock;
-use crate::document::{Cell, Document, Sample};
+use crate::document::{Cell, Document, Experiment, Labels, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule};
 
 /// Minimum number of samples per cell.
 const ROUNDS: u32 = 7;
+
+/// Number of samples of every cell before rounds are limited to open decisions.
+const COARSE: usize = 3;
+
+/// Number of rounds that give definite results; on slow storage, cells are left out for them.
+const DEFINITE: f64 = 5.0;
+
+/// Maximum share of the time for determining the speed of the less important cells.
+const CALIBRATION: f64 = 0.25;
+
+/// Reason of a cell that was left out.
+const LEFT_OUT: &str =
+    "left out: this storage is too slow to measure every cell in the time; set a longer --time";
 
 /// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible, short
 /// enough that a slow device does not spend all the time on one cell.
@@ -120,26 +134,77 @@ impl Cells {
         (0..self.active.len()).filter(|&index| !self.active[index].precise && !self.active[index].failed)
     }
 
+    /// Returns the decisions that the set is to make.
+    pub(super) fn decisions(&self, experiments: &[Experiment]) -> Decisions {
+        let labels = |one: &ActiveCell| (one.cell.experiment.clone(), one.cell.labels.clone());
+        let cells: Vec<(String, Labels)> = self.active.iter().map(labels).collect();
+        Decisions::new(&cells, experiments)
+    }
+
+    /// Returns the unfinished cells that an open decision needs, once all have a few samples; if there are none, all
+    /// unfinished ones.
+    pub(super) fn needed(&self, decisions: &Decisions) -> Vec<usize> {
+        let unfinished: Vec<usize> = self.unfinished().collect();
+        if unfinished.iter().any(|&index| self.active[index].cell.samples.len() < COARSE) {
+            return unfinished;
+        }
+        let rates: Vec<Vec<f64>> = self.active.iter().map(|one| one.cell.rates()).collect();
+        let needed = decisions.open(&rates);
+        let open: Vec<usize> = unfinished.iter().copied().filter(|&index| needed[index]).collect();
+        if open.is_empty() { unfinished } else { open }
+    }
+
+    /// Leaves out the least important cells of storage so slow that the time does not suffice for a few rounds of all.
+    pub(super) fn leave_out(&mut self, decisions: &Decisions, left: f64) {
+        loop {
+            let kept = || (0..self.active.len()).filter(|&index| !self.active[index].failed);
+            let round: f64 = kept().map(|index| self.active[index].cost.max(self.active[index].least)).sum();
+            let least_important = kept()
+                .filter(|&index| decisions.rank(index) > 0 && self.active[index].cell.samples.is_empty())
+                .max_by(|&a, &b| {
+                    let key = |index: usize| (decisions.rank(index), self.active[index].cost);
+                    key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1))
+                });
+            match least_important {
+                Some(index) if round * DEFINITE > left => self.active[index].leave_out(),
+                _ => return,
+            }
+        }
+    }
+
     /// Returns the number of rounds of earlier samples.
     pub(super) fn rounds(&self) -> u32 {
         let samples = self.active.iter().flat_map(|one| &one.cell.samples);
         samples.map(|sample| sample.round + 1).max().unwrap_or(0)
     }
 
-    /// Runs each cell once or twice to determine its speed; these samples are not kept.
+    /// Runs each cell a few times to determine its speed, the most important first; these samples are not kept. If the
+    /// storage is so slow that this takes long, the other cells are left out.
     ///
     /// # Errors
     /// Only the run's cancellation; the error of a cell is recorded in it.
     pub(super) fn calibrate(
         &mut self,
         deadline: &Deadline,
-        context: &RunContext<'_>,
+        decisions: &Decisions,
+        context: (&RunContext<'_>, &DeviceLimits),
         iteration: &mut u64,
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
-        for one in self.active.iter_mut().filter(|one| !one.failed) {
+        let enough = deadline.left() * (1.0 - CALIBRATION);
+        let mut order: Vec<usize> = (0..self.active.len()).collect();
+        order.sort_by_key(|&index| decisions.rank(index));
+        for index in order {
+            let one = &mut self.active[index];
+            if one.failed {
+                continue;
+            }
             if deadline.left() <= 0.0 {
                 break;
+            }
+            if deadline.left() < enough && decisions.rank(index) > 0 {
+                one.leave_out();
+                continue;
             }
             observe(&one.cell.id);
             *iteration += 1;
@@ -184,6 +249,14 @@ impl ActiveCell {
         !self.workload.elastic() || self.sample.is_some()
     }
 
+    /// Leaves the cell out in favor of more important ones.
+    fn leave_out(&mut self) {
+        self.failed = true;
+        if self.cell.samples.is_empty() {
+            self.cell.skipped = Some(LEFT_OUT.into());
+        }
+    }
+
     /// Records in the cell why it is not measured, or not any further.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
@@ -214,15 +287,20 @@ impl ActiveCell {
         cell
     }
 
-    fn calibrate(&mut self, number: u64, context: &RunContext<'_>) -> Result<()> {
+    fn calibrate(&mut self, number: u64, (context, limits): (&RunContext<'_>, &DeviceLimits)) -> Result<()> {
         for _ in 0..PILOTS {
             let before = context.clock.seconds();
-            let sample =
-                take_sample(self.workload.as_mut(), Iteration { span: self.span, number }, 0.0, context)?;
+            let sample = take_sample(
+                self.workload.as_mut(),
+                Iteration { span: self.span, number },
+                0.0,
+                context,
+                limits,
+            )?;
             self.cost = context.clock.seconds() - before;
             self.rate = sample.rate().max(1.0);
             if sample.regime.is_some() {
-                self.least = context.limits.sample_seconds();
+                self.least = limits.sample_seconds();
             }
             let least = (self.least / 2.0).max(SAMPLE.0);
             self.span = (self.rate * least) as u64;

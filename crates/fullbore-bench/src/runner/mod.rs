@@ -2,6 +2,7 @@
 //! is up.
 
 mod cells;
+mod decisions;
 mod document_builder;
 mod event;
 mod options;
@@ -69,7 +70,6 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     let context = RunContext {
         file_sets: &file_sets,
         devices: &devices,
-        limits: &limits,
         progress,
         clock: clock.clone(),
         seed: options.seed,
@@ -83,14 +83,14 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let mut left: usize = trials().count();
-    let mut session = Session::new(options, &context, &whole, builder, &mut observe);
+    let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
     for (described, trials) in sets {
         // Every trial has the same share of the remaining time, whichever its set.
         let now = clock.elapsed();
         let share = whole.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
         left -= trials.len();
-        session.builder.describe(described);
-        session.measure(trials, Deadline { clock: clock.clone(), end: now + share })?;
+        session.builder.describe(described.clone());
+        session.measure(trials, &described, Deadline { clock: clock.clone(), end: now + share })?;
         file_sets.iter().for_each(TestFiles::remove_sized);
         session.emit_partial();
     }

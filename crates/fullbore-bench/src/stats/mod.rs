@@ -8,6 +8,7 @@ mod change;
 mod compare;
 mod distribution;
 mod drift;
+mod elimination;
 mod fairness;
 mod fit;
 mod half_power;
@@ -28,6 +29,7 @@ pub use change::{ChangePoint, Changes, MIN_SAMPLES_FOR_CHANGES, Segment, change_
 pub use compare::{Comparison, DEFAULT_MARGIN, Verdict, compare_paired, compare_rates};
 pub use distribution::{normal_cdf, student_t_cdf, student_t_quantile};
 pub use drift::{Drift, mann_kendall};
+pub use elimination::contenders;
 pub use fairness::{Fairness, fairness};
 pub use fit::{CostLine, fit_cost, fit_cost_samples};
 pub use half_power::{HalfPower, half_power};

@@ -271,7 +271,6 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::action::DeviceLimits;
     use crate::action::workload::DeviceIo;
 
     /// Length in bytes, the smallest of test files.
@@ -330,9 +329,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &progress).unwrap();
         let file_sets = [test_files];
-        let limits = DeviceLimits::default();
         let context = RunContext {
-            limits: &limits,
             file_sets: &file_sets,
             devices: &[],
             progress: &progress,

@@ -13,7 +13,8 @@ use super::cells::{Cells, Deadline};
 use super::document_builder::DocumentBuilder;
 use super::event::{Event, RunProgress};
 use super::options::Options;
-use crate::action::{Iteration, RunContext};
+use crate::action::{DeviceLimits, Iteration, RunContext};
+use crate::document::Experiment;
 use crate::experiment::Trial;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
@@ -29,6 +30,7 @@ const PARTIAL_TIMES: u32 = 20;
 pub(super) struct Session<'a, 'b> {
     options: &'a Options,
     context: &'a RunContext<'b>,
+    limits: &'a DeviceLimits,
     whole: &'a Deadline,
     pub(super) builder: DocumentBuilder,
     /// Number of samples started.
@@ -44,13 +46,14 @@ impl<'a, 'b> Session<'a, 'b> {
     pub(super) fn new(
         options: &'a Options,
         context: &'a RunContext<'b>,
+        limits: &'a DeviceLimits,
         whole: &'a Deadline,
         builder: DocumentBuilder,
         observe: &'a mut dyn FnMut(Event<'_>),
     ) -> Self {
         let rng = Xoshiro256::seeded(options.seed);
         let partial_due = context.clock.elapsed() + PARTIAL;
-        Self { options, context, whole, builder, iteration: 0, rng, partial_due, observe }
+        Self { options, context, limits, whole, builder, iteration: 0, rng, partial_due, observe }
     }
 
     /// Emits the results so far.
@@ -62,22 +65,29 @@ impl<'a, 'b> Session<'a, 'b> {
     ///
     /// # Errors
     /// The cancellation of the run, and errors of the test files. The error of a cell is recorded in it.
-    pub(super) fn measure(&mut self, trials: Vec<Trial>, deadline: Deadline) -> Result<()> {
+    pub(super) fn measure(
+        &mut self,
+        trials: Vec<Trial>,
+        experiments: &[Experiment],
+        deadline: Deadline,
+    ) -> Result<()> {
         let (context, whole) = (self.context, self.whole);
         let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
+        let decisions = cells.decisions(experiments);
         let rule = StopRule::precision(self.options.precision);
         let bootstrap = Bootstrap::default();
-        cells.calibrate(&deadline, context, &mut self.iteration, |now| {
+        cells.calibrate(&deadline, &decisions, (context, self.limits), &mut self.iteration, |now| {
             (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
         })?;
-        self.builder.limits = context.limits.found();
+        self.builder.limits = self.limits.found();
+        cells.leave_out(&decisions, deadline.left());
         cells.budget(deadline.left());
         cells.judge(&rule, &bootstrap);
         let mut round = cells.rounds();
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
             context.file_sets.iter().try_for_each(TestFiles::flush)?;
-            let mut order: Vec<usize> = cells.unfinished().collect();
+            let mut order = cells.needed(&decisions);
             shuffle(&mut order, &mut self.rng);
             for index in order {
                 let one = &mut cells.active[index];
@@ -89,7 +99,7 @@ impl<'a, 'b> Session<'a, 'b> {
                 self.iteration += 1;
                 let iteration = Iteration { span: one.span, number: self.iteration };
                 let before = context.clock.seconds();
-                match take_sample(one.workload.as_mut(), iteration, one.ramp, context) {
+                match take_sample(one.workload.as_mut(), iteration, one.ramp, context, self.limits) {
                     Ok(mut sample) => {
                         sample.round = round;
                         one.cell.samples.push(sample);
@@ -109,7 +119,7 @@ impl<'a, 'b> Session<'a, 'b> {
             }
             round += 1;
         }
-        self.builder.limits = context.limits.found();
+        self.builder.limits = self.limits.found();
         self.builder.close(cells);
         Ok(())
     }

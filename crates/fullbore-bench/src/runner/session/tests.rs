@@ -18,13 +18,15 @@ struct Simulated {
     rate: fn(u64) -> f64,
     /// Number of the first run that fails.
     fails_at: u64,
+    /// Job that it competes for.
+    job: &'static str,
     span: u64,
     runs: u64,
 }
 
 impl Simulated {
     fn new(name: &'static str, rate: fn(u64) -> f64) -> Self {
-        Self { name, rate, fails_at: u64::MAX, span: 0, runs: 0 }
+        Self { name, rate, fails_at: u64::MAX, job: "", span: 0, runs: 0 }
     }
 
     /// Creates a workload whose rate never varies.
@@ -39,7 +41,7 @@ impl Simulated {
 
     fn trial(self) -> Trial {
         let (id, experiment) = (self.name.to_owned(), "simulated".to_owned());
-        Trial { id, experiment, job: String::new(), ramp: 0.0, sample: None, workload: Box::new(self) }
+        Trial { id, experiment, job: self.job.to_owned(), ramp: 0.0, sample: None, workload: Box::new(self) }
     }
 }
 
@@ -112,7 +114,6 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
     let (clock, progress) = (Clock::set(), Progress::default());
     let limits = DeviceLimits::default();
     let context = RunContext {
-        limits: &limits,
         file_sets: &[],
         devices: &[],
         progress: &progress,
@@ -132,8 +133,8 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
         }
         Event::Partial(document) => partial.push(document.clone()),
     };
-    let mut session = Session::new(options, &context, &whole, builder, &mut observe);
-    let result = session.measure(workloads.iter().map(|one| one.trial()).collect(), whole.clone());
+    let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
+    let result = session.measure(workloads.iter().map(|one| one.trial()).collect(), &[], whole.clone());
     let document = session.builder.document(result.is_ok());
     Finished { result, document, partial, spent: clock.elapsed() }
 }
@@ -226,4 +227,35 @@ fn a_resumed_run_continues_the_rounds() {
         assert_eq!(cell.samples.len(), StopRule::default().min_samples, "{}", cell.id);
         assert_eq!(cell.samples[kept].round, rounds + 1, "{}", cell.id);
     }
+}
+
+/// Creates candidates for one job, each a fifth slower than the one before, with noise of 4%.
+fn candidates() -> [Simulated; 4] {
+    fn rate(share: f64, run: u64) -> f64 {
+        1e9 * share * [1.0, 0.96, 1.04, 0.98, 1.02][run as usize % 5]
+    }
+    let rates: [fn(u64) -> f64; 4] =
+        [|run| rate(1.0, run), |run| rate(0.8, run), |run| rate(0.6, run), |run| rate(0.4, run)];
+    let names = ["first", "second", "third", "fourth"];
+    std::array::from_fn(|place| Simulated { job: "scan", ..Simulated::new(names[place], rates[place]) })
+}
+
+#[test]
+fn samples_go_to_open_decisions() {
+    let options = Options { precision: 0.0, ..seconds(60) };
+    let run = measure(&candidates(), &options, usize::MAX);
+    let counts = ["first", "second", "third", "fourth"].map(|id| run.stop(id).0);
+    assert!(counts[1..].iter().all(|count| (3..counts[0] / 2).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn slow_storage_has_fewer_cells() {
+    // A sample of the others takes at least 0.02 s; a pilot of 4 MiB takes 4 s.
+    let slow = |one: Simulated| Simulated { rate: |_| 1e6, ..one };
+    let run = measure(&candidates().map(slow), &seconds(30), usize::MAX);
+    let samples = run.document.cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>();
+    let left_out: Vec<&str> = run.document.cells.iter().filter_map(|cell| cell.skipped.as_deref()).collect();
+    assert!(samples[0] >= StopRule::default().min_samples, "{samples:?}");
+    assert!(!left_out.is_empty() && left_out.iter().all(|reason| reason.contains("--time")), "{left_out:?}");
+    assert!(run.document.run.complete);
 }

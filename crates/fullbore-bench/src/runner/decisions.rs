@@ -1,0 +1,179 @@
+//! The decisions that a run is to make, and the cells that each still needs.
+
+use std::collections::BTreeMap;
+
+use crate::document::{Axis, Experiment, Labels};
+use crate::stats::{contenders, median};
+
+/// Ratio to half of the peak within which a cell may be the half-power point.
+const NEAR_HALF: f64 = 1.25;
+
+/// Cells among which the best is sought.
+#[derive(Debug)]
+struct Group {
+    /// Indices of the cells, ascending along the axis or in the order of the experiment.
+    cells: Vec<usize>,
+    /// True if they differ along an axis that has a half-power point.
+    half_power: bool,
+}
+
+/// The decisions of a set: the best position on each path's axis, its half-power point, and the best strategy for each
+/// job.
+#[derive(Debug)]
+pub(super) struct Decisions {
+    groups: Vec<Group>,
+    /// Importance of each cell, 0 being the highest.
+    ranks: Vec<usize>,
+}
+
+impl Decisions {
+    /// Creates the decisions of cells with these experiments and labels.
+    pub(super) fn new(cells: &[(String, Labels)], experiments: &[Experiment]) -> Self {
+        let axis =
+            |name: &str| experiments.iter().find(|one| one.name == name).map_or(Axis::None, |one| one.axis);
+        let mut paths: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut jobs: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, (experiment, labels)) in cells.iter().enumerate() {
+            if labels.peer.is_some() {
+                continue;
+            }
+            if axis(experiment).of(labels).is_some() {
+                let shared = axis(experiment).shared(labels).describe();
+                paths.entry(format!("{experiment}: {shared}")).or_default().push(index);
+            } else if !labels.job.is_empty() {
+                jobs.entry(format!("{experiment}: {}, {:?}", labels.job, labels.cache))
+                    .or_default()
+                    .push(index);
+            }
+        }
+        let mut ranks = vec![0; cells.len()];
+        let mut groups = Vec::new();
+        for mut path in paths.into_values() {
+            let experiment = &cells[path[0]].0;
+            path.sort_by_key(|&index| axis(experiment).of(&cells[index].1));
+            for (rank, place) in coarse_to_fine(path.len()).into_iter().enumerate() {
+                ranks[path[place]] = rank;
+            }
+            let half_power = matches!(axis(experiment), Axis::Request | Axis::Depth);
+            groups.push(Group { cells: path, half_power });
+        }
+        for job in jobs.into_values() {
+            job.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
+            groups.push(Group { cells: job, half_power: false });
+        }
+        Self { groups, ranks }
+    }
+
+    /// Returns the importance of a cell, 0 being the highest.
+    pub(super) fn rank(&self, cell: usize) -> usize {
+        self.ranks[cell]
+    }
+
+    /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
+    /// and those around the half-power point. Cells without a group are always needed.
+    pub(super) fn open(&self, rates: &[Vec<f64>]) -> Vec<bool> {
+        let mut open = vec![true; rates.len()];
+        self.groups.iter().flat_map(|group| &group.cells).for_each(|&index| open[index] = false);
+        for group in &self.groups {
+            let own: Vec<Vec<f64>> = group.cells.iter().map(|&index| rates[index].clone()).collect();
+            let medians: Vec<f64> = own.iter().map(|rates| median(rates).unwrap_or(0.0)).collect();
+            let peak = medians.iter().copied().fold(0.0, f64::max);
+            let near = |median: f64| {
+                group.half_power && (peak / 2.0 / NEAR_HALF..=peak / 2.0 * NEAR_HALF).contains(&median)
+            };
+            for ((&index, contends), median) in group.cells.iter().zip(contenders(&own)).zip(medians) {
+                open[index] |= contends || median == peak || near(median);
+            }
+        }
+        open
+    }
+}
+
+/// Returns the places of `len` positions from coarse to fine: both ends, the middle, the middles of the halves …
+fn coarse_to_fine(len: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::with_capacity(len);
+    let mut add = |place: usize| {
+        if !order.contains(&place) {
+            order.push(place);
+        }
+    };
+    if len > 0 {
+        add(len - 1);
+        add(0);
+    }
+    let mut parts = 2;
+    while parts < 2 * len {
+        for part in (1..parts).step_by(2) {
+            add(part * (len - 1) / parts);
+        }
+        parts *= 2;
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Figure;
+
+    fn experiment(name: &str, axis: Axis) -> Experiment {
+        let figures: Vec<Figure> = Vec::new();
+        Experiment {
+            name: name.into(),
+            title: String::new(),
+            note: String::new(),
+            axis,
+            question: String::new(),
+            then: Vec::new(),
+            figures,
+        }
+    }
+
+    fn request(bytes: u64) -> Labels {
+        Labels { request_bytes: Some(bytes), method: "direct".into(), ..Labels::default() }
+    }
+
+    #[test]
+    fn places_go_from_coarse_to_fine() {
+        assert_eq!(coarse_to_fine(5), [4, 0, 2, 1, 3]);
+        for len in 0..40 {
+            let mut all = coarse_to_fine(len);
+            all.sort_unstable();
+            assert_eq!(all, (0..len).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn open_cells_are_those_at_the_peak_and_around_the_half_power_point() {
+        let sizes = [4u64 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
+        let cells: Vec<(String, Labels)> = sizes.iter().map(|&size| ("read".into(), request(size))).collect();
+        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        // In MB/s; half of the peak lies between 16K and 64K.
+        let truth = [60.0, 220.0, 560.0, 850.0, 990.0, 1000.0];
+        let jitter = [0.99, 1.0, 1.01, 1.0, 0.995, 1.005];
+        let rates: Vec<Vec<f64>> =
+            truth.iter().map(|rate| jitter.iter().map(|share| rate * share).collect()).collect();
+        assert_eq!(decisions.open(&rates), [false, false, true, false, false, true]);
+        let noisy: Vec<Vec<f64>> =
+            truth.iter().map(|rate| [0.9, 1.1, 1.0].iter().map(|share| rate * share).collect()).collect();
+        assert!(decisions.open(&noisy)[3..].iter().all(|open| *open), "the peak is open");
+        assert!(!decisions.open(&noisy)[0]);
+    }
+
+    #[test]
+    fn strategies_of_a_job_compete_and_other_cells_remain_open() {
+        let job = |cache| Labels { job: "scan".into(), cache, ..Labels::default() };
+        use crate::document::CacheState::{Cold, Warm};
+        let cells = [
+            ("scan", job(Some(Warm))),
+            ("scan", job(Some(Warm))),
+            ("scan", job(Some(Cold))),
+            ("memory", Labels::default()),
+        ]
+        .map(|(experiment, labels)| (experiment.to_owned(), labels));
+        let decisions = Decisions::new(&cells, &[experiment("scan", Axis::None)]);
+        assert_eq!([0, 1, 2, 3].map(|cell| decisions.rank(cell)), [0, 1, 0, 0]);
+        let rates = [1e9, 2e9, 3e8, 9e9].map(|rate| vec![rate, rate * 1.01, rate * 0.99, rate]);
+        assert_eq!(decisions.open(&rates), [false, true, true, true]);
+    }
+}
