@@ -276,7 +276,7 @@ fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize
     let fell = fall(series, period.unwrap_or(0.0).max(BIN)).map_or(0, |fall| fall.at);
     let mut from = fell;
     if let Some(period) = period.filter(|period| series[series.len() - 1].at >= PERIODS / 2.0 * period) {
-        // What the device saved up while the work was opened.
+        // Without the credit that the device saved up while the work was opened.
         from = series.partition_point(|reading| reading.at < series[fell].at + period).min(series.len() - 1);
     }
     match period.and_then(|_| whole_periods(&series[from..])) {
