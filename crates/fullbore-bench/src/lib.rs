@@ -21,6 +21,7 @@ pub mod report;
 mod runner;
 mod sample;
 mod saved;
+mod simplicity;
 pub mod stats;
 pub mod table;
 mod test_files;

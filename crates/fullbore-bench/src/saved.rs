@@ -29,7 +29,7 @@ pub(crate) fn file_system(
                 })
                 .collect();
             ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
-            // Among strategies of equal throughput, the choice may be the one with less CPU time.
+            // Among strategies of equal throughput, the choice is the simplest.
             let chosen = document.findings.choices.iter().find(|choice| choice.job == job.to_string())?;
             let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
             let best = ranked.remove(context);

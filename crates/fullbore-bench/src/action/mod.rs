@@ -4,6 +4,7 @@
 //! the work that [`sample`](crate::sample) times and proves.
 
 mod access;
+mod append;
 mod command;
 mod concurrent;
 mod context;
@@ -18,6 +19,7 @@ mod precondition;
 mod registry;
 mod requested_strategy;
 mod reread;
+mod small_files;
 mod streams;
 mod striped;
 mod target;

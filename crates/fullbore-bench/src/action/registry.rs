@@ -1,8 +1,8 @@
 //! The registry of actions. A new action is a file in this folder and a line here.
 
 use super::workload::{ParsedWorkload, Settings};
-use super::{access, command, devices, interface, latency, memory};
-use super::{phases, reread, streams, transform, whole_file};
+use super::{access, append, command, devices, interface, latency, memory};
+use super::{phases, reread, small_files, streams, transform, whole_file};
 
 /// An action that experiments may name.
 #[derive(Debug)]
@@ -17,12 +17,14 @@ pub(crate) struct Action {
 pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "read", parse: access::read },
     Action { name: "write", parse: access::write },
+    Action { name: "append", parse: append::parse },
     Action { name: "transform", parse: transform::parse },
     Action { name: "scan", parse: whole_file::scan },
     Action { name: "search", parse: whole_file::search },
     Action { name: "hash", parse: whole_file::hash },
     Action { name: "compare", parse: whole_file::compare },
     Action { name: "copy", parse: whole_file::copy },
+    Action { name: "small-files", parse: small_files::parse },
     Action { name: "memory", parse: memory::parse },
     Action { name: "interface", parse: interface::parse },
     Action { name: "latency", parse: latency::parse },

@@ -1,5 +1,6 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
+use super::advisors::Audience;
 use super::input::{AdviceInput, EligibleCell};
 use super::ratio::{Ratio, cost, speed};
 use super::words::{against, cost_beside, times};
@@ -99,7 +100,8 @@ impl Candidate {
         let experiment = eligible_cells.first().map(|w| w.cell.experiment.clone()).unwrap_or_default();
         let confidence = ratio.confidence(eligible_cells);
         let worth = if worth.is_finite() { worth.max(1.0) } else { 1.0 };
-        let advice = Advice { text, evidence, experiment, cells, confidence, worth };
+        let (setting, lead) = (None, false);
+        let advice = Advice { text, evidence, experiment, cells, confidence, worth, setting, lead };
         Self { topic: topic.into(), advice }
     }
 
@@ -109,23 +111,31 @@ impl Candidate {
     }
 }
 
-/// The most certain candidate of each topic, largest gain first, low confidence last.
-pub(super) fn ranked(candidates: Vec<Candidate>) -> Vec<Advice> {
-    let mut best: Vec<Candidate> = Vec::new();
-    for candidate in candidates {
-        match best.iter_mut().find(|known| known.topic == candidate.topic) {
-            Some(known) if candidate.outranks(known) => *known = candidate,
+/// The largest number of entries that lead.
+const LEADING: usize = 7;
+
+/// The most certain candidate of each topic. Those that lead come first, common defaults before conditions; low
+/// confidence comes last; then by descending gain.
+pub(super) fn ranked(candidates: Vec<(Audience, Candidate)>) -> Vec<Advice> {
+    let mut best: Vec<(Audience, Candidate)> = Vec::new();
+    for (audience, candidate) in candidates {
+        match best.iter_mut().find(|(_, known)| known.topic == candidate.topic) {
+            Some((_, known)) if candidate.outranks(known) => *known = candidate,
             Some(_) => {}
-            None => best.push(candidate),
+            None => best.push((audience, candidate)),
         }
     }
-    let mut advice: Vec<Advice> = best.into_iter().map(|candidate| candidate.advice).collect();
-    let doubtful = |advice: &Advice| advice.confidence == Confidence::Low;
-    advice.sort_by(|a, b| {
-        let surer = doubtful(a).cmp(&doubtful(b));
+    best.sort_by(|(one, a), (other, b)| {
+        let (a, b) = (&a.advice, &b.advice);
+        let doubtful = |advice: &Advice| advice.confidence == Confidence::Low;
+        let surer = doubtful(a).cmp(&doubtful(b)).then(one.cmp(other));
         surer.then(b.worth.total_cmp(&a.worth)).then(b.confidence.cmp(&a.confidence))
     });
-    advice
+    let leads = |(place, (audience, Candidate { advice, .. })): (usize, (Audience, Candidate))| Advice {
+        lead: place < LEADING && audience != Audience::Details && advice.confidence != Confidence::Low,
+        ..advice
+    };
+    best.into_iter().enumerate().map(leads).collect()
 }
 
 #[cfg(test)]
@@ -133,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn low_confidence_ranks_last() {
+    fn defaults_lead_and_low_confidence_ranks_last() {
         let candidate = |topic: &str, confidence, worth| Candidate {
             topic: topic.into(),
             advice: Advice {
@@ -143,16 +153,38 @@ mod tests {
                 cells: Vec::new(),
                 confidence,
                 worth,
+                setting: None,
+                lead: false,
             },
         };
-        let candidates = vec![
-            candidate("doubtful", Confidence::Low, 9.0),
-            candidate("fair", Confidence::Medium, 2.0),
-            candidate("sure", Confidence::High, 2.0),
-            candidate("more", Confidence::Medium, 3.0),
-            candidate("more", Confidence::High, 2.5),
+        let details = |text, confidence, worth| (Audience::Details, candidate(text, confidence, worth));
+        let mut candidates = vec![
+            details("doubtful", Confidence::Low, 9.0),
+            details("fair", Confidence::Medium, 2.0),
+            details("sure", Confidence::High, 2.0),
+            details("more", Confidence::Medium, 3.0),
+            details("more", Confidence::High, 2.5),
         ];
-        let order: Vec<String> = ranked(candidates).into_iter().map(|advice| advice.text).collect();
-        assert_eq!(order, ["more", "sure", "fair", "doubtful"]);
+        let texts = |candidates| -> Vec<(String, bool)> {
+            ranked(candidates).into_iter().map(|advice| (advice.text, advice.lead)).collect()
+        };
+        let named = |names: &[&str], lead| -> Vec<(String, bool)> {
+            names.iter().map(|name| ((*name).to_owned(), lead)).collect()
+        };
+        assert_eq!(texts(candidates), named(&["more", "sure", "fair", "doubtful"], false));
+        let several = |audience, names: [&str; 5]| {
+            names.map(|name| (audience, candidate(name, Confidence::High, 1.5))).into_iter()
+        };
+        candidates = several(Audience::Details, ["d1", "d2", "d3", "d4", "d5"])
+            .chain(several(Audience::Conditions, ["c1", "c2", "c3", "c4", "c5"]))
+            .chain(several(Audience::Defaults, ["a1", "a2", "a3", "a4", "a5"]))
+            .collect();
+        let expected = [
+            named(&["a1", "a2", "a3", "a4", "a5", "c1", "c2"], true),
+            named(&["c3", "c4", "c5", "d1", "d2", "d3", "d4", "d5"], false),
+        ];
+        assert_eq!(texts(candidates), expected.concat());
+        let doubtful = vec![(Audience::Defaults, candidate("doubtful", Confidence::Low, 9.0))];
+        assert_eq!(texts(doubtful), named(&["doubtful"], false));
     }
 }

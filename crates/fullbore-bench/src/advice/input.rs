@@ -119,7 +119,7 @@ pub(super) enum End {
 /// Source of the bytes (reads, operations) or their destination (writes).
 pub(super) fn end(labels: &Labels) -> End {
     match (labels.operation.as_str(), labels.cache) {
-        ("write", _) if labels.bypasses_cache() || labels.flush == Some(true) => End::Device,
+        ("write" | "append", _) if labels.bypasses_cache() || labels.flush == Some(true) => End::Device,
         ("write", _) | (_, Some(CacheState::Warm)) => End::Cache,
         (_, Some(CacheState::Cold)) => End::Device,
         ("read", _) if labels.bypasses_cache() => End::Device,

@@ -7,28 +7,39 @@
 mod advisors;
 mod candidate;
 mod input;
+mod jobs;
 mod ratio;
 mod rules;
 mod saved_jobs;
 mod sweep;
 mod words;
 
-use advisors::ADVISORS;
+use advisors::{ADVISORS, Audience};
 use input::AdviceInput;
 
-use crate::document::{Advice, Cell, Findings, Rule};
+use crate::document::{Advice, Cell, Findings, Recommendation, Rule};
 use crate::stats::Bootstrap;
 
 pub(crate) use saved_jobs::reads_without_trial;
 
-/// Recommendations for this machine, largest gain first.
+/// Advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.
 ///
 /// `findings` are those made so far: half-power points and choices. Cells limited by the meter, cells whose proof
 /// contradicts half of their samples or more, and contradicted samples are ignored. An advisor whose cells are missing,
 /// or do not differ significantly, gives no advice.
 pub fn advice(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Advice> {
     let input = AdviceInput::new(cells, findings, bootstrap);
-    candidate::ranked(ADVISORS.iter().flat_map(|advisor| advisor(&input)).collect())
+    let of = |(advisor, audience): &(advisors::Advisor, Audience)| {
+        advisor(&input).into_iter().map(|candidate| (*audience, candidate)).collect::<Vec<_>>()
+    };
+    candidate::ranked(ADVISORS.iter().flat_map(of).collect())
+}
+
+/// The strategy to use for each kind of job that the cells measured, in the order of [`JobKind::ALL`](crate::document::JobKind::ALL).
+///
+/// Of two strategies within 5% the simpler: fewer workers, then the simpler access method, then the smaller depth.
+pub fn recommendations(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Recommendation> {
+    jobs::recommendations(&AdviceInput::new(cells, &Findings::default(), bootstrap))
 }
 
 /// The ten rules of Riedel, van Ingen and Gray (1997, section 6) with their verdicts here, in the order of the paper.

@@ -4,7 +4,7 @@ use super::choices::choices;
 use super::peers::peers;
 use super::regret::regrets;
 use super::saturation::saturation;
-use crate::advice::{advice, rules};
+use crate::advice::{advice, recommendations, rules};
 use crate::document::{
     Axis, Cell, Experiment, Findings, Peak, Roof, Series, SeriesCost, SeriesHalfPower, SeriesRef,
     SeriesRequestTime, experiments, series,
@@ -63,6 +63,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
     findings.choices = choices(cells, bootstrap);
     findings.regrets = regrets(cells, bootstrap);
     findings.peers = peers(cells, bootstrap);
+    findings.use_this = recommendations(cells, bootstrap);
     findings.advice = advice(cells, &findings, bootstrap);
     findings.rules = rules(cells, &findings, bootstrap);
     findings

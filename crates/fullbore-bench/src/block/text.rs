@@ -30,6 +30,21 @@ impl Sheet {
         let _ = writeln!(self.text, "{}", text.trim_end());
     }
 
+    /// The number of lines so far.
+    pub(crate) fn lines(&self) -> usize {
+        self.text.lines().count()
+    }
+
+    /// Adds columns of given widths, and after them a text that is wrapped within its own column.
+    pub(crate) fn columns(&mut self, columns: &[(&str, usize)], text: &str) {
+        let lead: String = columns.iter().map(|(text, width)| format!("{text:<width$} ")).collect();
+        let indent = lead.chars().count();
+        for (i, part) in broken(text, self.width - indent).into_iter().enumerate() {
+            let lead = if i == 0 { lead.as_str() } else { "" };
+            self.line(&format!("{lead:indent$}{part}"));
+        }
+    }
+
     fn painted(&self, style: &str, text: &str) -> String {
         if self.colour && !style.is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.into() }
     }
@@ -86,10 +101,11 @@ impl Sheet {
     }
 }
 
-/// Breaks text into lines of at most `width` characters, at spaces if possible.
+/// Breaks text into lines of at most `width` characters, at spaces if possible. Backquotes, which mark code in pages,
+/// are left out.
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.replace('`', "").split_whitespace() {
         let mut word: Vec<char> = word.chars().collect();
         loop {
             let line = lines.last_mut().expect("there is always a line");
@@ -124,5 +140,14 @@ mod tests {
         assert_eq!(broken("x method=a,b=c", 9), ["x", "method=a,", "b=c"]);
         assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(broken("", 3), [""]);
+        assert_eq!(broken("use `a b`", 8), ["use a b"]);
+    }
+
+    #[test]
+    fn a_text_beside_columns_is_wrapped_in_its_own() {
+        let mut sheet = Sheet::new(60, false);
+        sheet.columns(&[("name", 20), ("1.00 GB/s", 20)], "some words that do not fit");
+        assert_eq!(sheet.text.lines().map(|line| line.chars().count()).max(), Some(60));
+        assert_eq!(sheet.text.lines().nth(1), Some(format!("{:42}not fit", "").as_str()));
     }
 }

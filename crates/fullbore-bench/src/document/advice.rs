@@ -15,8 +15,14 @@ pub struct Advice {
     pub cells: Vec<String>,
     /// Confidence in it.
     pub confidence: Confidence,
-    /// Factor between following it and not, at least 1. The list is ranked by it; entries of low confidence come last.
+    /// Factor between following it and not, at least 1.
     pub worth: f64,
+    /// Command or calls to type, if there is one line of them.
+    #[serde(default)]
+    pub setting: Option<String>,
+    /// True for the entries, at most seven, that reports show first.
+    #[serde(default)]
+    pub lead: bool,
 }
 
 /// Confidence in a finding.

@@ -7,6 +7,7 @@ use super::cell::Cell;
 use super::labels::Labels;
 use super::pipeline::Pipeline;
 use super::regime::DeviceLimit;
+use super::recommendation::Recommendation;
 use super::series::{Experiment, Series};
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
@@ -35,7 +36,9 @@ pub struct Findings {
     pub choices: Vec<Choice>,
     /// Time of `auto` beyond that of the best strategy, for each job that both did.
     pub regrets: Vec<Regret>,
-    /// Recommendations for this machine, by descending worth.
+    /// The strategy to use for each kind of job.
+    pub use_this: Vec<Recommendation>,
+    /// Advice for this machine: entries that lead first, each part by descending worth, low confidence last.
     pub advice: Vec<Advice>,
     /// Verdicts on the rules of the paper of 1997.
     pub rules: Vec<Rule>,

@@ -1,8 +1,9 @@
 //! The sections of the advice, the rules of 1997 and the strategies chosen.
 
 use super::chapter::Chapter;
-use crate::block::{Block, Item, Section, Table, words};
-use crate::document::{Advice, Confidence, Document, Rule, RuleVerdict};
+use super::phrases::spanned;
+use crate::block::{Block, Fold, Item, NOTHING, Section, Table, figures, words};
+use crate::document::{Advice, Confidence, Document, Recommendation, Rule, RuleVerdict};
 use crate::units;
 
 impl Advice {
@@ -21,11 +22,39 @@ impl Advice {
     }
 }
 
-/// The advice, largest gain first.
-pub(crate) fn advice(document: &Document) -> Vec<&Advice> {
-    let mut ranked: Vec<&Advice> = document.findings.advice.iter().collect();
-    ranked.sort_by(|a, b| b.worth.total_cmp(&a.worth));
-    ranked
+/// The advice that leads, and the rest.
+pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
+    document.findings.advice.iter().partition(|advice| advice.lead)
+}
+
+/// The section of the strategies to use, if any was measured.
+pub(super) fn use_this(document: &Document) -> Option<Section> {
+    let code = |text: &Option<String>| {
+        text.as_ref().map_or_else(|| NOTHING.into(), |text| format!("`{}`", without_quotes(text)))
+    };
+    let row = |found: &Recommendation| {
+        let mut method = without_quotes(&found.method);
+        if let Some(other) = &found.no_difference_from {
+            method += &format!("; no significant difference from {}", without_quotes(other));
+        }
+        vec![
+            format!("{}, {}", found.job.words(), without_quotes(&found.place)),
+            method,
+            spanned(found.rate, |rate| found.rate_text(rate)),
+            code(&found.command),
+            code(&found.plain),
+        ]
+    };
+    let rows: Vec<Vec<String>> = document.findings.use_this.iter().map(row).collect();
+    let columns =
+        [words("job"), words("use"), figures("rate (95%)"), words("with fullbore"), words("without")];
+    let table = Block::Table { label: "Use this".into(), table: Table::new(columns, rows) };
+    (!document.findings.use_this.is_empty()).then(|| Section::new("use-this", "Use this", vec![table]))
+}
+
+/// The text without backquotes, which would end the code that contains it.
+fn without_quotes(text: &str) -> String {
+    text.replace('`', "")
 }
 
 /// Id and title of the chapter of an experiment.
@@ -39,15 +68,32 @@ pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section
     let findings = &document.findings;
     let mut sections = Vec::new();
     if !findings.advice.is_empty() {
-        let item = |(i, advice): (usize, &Advice)| Item {
+        let item = |(i, advice): (usize, &&Advice)| Item {
             number: i + 1,
-            text: advice.text.clone(),
+            text: match &advice.setting {
+                Some(setting) => format!("{} Type: `{}`", advice.text, without_quotes(setting)),
+                None => advice.text.clone(),
+            },
             tag: (advice.confidence.into(), advice.standing()),
             evidence: advice.evidence.clone(),
             link: link(chapters, &advice.experiment),
         };
-        let items = self::advice(document).into_iter().enumerate().map(item).collect();
-        sections.push(Section::new("advice", "Advice", vec![Block::Numbered(items)]));
+        let (lead, rest) = self::advice(document);
+        let items =
+            |from: &[&Advice], before: usize| Block::Numbered((before..).zip(from).map(item).collect());
+        let mut blocks = vec![match lead.is_empty() {
+            true => Block::Paragraph("No common default differs significantly from the best setting.".into()),
+            false => items(&lead, 0),
+        }];
+        if !rest.is_empty() {
+            let title = units::count(rest.len(), "more finding");
+            blocks.push(Block::Folded {
+                title,
+                fold: Fold::Everywhere,
+                blocks: vec![items(&rest, lead.len())],
+            });
+        }
+        sections.push(Section::new("advice", "Advice", blocks));
     }
     if !findings.rules.is_empty() {
         let title = "The rules of 1997, tested again";

@@ -81,7 +81,7 @@ fn anchor(name: &str) -> String {
 }
 
 /// The numbers of cells that are imprecise, two-humped, drifting and so on, in a sentence; `None` if there are none.
-pub(crate) fn care(document: &Document, experiment: &str) -> Option<String> {
+fn care(document: &Document, experiment: &str) -> Option<String> {
     let summaries = || {
         let cells = document.cells.iter().filter(|c| c.experiment == experiment);
         cells.filter_map(|c| c.summary.as_ref())

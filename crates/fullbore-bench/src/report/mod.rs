@@ -33,7 +33,8 @@ mod verdict_along;
 mod verdict_requests;
 
 pub(crate) use advice::advice;
-pub(crate) use chapter::care;
+pub(crate) use phrases::{capital, spanned};
+pub(crate) use prose::tiles;
 pub(crate) use verdict::verdict;
 
 use crate::block::{Section, html, markdown};
@@ -70,7 +71,8 @@ pub fn html(document: &Document) -> String {
 /// The sections of a report.
 fn sections(document: &Document) -> Vec<Section> {
     let chapters = chapters(document);
-    let mut sections = vec![prose::section(document)];
+    let mut sections: Vec<Section> = advice::use_this(document).into_iter().collect();
+    sections.push(prose::section(document));
     sections.extend(advice::sections(document, &chapters));
     sections.extend(chapters.iter().enumerate().map(|(i, chapter)| chapter.section(i == 0)));
     sections.extend([audit::section(document), heading::environment(document)]);

@@ -14,7 +14,7 @@ pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cel
 }
 
 /// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`.
-pub(super) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
+pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
     let [middle, low, high] = [value.value, value.low, value.high].map(text);
     let unit = |t: &str| t.split_once(' ').map(|(_, unit)| unit.to_owned());
     match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high)) {
@@ -43,7 +43,7 @@ pub(super) fn compared(first: &Cell, second: &Cell) -> Option<Comparison> {
 }
 
 /// The text with a capital first letter.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -80,8 +80,8 @@ fn reached(document: &Document, peak: &Peak) -> String {
     method_text(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
 }
 
-/// Headline figures.
-fn tiles(document: &Document) -> Vec<[String; 3]> {
+/// Headline figures, each with its name and its circumstances.
+pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let mut tiles = Vec::new();
     let mut add = |what: &str, peak: Option<&Peak>| {
         tiles.extend(peak.map(|p| [what.into(), units::rate(p.rate.value), reached(document, p)]));

@@ -32,7 +32,11 @@ pub(crate) struct Report {
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
-    /// Print the document or the comparison as JSON instead of the table
+    /// Print all findings of a document instead of a summary of one page
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    full: bool,
+
+    /// Print the document or the comparison as JSON instead of the summary or table
     #[arg(long)]
     json: bool,
 
@@ -146,6 +150,7 @@ impl Report {
         if self.results.len() > 1 {
             return match self.svg {
                 Some(_) => Err(Exit::failure("--svg takes one results document: name only one")),
+                None if self.full => Err(Exit::failure("--full takes one results document: name only one")),
                 None => Ok(()),
             };
         }
@@ -192,7 +197,8 @@ impl Report {
         }
         self.write_outputs(files, || {
             if !self.json {
-                return Ok(table::render(document, table_options()).into_bytes());
+                let view = if self.full { table::render } else { table::summary };
+                return Ok(view(document, table_options()).into_bytes());
             }
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::failure)?;

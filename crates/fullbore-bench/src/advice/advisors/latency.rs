@@ -82,6 +82,7 @@ fn of_sweep(sweep: &Sweep<'_>, input: &AdviceInput<'_>) -> Option<Candidate> {
     cells.extend(broken.map(|(_, w, _)| w.cell.id.clone()));
     cells.dedup();
     let experiment = held.cell.experiment.clone();
-    let advice = Advice { text, evidence, experiment, cells, confidence, worth };
+    let (setting, lead) = (None, false);
+    let advice = Advice { text, evidence, experiment, cells, confidence, worth, setting, lead };
     Some(Candidate { topic: format!("latency|{}|{}", subject(held.labels), sweep.labels.method), advice })
 }

@@ -2,6 +2,7 @@
 
 mod alignment;
 mod allocation;
+mod defaults;
 mod depth;
 mod direct;
 mod disks;
@@ -32,26 +33,38 @@ use super::input::AdviceInput;
 /// Derives advice from the cells.
 pub(super) type Advisor = fn(&AdviceInput<'_>) -> Vec<Candidate>;
 
+/// The rank of an advisor's advice: common defaults first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Audience {
+    /// Users of a common default: it may lead.
+    Defaults,
+    /// Users with the condition that an experiment tested, such as several disks: it may lead.
+    Conditions,
+    /// Readers of details.
+    Details,
+}
+
 /// All advisors. A new one is a file and a line here.
-pub(super) const ADVISORS: &[Advisor] = &[
-    profile::advise,
-    request::advise,
-    depth::advise,
-    workers::advise,
-    methods::advise,
-    direct::advise,
-    allocation::advise,
-    alignment::advise,
-    random::advise,
-    economy::advise,
-    interfaces::advise,
-    strategies::advise,
-    variants::advise,
-    settings::advise,
-    stream_buffer::advise,
-    disks::advise,
-    streams::advise,
-    latency::advise,
-    memory::advise,
-    peers::advise,
+pub(super) const ADVISORS: &[(Advisor, Audience)] = &[
+    (defaults::advise, Audience::Defaults),
+    (disks::advise, Audience::Conditions),
+    (streams::advise, Audience::Conditions),
+    (latency::advise, Audience::Conditions),
+    (memory::advise, Audience::Conditions),
+    (alignment::advise, Audience::Conditions),
+    (interfaces::advise, Audience::Conditions),
+    (stream_buffer::advise, Audience::Conditions),
+    (peers::advise, Audience::Conditions),
+    (profile::advise, Audience::Details),
+    (request::advise, Audience::Details),
+    (depth::advise, Audience::Details),
+    (workers::advise, Audience::Details),
+    (methods::advise, Audience::Details),
+    (direct::advise, Audience::Details),
+    (allocation::advise, Audience::Details),
+    (random::advise, Audience::Details),
+    (economy::advise, Audience::Details),
+    (strategies::advise, Audience::Details),
+    (variants::advise, Audience::Details),
+    (settings::advise, Audience::Details),
 ];

@@ -48,7 +48,11 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     no_save: bool,
 
-    /// Print the results document to standard output instead of the table
+    /// Print all findings instead of a summary of one page
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+
+    /// Print the results document to standard output instead of the summary
     #[arg(long)]
     json: bool,
 
@@ -262,7 +266,8 @@ impl MeasureArgs {
             document.write(&mut text).map_err(Exit::failure)?;
             Exit::print(&text)?;
         } else {
-            let mut text = table::render(&document.printable(), table_options());
+            let view = if self.full { table::render } else { table::summary };
+            let mut text = view(&document.printable(), table_options());
             text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
             text.push_str(&format!(
                 "results: {} and results.csv\n",

@@ -1,48 +1,25 @@
-//! The terminal's table: the findings of a run as text of a given width.
+//! All findings of a run as text of a given width.
 
 use std::collections::BTreeMap;
 
+use super::TableOptions;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,
 };
-use crate::report::verdict;
+use crate::report::{spanned, verdict};
 use crate::units;
-
-/// Layout of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TableOptions {
-    /// Columns of the terminal; at least 60.
-    pub width: usize,
-    /// True if headings and warnings are coloured by ANSI escapes.
-    pub colour: bool,
-}
-
-impl Default for TableOptions {
-    /// 80 columns, no colour.
-    fn default() -> Self {
-        Self { width: 80, colour: false }
-    }
-}
 
 /// Widths of the columns after the path: rate, ±, roof, half-power, µs per request, ms per MB.
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
-
-/// With more experiments than this, each has fewer lines.
-const MANY_EXPERIMENTS: usize = 10;
-/// Paths shown per experiment, and if there are many experiments.
-const PATHS: (usize, usize) = (12, 4);
-/// Sentences of a verdict, and if there are many experiments.
-const SENTENCES: (usize, usize) = (4, 2);
-/// Maximum number of warnings listed individually; beyond it, they are counted per experiment.
-const WARNINGS: usize = 12;
 
 /// Formats the findings of a document as text: a block per experiment, advice at the end. No line is wider than
 /// requested (60 at least); the last ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
+    use_this(&mut sheet, document);
     blocks(&mut sheet, document);
     peers(&mut sheet, document);
     warnings(&mut sheet, document);
@@ -53,7 +30,7 @@ pub fn render(document: &Document, options: TableOptions) -> String {
     sheet.text
 }
 
-fn head(sheet: &mut Sheet, document: &Document) {
+pub(super) fn head(sheet: &mut Sheet, document: &Document) {
     let run = &document.run;
     let system = &document.environment.file_system.kind;
     let on = if system.is_empty() { String::new() } else { format!(" ({system})") };
@@ -89,10 +66,8 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
             (experiment, lines)
         })
         .collect();
-    let measured = all.iter().filter(|(_, lines)| !lines.is_empty()).count();
-    let many = measured > MANY_EXPERIMENTS;
-    let pick = |(few, most): (usize, usize)| if many { most } else { few };
-    if measured > 0 {
+    let measured = all.iter().any(|(_, lines)| !lines.is_empty());
+    if measured {
         sheet.heading("Peak of each path, by experiment");
     }
     for (experiment, lines) in all {
@@ -105,12 +80,10 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         sheet.line("");
         let headings: &[_] = if peaks.is_empty() { &[] } else { &HEADINGS };
         row(sheet, 0, (&experiment.title, BOLD), headings.iter().map(|heading| (*heading).to_owned()));
-        paths(sheet, document, peaks, pick(PATHS));
-        for sentence in described.iter().take(pick(SENTENCES)) {
-            sheet.wrapped(2, sentence);
-        }
+        paths(sheet, document, &peaks);
+        described.iter().for_each(|sentence| sheet.wrapped(2, sentence));
     }
-    if measured > 0 {
+    if measured {
         sheet.line("");
         sheet.wrapped(
             0,
@@ -120,18 +93,9 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// Adds the paths of an experiment; of more than `most`, the fastest and the slowest.
-fn paths(sheet: &mut Sheet, document: &Document, mut peaks: Vec<&Peak>, most: usize) {
-    let left = peaks.len().saturating_sub(most);
-    if left > 0 {
-        peaks.sort_by(|a, b| b.rate.value.total_cmp(&a.rate.value));
-        peaks.drain(most - 1..peaks.len() - 1);
-    }
-    let last = peaks.len().saturating_sub(1);
-    for (i, peak) in peaks.iter().enumerate() {
-        if left > 0 && i == last {
-            sheet.line(&format!("  … {} between, in the report", units::count(left, "path")));
-        }
+/// Adds the paths of an experiment.
+fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
+    for peak in peaks {
         let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
         let per_request =
             summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
@@ -211,20 +175,34 @@ fn rules(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// Maximum number of recommendations on the terminal, by descending worth; the report has all.
-const ADVICE: usize = 12;
-
 fn advice(sheet: &mut Sheet, document: &Document) {
-    let ranked = crate::report::advice(document);
-    if ranked.is_empty() {
+    if document.findings.advice.is_empty() {
         return;
     }
     sheet.heading("Advice");
-    for (i, advice) in ranked.iter().take(ADVICE).enumerate() {
+    for (i, advice) in document.findings.advice.iter().enumerate() {
         sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
+        if let Some(setting) = &advice.setting {
+            sheet.wrapped(4, setting);
+        }
     }
-    if ranked.len() > ADVICE {
-        sheet.line(&format!("… {} more in the report", ranked.len() - ADVICE));
+}
+
+/// Adds the strategy to use for each kind of job.
+fn use_this(sheet: &mut Sheet, document: &Document) {
+    if document.findings.use_this.is_empty() {
+        return;
+    }
+    sheet.heading("Use this");
+    for found in &document.findings.use_this {
+        let rate = spanned(found.rate, |rate| found.rate_text(rate));
+        sheet.wrapped(0, &format!("{}, {}: {}, {rate}", found.job.words(), found.place, found.method));
+        let other = found.no_difference_from.as_ref();
+        let other = other.map(|other| format!("no significant difference from {other}"));
+        [other, found.command.clone(), found.plain.clone()]
+            .iter()
+            .flatten()
+            .for_each(|text| sheet.wrapped(4, text));
     }
 }
 
@@ -274,20 +252,11 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
             lines.push(format!("{}: {flag}", names[&cell.id]));
         }
     }
-    if lines.len() > WARNINGS {
-        let experiments = experiments(&document.experiments, &document.cells);
-        let care = |e: &Experiment| Some(format!("{}: {}", e.name, crate::report::care(document, &e.name)?));
-        lines = experiments.iter().filter_map(care).collect();
-    } else if imprecise > 0 {
+    if imprecise > 0 {
         let cells = units::count(imprecise, "cell");
         lines.push(format!("{cells} did not reach the target precision: see ± and the report"));
     }
-    lines.extend(skipped.iter().map(|(reason, what)| {
-        let more = what.len().saturating_sub(4);
-        let some = what.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("skipped {some}{more}: {reason}")
-    }));
+    lines.extend(skipped.iter().map(|(reason, what)| format!("skipped {}: {reason}", what.join(", "))));
     lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));
     lines.extend(document.run.notes.iter().cloned());
     if !lines.is_empty() {

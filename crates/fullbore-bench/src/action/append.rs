@@ -1,0 +1,218 @@
+//! Appends records to a log, each on the device before the next.
+
+use std::time::Instant;
+
+use fullbore::file::{Durability, File, Mode, OpenOptions};
+use fullbore::operation::Generate;
+use fullbore::operation::generate::{Random, Stamped};
+use fullbore::{Result, size};
+use serde::Deserialize;
+
+use super::context::RunContext;
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+};
+use crate::document::Labels;
+use crate::test_files::Needs;
+
+/// Least number of records of a sample.
+const LEAST: u64 = 8;
+
+/// Settings of appends.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AppendSpec {
+    /// Bytes of a record.
+    record: String,
+    #[serde(default)]
+    sync: SyncCall,
+    #[serde(default)]
+    file: LogFile,
+}
+
+/// The call that brings a record to the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum SyncCall {
+    /// `fdatasync` after the write.
+    #[default]
+    Fdatasync,
+    /// None: the file is opened with `O_DSYNC`.
+    Dsync,
+}
+
+/// State of the log file before it is appended to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum LogFile {
+    /// Each record extends the file.
+    #[default]
+    Extended,
+    /// The file has its length and its blocks, which were never written.
+    Preallocated,
+    /// The file has blocks with data, as a log that is used again.
+    Overwritten,
+}
+
+impl LogFile {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Extended => "extended",
+            Self::Preallocated => "preallocated",
+            Self::Overwritten => "overwritten",
+        }
+    }
+}
+
+/// A trial that appends.
+#[derive(Debug)]
+struct AppendWorkload {
+    spec: AppendSpec,
+    record: u64,
+    records: u64,
+    data: Stamped,
+    log: Option<File>,
+}
+
+pub(super) fn parse(given: Settings) -> ParsedWorkload {
+    let spec: AppendSpec = settings(given)?;
+    let record = size::parse(&spec.record).map_err(|error| error.to_string())?;
+    if record == 0 {
+        return Err("record: must be more than 0".into());
+    }
+    let data = Stamped::new(0, record as usize);
+    Ok(Box::new(AppendWorkload { spec, record, records: LEAST, data, log: None }))
+}
+
+impl AppendWorkload {
+    /// Writes the records of a sample, each on the device before the next.
+    fn append(&self, log: &File) -> Result<()> {
+        let mut data = vec![0; self.record as usize];
+        self.data.fill(0, &mut data);
+        for number in 0..self.records {
+            log.write_all_at(&data, number * self.record)?;
+            if self.spec.sync == SyncCall::Fdatasync {
+                log.sync_data()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Workload for AppendWorkload {
+    fn needs(&self) -> Needs {
+        Needs { fresh: true, ..Needs::default() }
+    }
+
+    fn labels(&self) -> Labels {
+        Labels {
+            operation: "append".into(),
+            method: "buffered".into(),
+            request_bytes: Some(self.record),
+            depth: Some(1),
+            workers: Some(1),
+            file_state: Some(self.spec.file.word().into()),
+            order: Some("sequential".into()),
+            flush: Some(true),
+            variant: (self.spec.sync == SyncCall::Dsync).then(|| "O_DSYNC".into()),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        test_files.has_files()?;
+        if test_files.in_memory { Err(context.no_device()) } else { Ok(()) }
+    }
+
+    fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        self.clean_up(context)?;
+        self.records = (iteration.span / self.record).max(LEAST).min(context.test_files().len / self.record);
+        let through = match self.spec.sync {
+            SyncCall::Fdatasync => Durability::None,
+            SyncCall::Dsync => Durability::Data,
+        };
+        let path = &context.test_files().fresh;
+        let log = OpenOptions::new().mode(Mode::CreateNew).write_through(through).open(path)?;
+        let len = self.records * self.record;
+        match self.spec.file {
+            LogFile::Extended => {}
+            LogFile::Preallocated => log.allocate_and_extend(len)?,
+            LogFile::Overwritten => {
+                let mut old = vec![0; len as usize];
+                Random::new(context.seed).fill(0, &mut old);
+                log.write_all_at(&old, 0)?;
+            }
+        }
+        log.sync_all()?;
+        self.log = Some(log);
+        Ok(ExpectedState { device: DeviceIo::Writes, ..ExpectedState::default() })
+    }
+
+    fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        // Over the last record, so that the sample finds the rest of the log as prepared.
+        let last = (self.records - 1) * self.record;
+        let data = vec![0; self.record as usize];
+        repeat_for(seconds, || {
+            log.write_all_at(&data, last)?;
+            log.sync_data()
+        })?;
+        if self.spec.file == LogFile::Extended { log.set_len(0) } else { Ok(()) }
+    }
+
+    fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
+        let Some(log) = &self.log else { return Ok(RunResult::default()) };
+        let clock = Instant::now();
+        self.append(log)?;
+        Ok(RunResult {
+            bytes: self.records * self.record,
+            seconds: Some(clock.elapsed().as_secs_f64()),
+            requests: self.records,
+            depth: Some(1.0),
+            ..RunResult::default()
+        })
+    }
+
+    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+        self.log = None;
+        let _ = std::fs::remove_file(&context.test_files().fresh);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_differ_by_label() {
+        let labels = |text: &str| parse(toml::from_str(text).unwrap()).unwrap().labels();
+        let plain = labels("record = '4K'");
+        assert_eq!((plain.file_state.as_deref(), plain.variant.as_deref()), (Some("extended"), None));
+        let dsync = labels("record = '4K'\nsync = 'dsync'\nfile = 'overwritten'");
+        assert_eq!(
+            (dsync.file_state.as_deref(), dsync.variant.as_deref()),
+            (Some("overwritten"), Some("O_DSYNC"))
+        );
+        assert!(parse(toml::from_str("record = '0'").unwrap()).is_err());
+        assert!(
+            parse(toml::from_str("record = '4K'\nsync = 'never'").unwrap()).unwrap_err().contains("never")
+        );
+    }
+
+    #[test]
+    fn every_record_is_in_the_log() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = File::create_new(directory.path().join("log")).unwrap();
+        let spec = AppendSpec { record: "1000".into(), sync: SyncCall::Fdatasync, file: LogFile::Extended };
+        let workload =
+            AppendWorkload { spec, record: 1000, records: 5, data: Stamped::new(7, 1000), log: None };
+        workload.append(&log).unwrap();
+        let written = std::fs::read(log.path()).unwrap();
+        assert_eq!(written.len(), 5000);
+        assert!(
+            written.chunks(1000).all(|record| record == &written[..1000]) && written[..1000] != [0; 1000]
+        );
+    }
+}

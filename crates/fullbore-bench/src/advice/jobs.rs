@@ -1,0 +1,206 @@
+//! The kinds of job that most programs do: their cells, and the settings to type.
+
+use fullbore::size::exact;
+
+use super::input::{AdviceInput, EligibleCell, End, end, is_random, is_sequential, is_usual};
+use super::words::way;
+use crate::document::{Cell, JobKind, Labels, RateUnit, Recommendation};
+use crate::simplicity::choose;
+use crate::stats::Estimate;
+
+/// Random requests of up to this many bytes are pages.
+const PAGE: u64 = 16 << 10;
+
+/// The program whose copies compete with ours.
+const CP: &str = "cp";
+
+/// The recommendation for each kind of job that was measured; from the device rather than from the page cache.
+pub(super) fn recommendations(input: &AdviceInput<'_>) -> Vec<Recommendation> {
+    let first = |kind| {
+        [End::Device, End::Cache].into_iter().find_map(|end| Some((kind, end, best(kind, end, input)?)))
+    };
+    JobKind::ALL
+        .into_iter()
+        .filter_map(first)
+        .map(|(kind, end, best)| recommendation(kind, end, &best))
+        .collect()
+}
+
+/// The chosen cell of a kind of job, and the fastest.
+pub(super) struct Best<'a> {
+    pub(super) chosen: EligibleCell<'a>,
+    fastest: EligibleCell<'a>,
+}
+
+/// The best cell of a kind of job at an end: the simplest of those within 5% of the fastest.
+pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Option<Best<'a>> {
+    let cells = cells(kind, end, input);
+    let (chosen, fastest) = choose(&cells.iter().map(|w| w.cell).collect::<Vec<&Cell>>())?;
+    let of = |cell: &Cell| cells.iter().copied().find(|w| w.cell.id == cell.id);
+    Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })
+}
+
+/// The measured cells of a kind of job at an end.
+pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
+    let fits = |w: &&EligibleCell<'a>| is_of(kind, w.labels) && end(w.labels) == wanted;
+    let found: Vec<EligibleCell<'a>> = input.all().iter().filter(fits).copied().collect();
+    // Requests of one size only: the rate of pages is one of requests, not of bytes.
+    let request = found.iter().filter_map(|w| w.labels.request_bytes).min();
+    let pages = matches!(kind, JobKind::RandomReads | JobKind::Append);
+    found.into_iter().filter(|w| !pages || w.labels.request_bytes == request).collect()
+}
+
+fn is_of(kind: JobKind, labels: &Labels) -> bool {
+    let operation = labels.operation.as_str();
+    let usual = is_usual(labels);
+    let plain = usual && labels.variant.is_none() && labels.file_bytes.is_none();
+    let over = labels.file_state.as_deref().is_none_or(|state| state == "overwritten");
+    match kind {
+        // Whoever counts lines reads; the rate of reading alone is at least as high.
+        JobKind::BulkRead => {
+            plain
+                && is_sequential(labels)
+                && matches!(operation, "read" | "count lines")
+                && labels.method != "command"
+        }
+        JobKind::BulkWrite => plain && is_sequential(labels) && operation == "write" && over,
+        JobKind::Copy => {
+            let cp = Labels { peer: None, ..labels.clone() };
+            operation == "copy"
+                && (plain || labels.peer.as_deref() == Some(CP) && is_usual(&cp))
+                && labels.file_state.as_deref() != Some("existing")
+        }
+        JobKind::RandomReads => {
+            plain
+                && is_random(labels)
+                && operation == "read"
+                && labels.request_bytes.is_some_and(|bytes| bytes <= PAGE)
+        }
+        JobKind::SmallFiles => usual && operation == "small files",
+        JobKind::Append => usual && operation == "append",
+    }
+}
+
+fn recommendation(kind: JobKind, end: End, best: &Best<'_>) -> Recommendation {
+    let (labels, summary) = (best.chosen.labels, best.chosen.summary);
+    let (rate, unit) = match summary.requests_per_s.filter(|_| counts_requests(kind)) {
+        Some(requests) => {
+            let bytes = summary.rate.value / requests;
+            let Estimate { value, low, high } = summary.rate;
+            (Estimate { value: value / bytes, low: low / bytes, high: high / bytes }, RateUnit::Requests)
+        }
+        None => (summary.rate, RateUnit::Bytes),
+    };
+    let same = best.fastest.is_same_cell(&best.chosen);
+    Recommendation {
+        job: kind,
+        place: place(kind, end).into(),
+        method: describe(kind, labels),
+        command: command(kind, labels),
+        plain: plain(kind, labels),
+        cell: best.chosen.cell.id.clone(),
+        rate,
+        unit,
+        no_difference_from: (!same).then(|| describe(kind, best.fastest.labels)),
+    }
+}
+
+/// True if requests, files or records count, not bytes.
+pub(super) fn counts_requests(kind: JobKind) -> bool {
+    matches!(kind, JobKind::RandomReads | JobKind::SmallFiles | JobKind::Append)
+}
+
+/// Source or destination of the bytes of a job, in words.
+pub(super) fn place(kind: JobKind, end: End) -> &'static str {
+    match (kind, end) {
+        (JobKind::Append, _) | (JobKind::BulkWrite, End::Device) => "to the device",
+        (JobKind::BulkWrite, _) => "to the page cache",
+        (_, End::Device) => "from the device",
+        (..) => "from the page cache",
+    }
+}
+
+/// The strategy of a cell in words.
+pub(super) fn describe(kind: JobKind, labels: &Labels) -> String {
+    let workers = labels.workers.unwrap_or(1);
+    match kind {
+        JobKind::Copy if labels.peer.is_some() => labels.peer.clone().unwrap_or_default(),
+        JobKind::Copy if labels.method == "command" => "fullbore copy".into(),
+        JobKind::SmallFiles if labels.workers.is_none() => "workers added while files wait".into(),
+        JobKind::SmallFiles if workers == 1 => "one file after another".into(),
+        JobKind::SmallFiles => format!("{workers} files at a time"),
+        JobKind::Append => {
+            let sync = if labels.variant.is_some() { "O_DSYNC" } else { "fdatasync" };
+            let file = match labels.file_state.as_deref() {
+                Some("preallocated") => "blocks allocated in advance",
+                Some("overwritten") => "blocks written in advance",
+                _ => "the file grows",
+            };
+            format!("{sync}, {file}")
+        }
+        _ => way(labels),
+    }
+}
+
+/// The command, or the calls, with the strategy of a cell: fullbore's if there is one.
+pub(super) fn typed(kind: JobKind, labels: &Labels) -> Option<String> {
+    command(kind, labels).or_else(|| plain(kind, labels))
+}
+
+/// The command of fullbore with the strategy of a cell.
+fn command(kind: JobKind, labels: &Labels) -> Option<String> {
+    let flag = match labels.strategy.as_deref() {
+        None | Some("" | "auto") => String::new(),
+        Some(strategy) => format!(" --strategy {strategy}"),
+    };
+    match kind {
+        JobKind::BulkRead => Some(format!("fullbore sum{flag} FILE")),
+        JobKind::BulkWrite => Some(format!("fullbore gen{flag} --overwrite SIZE FILE")),
+        JobKind::Copy => labels.peer.is_none().then(|| format!("fullbore copy{flag} FROM TO")),
+        JobKind::SmallFiles => {
+            let workers = labels.workers.map_or(String::new(), |workers| format!(" --workers {workers}"));
+            Some(format!("fullbore wc{workers} FILES"))
+        }
+        JobKind::RandomReads | JobKind::Append => None,
+    }
+}
+
+/// The usual command or calls with the strategy of a cell.
+fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
+    let one = labels.workers.unwrap_or(1) == 1 && labels.depth.unwrap_or(1) == 1;
+    let request = labels.request_bytes.map(exact);
+    let (method, flushed) = (labels.method.as_str(), labels.flush == Some(true));
+    match (kind, method, request) {
+        (JobKind::BulkRead, "buffered", Some(request)) if one => {
+            Some(format!("dd if=FILE of=/dev/null bs={request}"))
+        }
+        (JobKind::BulkRead, "direct", Some(request)) if one => {
+            Some(format!("dd if=FILE of=/dev/null bs={request} iflag=direct"))
+        }
+        (JobKind::BulkWrite, "buffered", Some(request)) if one => {
+            let flush = if flushed { ",fdatasync" } else { "" };
+            Some(format!("dd of=FILE bs={request} conv=notrunc{flush}"))
+        }
+        (JobKind::BulkWrite, "direct", Some(request)) if one => {
+            let flush = if flushed { ",fdatasync" } else { "" };
+            Some(format!("dd of=FILE bs={request} oflag=direct conv=notrunc{flush}"))
+        }
+        (JobKind::Copy, "command", _) => labels.peer.as_ref().map(|peer| format!("{peer} FROM TO")),
+        (JobKind::Copy, "buffered", Some(request)) if one => Some(format!("dd if=FROM of=TO bs={request}")),
+        (JobKind::RandomReads, "buffered", Some(request)) if one => {
+            Some(format!("pread of {request}, one at a time"))
+        }
+        (JobKind::RandomReads, "direct", Some(request)) if one => {
+            Some(format!("O_DIRECT, pread of {request}, one at a time"))
+        }
+        (JobKind::SmallFiles, "buffered", _) => match labels.workers {
+            None | Some(0 | 1) => Some("cat FILES".into()),
+            Some(workers) => Some(format!("xargs -P {workers} -n 16 cat")),
+        },
+        (JobKind::Append, _, Some(request)) if labels.variant.is_some() => {
+            Some(format!("dd of=LOG bs={request} oflag=append,dsync conv=notrunc"))
+        }
+        (JobKind::Append, ..) => Some("write, fdatasync".into()),
+        _ => None,
+    }
+}

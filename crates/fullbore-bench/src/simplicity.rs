@@ -1,0 +1,97 @@
+//! Simplicity of strategies: the order of preference among those of equal throughput.
+
+use crate::document::{Cell, Labels};
+
+/// Strategies whose median rate is within this share of the fastest count as equal to it.
+pub(crate) const EQUAL: f64 = 0.05;
+
+/// Access methods, the simplest first. Others, and the parts of a method such as `uring+buffered`, rank as their last.
+const METHODS: [&str; 9] =
+    ["command", "buffered", "stdio", "mmap", "uncached", "vectored", "direct", "aio", "uring"];
+
+/// Workers, rank of the method, depth, and preparations of the file: less of the first that differs is simpler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Effort {
+    workers: u32,
+    method: usize,
+    depth: u32,
+    preparations: u32,
+}
+
+impl Effort {
+    fn of(labels: &Labels) -> Self {
+        let rank = |method: &str| METHODS.iter().position(|&known| known == method).unwrap_or(METHODS.len());
+        let allocated = labels.allocation.as_deref().is_some_and(|allocation| allocation != "extend")
+            || labels.file_state.as_deref() == Some("preallocated");
+        Self {
+            workers: labels.workers.unwrap_or(1),
+            method: labels.method.split('+').map(rank).max().unwrap_or(0),
+            depth: labels.depth.unwrap_or(1),
+            preparations: u32::from(allocated) + u32::from(labels.variant.is_some()),
+        }
+    }
+}
+
+/// The cell to choose among measured ones, and the fastest: of those within [`EQUAL`] of the fastest the simplest, of
+/// equally simple ones the fastest. `None` if none was measured.
+pub(crate) fn choose<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
+    let rated = |cell: &&'a Cell| Some((*cell, cell.summary.as_ref()?.rate.value));
+    let mut rated: Vec<(&Cell, f64)> = cells.iter().filter_map(rated).collect();
+    rated.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (fastest, top) = *rated.first()?;
+    let equal = rated.iter().take_while(|(_, rate)| rate * (1.0 + EQUAL) >= top);
+    let (chosen, _) = equal.min_by_key(|(cell, _)| Effort::of(&cell.labels))?;
+    Some((chosen, fastest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Proof, Sample, SummaryOptions};
+
+    fn cell(method: &str, workers: u32, depth: u32, rate: f64) -> Cell {
+        let labels =
+            Labels { method: method.into(), workers: Some(workers), depth: Some(depth), ..Labels::default() };
+        let mut cell = Cell::new(format!("{method}/{workers}/{depth}"), "read", labels);
+        let sample =
+            Sample { bytes: rate as u64, seconds: 1.0, proof: Proof::Confirmed, ..Sample::default() };
+        cell.samples = vec![sample; 7];
+        cell.summarise(&SummaryOptions::default());
+        cell
+    }
+
+    fn chosen(cells: &[Cell]) -> (String, String) {
+        let (chosen, fastest) = choose(&cells.iter().collect::<Vec<_>>()).unwrap();
+        (chosen.id.clone(), fastest.id.clone())
+    }
+
+    #[test]
+    fn the_simplest_within_five_percent_is_chosen() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let at = |simple: f64| [cell("uring", 2, 8, 1e9), cell("buffered", 1, 1, simple)];
+        assert_eq!(chosen(&at(0.96e9)), pair("buffered/1/1", "uring/2/8"));
+        assert_eq!(chosen(&at(0.94e9)), pair("uring/2/8", "uring/2/8"));
+    }
+
+    #[test]
+    fn workers_count_before_the_method_and_the_method_before_depth() {
+        let all = [
+            cell("uring", 1, 32, 1e9),
+            cell("uring", 1, 8, 1e9),
+            cell("uring+buffered", 1, 1, 1e9),
+            cell("direct", 1, 1, 1e9),
+            cell("mmap", 1, 1, 1e9),
+            cell("buffered", 2, 1, 1e9),
+        ];
+        assert_eq!(chosen(&all).0, "mmap/1/1");
+        assert_eq!(chosen(&all[..4]).0, "direct/1/1");
+        assert_eq!(chosen(&all[..3]).0, "uring+buffered/1/1", "depth decides among equal methods");
+        assert_eq!(chosen(&all[..2]).0, "uring/1/8");
+    }
+
+    #[test]
+    fn of_equally_simple_ones_the_fastest_is_chosen() {
+        let slower = Cell { id: "smaller requests".into(), ..cell("direct", 1, 1, 0.99e9) };
+        assert_eq!(chosen(&[slower, cell("direct", 1, 1, 1e9)]).0, "direct/1/1");
+    }
+}
