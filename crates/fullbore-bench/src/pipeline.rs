@@ -20,7 +20,7 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
     let found = Found::deserialize(&environment.facts).ok();
     let memory = Stage {
         what: found.as_ref().map_or_else(String::new, |found| memory(&found.machine)),
-        advertised_by: "none: every processor copies from memory to its cache".into(),
+        advertised_by: "none: workers read memory or copy it to their caches".into(),
         ..stage("memory", cells, |labels| labels.method == "memory")
     };
     let through = |labels: &Labels, cache| {

@@ -113,23 +113,15 @@ fn table_lines_fit_the_width_and_contain_no_control_characters() {
         }
         assert!(text.ends_with('\n'));
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
-        assert!(
-            at("Slower (1)") < at("Unclear (1)") && at("Unclear (1)") < at("No difference that matters (1)")
-        );
-        assert!(at("No difference that matters (1)") < at("Faster (1)") && at("Faster (1)") < at("Missing"));
+        assert!(at("Slower (1)") < at("Unclear (1)") && at("Unclear (1)") < at("Same within 10% (1)"));
+        assert!(at("Same within 10% (1)") < at("Faster (1)") && at("Faster (1)") < at("Missing"));
     }
     let wide = render(&comparison, TableOptions { width: 200, colour: false });
     assert!(
-        wide.lines()
-            .last()
-            .unwrap()
-            .starts_with("c.json: 0 slower, 1 unclear, 4 no different, 0 faster of 5 cells")
+        wide.lines().last().unwrap().starts_with("c.json: 0 slower, 1 unclear, 4 same, 0 faster of 5 cells")
     );
     assert!(wide.contains("--fail-on faster:500%: not met by any of 9 cells"), "{wide}");
-    assert!(
-        wide.contains("1 slower, 1 unclear, 1 no different, 1 faster of 4 cells; 1 missing; 1 added"),
-        "{wide}"
-    );
+    assert!(wide.contains("1 slower, 1 unclear, 1 same, 1 faster of 4 cells; 1 missing; 1 added"), "{wide}");
     // Colour adds escape sequences only.
     let coloured = render(&comparison, TableOptions { width: 80, colour: true });
     assert!(coloured.contains("\u{1b}[1;31m"));

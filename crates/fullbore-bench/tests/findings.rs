@@ -132,7 +132,7 @@ fn the_table_fits_its_width() {
         }
         let joined = table.split_whitespace().collect::<Vec<_>>().join(" ");
         for expected in [
-            "roof: memory copy",
+            "roof: memory",
             "half-power",
             "two-humped",
             "RWF_DONTCACHE",

@@ -47,7 +47,12 @@ pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> 
     // Requests of one size only: the rate of pages is one of requests, not of bytes.
     let request = found.iter().filter_map(|w| w.labels.request_bytes).min();
     let pages = matches!(kind, JobKind::RandomReads | JobKind::Append);
-    found.into_iter().filter(|w| !pages || w.labels.request_bytes == request).collect()
+    // A write without a flush may end in the device's cache: it is not compared with one that is flushed.
+    let flushed = kind == JobKind::BulkWrite && found.iter().any(|w| w.labels.flush == Some(true));
+    let comparable = |w: &EligibleCell<'_>| {
+        (!pages || w.labels.request_bytes == request) && (!flushed || w.labels.flush == Some(true))
+    };
+    found.into_iter().filter(comparable).collect()
 }
 
 fn is_of(kind: JobKind, labels: &Labels) -> bool {

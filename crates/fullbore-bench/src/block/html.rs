@@ -196,10 +196,10 @@ pub(crate) fn set(text: &str) -> String {
     code(&escape(&bound))
 }
 
-/// Turns pairs of backquotes into `code` elements; an odd number of them is left as it is.
+/// Turns pairs of backquotes into `code` elements; of an odd number all are left out.
 fn code(html: &str) -> String {
     if html.matches('`').count() % 2 == 1 {
-        return html.to_owned();
+        return html.replace('`', "");
     }
     let set = |(i, part): (usize, &str)| {
         if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn backquoted_text_becomes_code() {
         assert_eq!(set("use `a<b` or `--x`"), "use <code>a&lt;b</code> or <code>--x</code>");
-        assert_eq!(set("a ` b"), "a ` b");
+        assert_eq!(set("a ` b"), "a  b");
     }
 
     #[test]

@@ -83,7 +83,9 @@ pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' => {
+            // Pages turn what is between backquotes into code.
+            '`' => {}
+            '\\' | '*' | '_' | '[' | ']' | '|' | '~' | '#' => {
                 safe.push('\\');
                 safe.push(character);
             }

@@ -5,6 +5,13 @@ use serde::Serialize;
 use super::family::LogTest;
 use crate::stats::{Bootstrap, Estimate, compare_rates, median};
 
+/// Confidence of the interval that must lie beyond the margin for a verdict of better or worse: a change within the
+/// margin is called one in at most 5% of cases.
+const DIFFERENT: f64 = 0.9;
+/// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called so
+/// in at most 10% of cases, of one and a half times the margin hardly ever.
+const SAME: f64 = 0.8;
+
 /// Fewest samples on either side for a verdict: of two times three, all of one side lie above all of the other in one
 /// case of ten by chance.
 pub const FEWEST_SAMPLES: usize = 4;
@@ -36,11 +43,11 @@ impl Measure {
 /// The verdict on a measure, compared with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// Worse: the interval excludes no change, and the ratio lies beyond the margin.
+    /// Worse: the whole 90% interval, of medians or of mean logarithms, lies beyond the margin.
     Worse,
     /// Undecided: the interval is too wide, or there are fewer than [`FEWEST_SAMPLES`].
     Unclear,
-    /// The whole interval lies within the margin.
+    /// The whole 80% interval, likewise, lies within the margin.
     Same,
     /// Better, as [`Worse`](Self::Worse).
     Better,
@@ -61,19 +68,49 @@ impl Judgement {
         }
     }
 
-    /// The verdict of a ratio's interval (this ÷ baseline), by the rule of [`compare_rates`] for rates.
-    fn of(ratio: &Estimate, margin: f64, more_is_better: bool) -> Self {
+    /// The verdict of the two intervals of a ratio (this ÷ baseline): an equivalence test of one side each (Schuirmann,
+    /// Journal of Pharmacokinetics and Biopharmaceutics, 1987) and its opposite.
+    fn of(different: &Estimate, same: &Estimate, margin: f64, more_is_better: bool) -> Self {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         let (more, less) =
             if more_is_better { (Self::Better, Self::Worse) } else { (Self::Worse, Self::Better) };
-        if ratio.low >= least && ratio.high <= most {
-            Self::Same
-        } else if ratio.low > 1.0 && ratio.value >= most {
+        if different.low > most {
             more
-        } else if ratio.high < 1.0 && ratio.value <= least {
+        } else if different.high < least {
             less
+        } else if same.low >= least && same.high <= most {
+            Self::Same
         } else {
             Self::Unclear
+        }
+    }
+
+    /// The verdict of the test of the logarithms, by the same probabilities. It decides more of the cells with even
+    /// noise; the intervals, of medians, decide more of those with outliers.
+    fn of_test(test: &LogTest, margin: f64, more_is_better: bool) -> Self {
+        let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+        let (more, less) =
+            if more_is_better { (Self::Better, Self::Worse) } else { (Self::Worse, Self::Better) };
+        let (above, below) = (test.p_of_at_most(most), test.p_of_at_least(least));
+        // One side each: half of what a two-sided interval misses.
+        let (different, same) = ((1.0 - DIFFERENT) / 2.0, (1.0 - SAME) / 2.0);
+        if above <= different {
+            more
+        } else if below <= different {
+            less
+        } else if test.p_of_at_least(most) <= same && test.p_of_at_most(least) <= same {
+            Self::Same
+        } else {
+            Self::Unclear
+        }
+    }
+
+    /// The verdict of two methods: that of the one that has a verdict; of two that contradict each other, none.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unclear, verdict) | (verdict, Self::Unclear) => verdict,
+            (one, other) if one == other => one,
+            _ => Self::Unclear,
         }
     }
 }
@@ -130,18 +167,24 @@ impl Change {
         }
         let (before, now) = (median(baseline)?, median(this)?);
         let paired = pairs.len() >= FEWEST_PAIRS;
-        let (ratio, test) = if paired {
-            let ratios: Vec<f64> = pairs.iter().map(|&(a, b)| this[b] / baseline[a]).collect();
-            (bootstrap.median(&ratios)?, LogTest::paired(&ratios))
-        } else {
-            (compare_rates(this, baseline, margin, bootstrap)?.ratio, LogTest::unpaired(this, baseline))
+        let ratios: Vec<f64> = pairs.iter().map(|&(a, b)| this[b] / baseline[a]).collect();
+        let interval = |confidence: f64| {
+            let bootstrap = Bootstrap { confidence, ..*bootstrap };
+            match paired {
+                true => bootstrap.median(&ratios),
+                false => Some(compare_rates(this, baseline, margin, &bootstrap)?.ratio),
+            }
         };
+        let ratio = interval(bootstrap.confidence)?;
+        let test = if paired { LogTest::paired(&ratios) } else { LogTest::unpaired(this, baseline) };
         let enough = baseline.len().min(this.len()) >= FEWEST_SAMPLES;
-        let judgement = match enough {
-            true => Judgement::of(&ratio, margin, measure.more_is_better()),
-            false => Judgement::Unclear,
-        };
         let test = test.filter(|_| enough);
+        let more_is_better = measure.more_is_better();
+        let judgement = match test {
+            Some(test) => Judgement::of(&interval(DIFFERENT)?, &interval(SAME)?, margin, more_is_better)
+                .with(Judgement::of_test(&test, margin, more_is_better)),
+            None => Judgement::Unclear,
+        };
         Some(Self {
             measure,
             baseline: before,
@@ -159,23 +202,24 @@ impl Change {
     /// True if the whole interval is worse by more than `share` (0.05 is 5%): a rate below 1 − share, a cost above
     /// 1 + share.
     pub(super) fn worse_by(&self, share: f64) -> bool {
-        self.judgement == Judgement::Worse && self.beyond(share, !self.measure.more_is_better())
+        self.beyond(share, !self.measure.more_is_better())
     }
 
     /// True if the whole interval is better by more than `share`; see [`worse_by`](Self::worse_by).
     pub(super) fn better_by(&self, share: f64) -> bool {
-        self.judgement == Judgement::Better && self.beyond(share, self.measure.more_is_better())
+        self.beyond(share, self.measure.more_is_better())
     }
 
     fn beyond(&self, share: f64, above: bool) -> bool {
-        if above { self.ratio.low > 1.0 + share } else { self.ratio.high < 1.0 - share }
+        self.test.is_some()
+            && if above { self.ratio.low > 1.0 + share } else { self.ratio.high < 1.0 - share }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{DEFAULT_MARGIN, Verdict, Xoshiro256};
+    use crate::stats::{DEFAULT_MARGIN, Xoshiro256};
 
     fn draw(rng: &mut Xoshiro256, middle: f64, spread: f64, n: usize) -> Vec<f64> {
         (0..n).map(|_| middle * (1.0 + spread * (rng.unit() - 0.5))).collect()
@@ -186,24 +230,22 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_equal_those_of_compare_rates() {
-        let mut rng = Xoshiro256::seeded(3);
-        let mut seen = std::collections::BTreeSet::new();
-        for turn in 0..400 {
-            let spread = [0.02, 0.1, 0.6][turn % 3];
-            let a = draw(&mut rng, 100.0, spread, 8);
-            let b = draw(&mut rng, 100.0 * (0.85 + 0.3 * (turn as f64 / 400.0)), spread, 9);
-            let verdict = compare_rates(&b, &a, DEFAULT_MARGIN, &Bootstrap::default()).unwrap().verdict;
-            let expected = match verdict {
-                Verdict::Faster => Judgement::Better,
-                Verdict::Slower => Judgement::Worse,
-                Verdict::NoDifferenceThatMatters => Judgement::Same,
-                Verdict::Unclear => Judgement::Unclear,
-            };
-            assert_eq!(rate(&a, &b).judgement, expected);
-            seen.insert(expected);
-        }
-        assert_eq!(seen.len(), 4, "{seen:?}");
+    fn a_verdict_needs_its_whole_interval_on_one_side_of_the_margin() {
+        let of = |low: f64, high: f64, near: f64| {
+            let wide = Estimate { value: 1.0, low, high };
+            let narrow = Estimate { value: 1.0, low: low + near, high: high - near };
+            Judgement::of(&wide, &narrow, 0.1, true)
+        };
+        assert_eq!(of(1.11, 1.3, 0.01), Judgement::Better);
+        assert_eq!(of(0.7, 0.9, 0.01), Judgement::Worse);
+        assert_eq!(of(0.92, 1.09, 0.0), Judgement::Same);
+        assert_eq!(of(0.9, 1.11, 0.02), Judgement::Same, "the narrower interval is within");
+        assert_eq!(of(1.02, 1.2, 0.01), Judgement::Unclear);
+        assert_eq!(of(0.88, 0.93, 0.01), Judgement::Unclear, "it excludes 1 and includes the margin");
+        let wide = Estimate { value: 1.3, low: 1.2, high: 1.4 };
+        assert_eq!(Judgement::of(&wide, &wide, 0.1, false), Judgement::Worse);
+        assert_eq!(Judgement::Same.with(Judgement::Unclear), Judgement::Same);
+        assert_eq!(Judgement::Same.with(Judgement::Better), Judgement::Unclear);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub struct VerdictCounts {
     pub slower: usize,
     /// Unclear.
     pub unclear: usize,
-    /// No difference that matters.
+    /// The same within the margin.
     #[serde(rename = "no_difference_that_matters")]
     pub same: usize,
     /// Faster.
@@ -73,10 +73,10 @@ pub struct VerdictCounts {
 }
 
 impl VerdictCounts {
-    /// The verdicts in a line: `3 slower, 2 unclear, 60 no different, 10 faster of 75 cells`.
+    /// The verdicts in a line: `3 slower, 2 unclear, 60 same, 10 faster of 75 cells`.
     pub fn line(&self) -> String {
         format!(
-            "{} slower, {} unclear, {} no different, {} faster of {}",
+            "{} slower, {} unclear, {} same, {} faster of {}",
             self.slower,
             self.unclear,
             self.same,

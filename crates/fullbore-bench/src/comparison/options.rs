@@ -4,7 +4,10 @@ use super::condition::Condition;
 use super::difference::Aspect;
 use super::glob::Glob;
 use crate::document::Document;
-use crate::stats::{Bootstrap, DEFAULT_MARGIN};
+use crate::stats::Bootstrap;
+
+/// Two runs of one machine differ by less than this share: in layout, heat, neighbours.
+const SAME_WITHIN: f64 = 0.1;
 
 /// A document with the name shown to users, such as its path.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +21,7 @@ pub struct Source<'a> {
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Ratios within this share of 1 count as equal (0.03 is 3%).
+    /// Ratios within this share of 1 count as equal (0.1 is 10%).
     pub margin: f64,
     /// Parameters of the intervals.
     pub bootstrap: Bootstrap,
@@ -31,10 +34,10 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All cells, 3%, 95% intervals, no difference allowed, no condition.
+    /// All cells, 10%, 95% intervals, no difference allowed, no condition.
     fn default() -> Self {
         Self {
-            margin: DEFAULT_MARGIN,
+            margin: SAME_WITHIN,
             bootstrap: Bootstrap::default(),
             across: Vec::new(),
             only: Vec::new(),

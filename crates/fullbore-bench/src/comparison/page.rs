@@ -81,7 +81,7 @@ fn chapter(comparison: &Comparison, other: &ComparedRun) -> Vec<Block> {
     ];
     for judgement in words::ORDER {
         let table = cells(comparison, other, judgement);
-        let title = heading(judgement, table.rows.len());
+        let title = heading(judgement, table.rows.len(), comparison.margin);
         if table.rows.is_empty() {
             continue;
         }
@@ -111,7 +111,7 @@ fn tiles(other: &ComparedRun) -> Vec<[String; 3]> {
     [
         ("slower", counts.slower, ""),
         ("unclear", counts.unclear, "the interval is too wide"),
-        ("no difference that matters", counts.same, ""),
+        ("same within the margin", counts.same, ""),
         ("faster", counts.faster, ""),
         ("missing or added", other.missing.len() + other.added.len(), ""),
     ]

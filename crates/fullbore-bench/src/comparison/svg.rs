@@ -48,7 +48,7 @@ pub(super) fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
         svg += &format!(
             "<text class=\"value\" x=\"0\" y=\"{:.1}\">{}</text>\n",
             y - 8.0,
-            escape(&words::heading(judgement, cells.len()))
+            escape(&words::heading(judgement, cells.len(), comparison.margin))
         );
         for cell in cells {
             svg += &row(comparison, cell, &axis, y + ROW / 2.0 - 4.0);

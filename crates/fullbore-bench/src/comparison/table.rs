@@ -60,7 +60,7 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
             Judgement::Same => ("", BOLD),
             Judgement::Better => (GREEN, "1;32"),
         };
-        sheet.styled(0, bold, &heading(judgement, cells.len()));
+        sheet.styled(0, bold, &heading(judgement, cells.len(), comparison.margin));
         for cell in cells {
             let values = words::figures(cell, comparison.confidence)
                 .into_iter()

@@ -65,7 +65,7 @@ pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
     let n = other.cells.iter().filter(|cell| cell.rate.p.is_some()).count();
     format!(
         "ratio: this ÷ baseline with its {} interval; below 1 is slower; ? does not hold among all {} (Holm). cpu: ratio of \
-         CPU time per MB (random: per request){latency}; ▲ more, ▼ less, = no difference that matters, ~ unclear. \
+         CPU time per MB (random: per request){latency}; ▲ more, ▼ less, = same within the margin, ~ unclear. \
          Margin of equivalence: {}.",
         units::percent(comparison.confidence),
         units::count(n, "comparison"),
@@ -74,12 +74,12 @@ pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
 }
 
 /// The heading of a verdict's cells.
-pub(super) fn heading(judgement: Judgement, count: usize) -> String {
+pub(super) fn heading(judgement: Judgement, count: usize, margin: f64) -> String {
     let word = match judgement {
-        Judgement::Worse => "Slower",
-        Judgement::Unclear => "Unclear",
-        Judgement::Same => "No difference that matters",
-        Judgement::Better => "Faster",
+        Judgement::Worse => "Slower".to_owned(),
+        Judgement::Unclear => "Unclear".to_owned(),
+        Judgement::Same => format!("Same within {}", units::percent(margin)),
+        Judgement::Better => "Faster".to_owned(),
     };
     format!("{word} ({count})")
 }

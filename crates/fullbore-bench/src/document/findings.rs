@@ -48,10 +48,10 @@ pub struct Findings {
     pub peers: Vec<PeerRatio>,
 }
 
-/// Memory-copy throughput: the upper limit of every path that copies.
+/// The highest rate at which workers read or copy memory: the upper limit of every path through memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Roof {
-    /// Throughput of the copy in bytes per second.
+    /// Throughput of the fastest cell in bytes per second.
     pub rate: Estimate,
     /// Id of the cell that measured it.
     pub cell: String,

@@ -134,7 +134,7 @@ impl ChartBuilder<'_> {
         let roof = self.document.findings.roof.as_ref().filter(|_| measure == Measure::Rate);
         let (rule, off) = match roof {
             Some(roof) if roof.rate.value <= highest * ROOF_IN_SIGHT => {
-                let text = format!("roof: memory copy {}", units::rate(roof.rate.value));
+                let text = format!("roof: memory {}", units::rate(roof.rate.value));
                 (Some((roof.rate.value * factor, text)), String::new())
             }
             Some(roof) => (None, format!(" The roof, {}, is off the scale.", units::rate(roof.rate.value))),

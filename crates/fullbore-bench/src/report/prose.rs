@@ -35,9 +35,13 @@ fn fastest(document: &Document, fits: impl Fn(&Labels) -> bool) -> Option<&Peak>
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
 }
 
-/// True for sequential reads with the page cache in this state.
+/// True for sequential reads with the page cache in this state; those that bypass it are cold.
 fn reads(labels: &Labels, cache: CacheState) -> bool {
-    labels.operation == "read" && labels.cache == Some(cache) && !random(labels)
+    labels.operation == "read" && state(labels) == Some(cache) && !random(labels)
+}
+
+fn state(labels: &Labels) -> Option<CacheState> {
+    labels.cache.or(labels.bypasses_cache().then_some(CacheState::Cold))
 }
 
 fn random(labels: &Labels) -> bool {
@@ -96,15 +100,18 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     }));
     tiles.extend(document.findings.roof.as_ref().map(|roof| {
         let width = format!("±{}", units::percent(roof.rate.relative_half_width()));
-        ["roof: memory copy".into(), units::rate(roof.rate.value), width]
+        ["roof: memory".into(), units::rate(roof.rate.value), width]
     }));
     tiles
 }
 
-/// The cell with the most random reads per second, at the smallest request size measured.
+/// The cell with the most random reads per second from the device, at the smallest request size measured; if none read
+/// from the device, of all.
 fn most_random(document: &Document) -> Option<(&Cell, f64)> {
     let fits = |c: &&Cell| ordinary(&c.labels) && random(&c.labels) && c.labels.operation == "read";
-    let cells = || document.cells.iter().filter(fits);
+    let cold = |c: &&Cell| fits(c) && c.summary.is_some() && state(&c.labels) == Some(CacheState::Cold);
+    let any_cold = document.cells.iter().any(|c| cold(&c));
+    let cells = || document.cells.iter().filter(|c| if any_cold { cold(c) } else { fits(c) });
     let smallest = cells().filter_map(|c| c.labels.request_bytes).min();
     cells()
         .filter(|c| c.labels.request_bytes == smallest)
@@ -200,7 +207,7 @@ fn roof(document: &Document) -> Option<String> {
     let (last, first) = parts.split_last()?;
     let list = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
     let speed = units::rate(roof.rate.value);
-    Some(format!("Share of the roof (memory copy, {speed}): {list}."))
+    Some(format!("Share of the roof (memory, {speed}): {list}."))
 }
 
 /// A choice that costs throughput, with its factor.

@@ -46,10 +46,7 @@ pub(super) fn head(sheet: &mut Sheet, document: &Document) {
     let (cells, samples) = (units::count(measured, "cell"), units::count(samples, "sample"));
     sheet.wrapped(0, &format!("{cells}, {samples} in {}{ended}", units::seconds(run.duration_s)));
     if let Some(roof) = &document.findings.roof {
-        sheet.wrapped(
-            0,
-            &format!("roof: memory copy {} (±{})", units::rate(roof.rate.value), width(&roof.rate)),
-        );
+        sheet.wrapped(0, &format!("roof: memory {} (±{})", units::rate(roof.rate.value), width(&roof.rate)));
     }
 }
 
@@ -87,7 +84,7 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         sheet.line("");
         sheet.wrapped(
             0,
-            "± half the 95 % interval; roof: share of memory copy; half-power: smallest request or depth that \
+            "± half the 95 % interval; roof: share of the fastest way through memory; half-power: smallest request or depth that \
              reaches half of the peak; CPU time at the peak, as charged to the process.",
         );
     }

@@ -12,9 +12,9 @@ pub(super) const LINES: usize = 55;
 /// Lines of warnings.
 const WARNINGS: usize = 8;
 /// Widths of the columns: name, rate, rate with its interval.
-const NAME: usize = 20;
+const NAME: usize = 17;
 const RATE: usize = 12;
-const INTERVAL: usize = 26;
+const INTERVAL: usize = 22;
 
 /// Formats the summary of a document: at most 55 lines if `options` has 80 columns. The last line ends in a newline.
 pub fn summary(document: &Document, options: TableOptions) -> String {
@@ -25,7 +25,7 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
         sheet.line("");
     }
     for [name, rate, how] in &tiles {
-        sheet.columns(&[(&capital(name), NAME + 1), (rate, RATE)], how);
+        sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
     }
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {

@@ -1,6 +1,7 @@
 //! Documents with known right advice: it is given with the right figures, and nothing else is.
 
 mod cases;
+mod jobs;
 mod room;
 mod rules;
 #[path = "../synthetic/mod.rs"]
@@ -37,8 +38,9 @@ fn each_advisor_gives_the_right_figures() {
         assert!(
             !found.cells.is_empty() && found.cells.iter().all(|id| room.cells.iter().any(|c| c.id == *id))
         );
-        let rank = |a: &Advice| (a.confidence == Confidence::Low, -a.worth);
+        let rank = |a: &Advice| (a.confidence == Confidence::Low, !a.lead);
         assert!(all.is_sorted_by(|a, b| rank(a) <= rank(b)), "{}", case.name);
+        assert!(all.iter().filter(|a| a.lead).count() <= 7, "{}", case.name);
         assert!(all.iter().all(|a| a.worth >= 1.0), "{}", case.name);
     }
 }

@@ -320,6 +320,8 @@ fn advise(document: &mut Document) {
         cells: vec![cell.clone()],
         confidence,
         worth,
+        setting: None,
+        lead: confidence != Confidence::Low,
     };
     document.findings.advice = vec![
         advice("Preallocate files that grow: 1.7 times the rate.", "extend", Confidence::Medium, 1.7),

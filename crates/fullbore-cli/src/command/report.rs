@@ -68,7 +68,7 @@ pub(crate) struct Report {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing")]
 struct CompareArgs {
-    /// Differences below this share are insignificant, such as 2% [default: 3%]
+    /// Ratios within this share of 1 are the same, such as 3% [default: 10%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     margin: Option<f64>,
 

@@ -89,14 +89,14 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
     let table = ended.text();
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
     let last = table.lines().last().unwrap();
-    assert_eq!(last, "b.json: 1 slower, 0 unclear, 1 no different, 1 faster of 3 cells");
+    assert_eq!(last, "b.json: 1 slower, 0 unclear, 1 same, 1 faster of 3 cells");
     assert!(table.find("Slower (1)").unwrap() < table.find("Faster (1)").unwrap(), "{table}");
     assert!(ended.stderr.is_empty());
     // Several documents, standard input among them.
     let input = text(&results(&[1e9, 2e9, 3e9], 3));
     let table = run_with(&mut dir.command("report a.json b.json -"), &input).succeeds().text();
     let last = table.lines().last().unwrap();
-    assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 no different, 0 faster of 3 cells");
+    assert_eq!(last, "standard input: 0 slower, 0 unclear, 3 same, 0 faster of 3 cells");
     // With a wider margin the slower cell is insignificant.
     let json = dir.run("report a.json b.json --json --margin 30%").succeeds().text();
     let value: Value = serde_json::from_str(&json).unwrap();

@@ -22,14 +22,9 @@ const COMMON: &[CommonDefault] = &[
         is: |labels| buffered(labels, 128 << 10..=256 << 10),
     },
     CommonDefault {
-        who: "Reads of 8 KiB, as by Java's and older Python's streams",
+        who: "Reads of 8 KiB, as by PostgreSQL and Java's streams",
         job: JobKind::BulkRead,
         is: |labels| buffered(labels, 8 << 10..=8 << 10),
-    },
-    CommonDefault {
-        who: "Scans of a database's 8 KiB pages with O_DIRECT, one at a time",
-        job: JobKind::BulkRead,
-        is: |labels| direct(labels, 8 << 10),
     },
     CommonDefault {
         who: "`dd` without `bs`",
@@ -45,11 +40,6 @@ const COMMON: &[CommonDefault] = &[
         who: "`dd bs=1M conv=fdatasync`",
         job: JobKind::BulkWrite,
         is: |labels| buffered(labels, 1 << 20..=1 << 20) && labels.flush == Some(true),
-    },
-    CommonDefault {
-        who: "Writes of a database's 8 KiB pages with O_DIRECT, one at a time",
-        job: JobKind::BulkWrite,
-        is: |labels| direct(labels, 8 << 10),
     },
     CommonDefault { who: "`cp`", job: JobKind::Copy, is: |labels| labels.peer.is_some() },
     CommonDefault {
@@ -78,10 +68,6 @@ fn buffered(labels: &Labels, request: std::ops::RangeInclusive<u64>) -> bool {
         && one(labels)
         && labels.operation != "count lines"
         && labels.request_bytes.is_some_and(|bytes| request.contains(&bytes))
-}
-
-fn direct(labels: &Labels, request: u64) -> bool {
-    labels.method == "direct" && one(labels) && labels.request_bytes == Some(request)
 }
 
 pub(super) fn advise(input: &AdviceInput<'_>) -> Vec<Candidate> {

@@ -1,0 +1,149 @@
+//! The strategy to use for each kind of job, and the common defaults compared with it.
+
+use fullbore_bench::advice::recommendations;
+use fullbore_bench::document::CacheState::{Cold, Warm};
+use fullbore_bench::document::{JobKind, Labels, RateUnit, Recommendation};
+use fullbore_bench::stats::Bootstrap;
+
+use super::room::{K, M, Room, Spread, deep, read, write};
+
+fn found(room: &Room) -> Vec<Recommendation> {
+    recommendations(&room.cells, &Bootstrap::default())
+}
+
+fn of(room: &Room, job: JobKind) -> Recommendation {
+    found(room).into_iter().find(|found| found.job == job).unwrap()
+}
+
+fn random(labels: Labels) -> Labels {
+    Labels { order: Some("random".into()), ..labels }
+}
+
+fn files(workers: Option<u32>) -> Labels {
+    Labels {
+        operation: "small files".into(),
+        method: if workers.is_some() { "buffered" } else { "auto" }.into(),
+        workers,
+        cache: Some(Cold),
+        file_bytes: Some(16 * K),
+        ..Labels::default()
+    }
+}
+
+fn append(state: &str, variant: Option<&str>) -> Labels {
+    Labels {
+        operation: "append".into(),
+        flush: Some(true),
+        variant: variant.map(str::to_owned),
+        ..write("buffered", 4 * K, state)
+    }
+}
+
+#[test]
+fn of_two_within_five_percent_the_simpler_is_used() {
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", read("buffered", M, Cold), 970.0, 1.0);
+    room.add("mine", deep(M, 8), 1000.0, 1.0);
+    let near = of(&room, JobKind::BulkRead);
+    assert_eq!(near.method, "buffered, 1 MiB");
+    assert_eq!(near.no_difference_from.as_deref(), Some("direct uring, 1 MiB, depth 8"));
+    assert_eq!(near.plain.as_deref(), Some("dd if=FILE of=/dev/null bs=1M"));
+    room.add("mine", deep(2 * M, 8), 1100.0, 1.0);
+    let far = of(&room, JobKind::BulkRead);
+    assert_eq!((far.method.as_str(), far.no_difference_from), ("direct uring, 2 MiB, depth 8", None));
+    assert_eq!((far.plain, far.place.as_str()), (None, "from the device"));
+    assert!((far.rate.value / 1.1e9 - 1.0).abs() < 0.01 && far.unit == RateUnit::Bytes);
+}
+
+#[test]
+fn the_device_comes_before_the_page_cache() {
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", read("mmap", M, Warm), 9000.0, 1.0);
+    assert_eq!(of(&room, JobKind::BulkRead).place, "from the page cache");
+    room.add("mine", read("direct", M, Cold), 900.0, 1.0);
+    assert_eq!(of(&room, JobKind::BulkRead).place, "from the device");
+}
+
+#[test]
+fn a_flushed_write_is_not_compared_with_one_that_is_not() {
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", write("direct", M, "overwritten"), 3000.0, 1.0);
+    assert_eq!(of(&room, JobKind::BulkWrite).method, "direct, 1 MiB");
+    room.add("mine", Labels { flush: Some(true), ..write("buffered", M, "overwritten") }, 200.0, 1.0);
+    let flushed = of(&room, JobKind::BulkWrite);
+    assert_eq!(flushed.plain.as_deref(), Some("dd of=FILE bs=1M conv=notrunc,fdatasync"));
+    assert!(!room.advice().iter().any(|advice| advice.lead), "{:?}", room.advice());
+}
+
+#[test]
+fn pages_files_and_records_are_counted() {
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", random(read("buffered", 4 * K, Cold)), 40.96, 1.0);
+    room.add("mine", random(deep(4 * K, 32)), 409.6, 1.0);
+    room.add("mine", random(read("buffered", 16 * K, Cold)), 900.0, 1.0);
+    let pages = of(&room, JobKind::RandomReads);
+    assert_eq!((pages.unit, pages.method.as_str()), (RateUnit::Requests, "direct uring, 4 KiB, depth 32"));
+    assert!((pages.rate.value / 1e5 - 1.0).abs() < 0.01, "{pages:?}");
+    for (workers, rate) in [(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)] {
+        room.add("mine", files(workers), rate, 1.0);
+    }
+    let small = of(&room, JobKind::SmallFiles);
+    assert_eq!(small.command.as_deref(), Some("fullbore wc FILES"));
+    room.add("mine", append("extended", None), 1.0, 1.0);
+    room.add("mine", append("overwritten", None), 3.0, 1.0);
+    room.add("mine", append("overwritten", Some("O_DSYNC")), 3.05, 1.0);
+    let log = of(&room, JobKind::Append);
+    assert_eq!(log.method, "fdatasync, blocks written in advance");
+    assert_eq!(log.no_difference_from.as_deref(), Some("O_DSYNC, blocks written in advance"));
+    assert_eq!(found(&room).len(), 4, "a bulk read needs whole files in order");
+}
+
+#[test]
+fn cp_is_used_where_it_is_as_fast() {
+    let copy = |method: &str, peer: Option<&str>| Labels {
+        operation: "copy".into(),
+        method: method.into(),
+        cache: Some(Warm),
+        file_state: Some("extended".into()),
+        peer: peer.map(str::to_owned),
+        ..Labels::default()
+    };
+    let mut room = Room::new(Spread::Apart);
+    room.add("mine", Labels { workers: Some(2), ..copy("buffered", None) }, 1000.0, 1.0);
+    room.add("mine", copy("command", Some("cp")), 970.0, 1.0);
+    let found = of(&room, JobKind::Copy);
+    assert_eq!((found.plain.as_deref(), found.command), (Some("cp FROM TO"), None));
+    room.add("mine", Labels { strategy: Some("auto".into()), ..copy("auto", None) }, 2000.0, 1.0);
+    assert_eq!(of(&room, JobKind::Copy).command.as_deref(), Some("fullbore copy FROM TO"));
+    let advice = room.advice();
+    assert!(
+        advice[0].lead && advice[0].text.starts_with("`cp`, from the page cache: use auto"),
+        "{advice:?}"
+    );
+}
+
+#[test]
+fn common_defaults_lead_with_their_gain_and_the_command() {
+    let mut room = Room::new(Spread::Apart);
+    let with = |labels: Labels, strategy: &str| Labels { strategy: Some(strategy.into()), ..labels };
+    for (size, rate) in [(4 * K, 100.0), (8 * K, 150.0), (256 * K, 500.0)] {
+        room.add("mine", with(read("buffered", size, Cold), "method=buffered"), rate, 1.0);
+    }
+    room.add("mine", with(read("direct", M, Cold), "method=direct,request=1M"), 1000.0, 1.0);
+    room.add("mine", files(Some(1)), 100.0, 1.0);
+    room.add("mine", files(Some(2)), 300.0, 1.0);
+    let advice = room.advice();
+    let lead: Vec<_> = advice.iter().filter(|advice| advice.lead).collect();
+    let [pages, small, large] = lead.as_slice() else { panic!("{lead:?}") };
+    assert!(pages.text.starts_with("Reads of 8 KiB") && (pages.worth - 6.67).abs() < 0.1, "{pages:?}");
+    assert!(small.text.contains("use 2 files at a time") && (small.worth - 3.0).abs() < 0.1, "{small:?}");
+    assert!(
+        large.text.contains("use direct, 1 MiB, 1.00 GB/s instead of 500 MB/s, 2.00× as fast"),
+        "{large:?}"
+    );
+    assert_eq!(large.setting.as_deref(), Some("fullbore sum --strategy method=direct,request=1M FILE"));
+    // A sweep of request sizes is a detail, whatever its gain.
+    assert!(advice.iter().any(|advice| !advice.lead && advice.text.starts_with("Use requests of")));
+    room.cells.retain(|cell| cell.labels.method != "direct" && cell.labels.operation == "read");
+    assert!(!room.advice().iter().any(|advice| advice.text.starts_with("Large reads")));
+}
