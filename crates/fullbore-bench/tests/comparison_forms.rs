@@ -46,7 +46,7 @@ fn json_has_every_field() {
     let text = json(&comparison);
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&value["schema"], &value["version"]), (&"fullbore.comparison".into(), &1.into()));
-    assert_eq!((&value["failed"], &value["margin"]), (&true.into(), &0.03.into()));
+    assert_eq!((&value["failed"], &value["margin"]), (&true.into(), &0.1.into()));
     let other = &value["others"][0];
     assert_eq!(other["document"]["name"], HOSTILE.replace('\u{1b}', "\u{FFFD}"));
     assert_eq!(other["differences"][0]["aspect"], "kernel");

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn text_is_escaped() {
-        assert_eq!(escape("a|b `c` *d* <e> [f](g)"), "a\\|b \\`c\\` \\*d\\* &lt;e&gt; \\[f\\](g)");
+        assert_eq!(escape("a|b `c` *d* <e> [f](g)"), "a\\|b c \\*d\\* &lt;e&gt; \\[f\\](g)");
         assert_eq!(escape("see: https://x.y/ @z\nnext"), "see: https&#58;//x.y/ &#64;z next");
         assert_eq!(escape("shift:10"), "shift:10");
     }

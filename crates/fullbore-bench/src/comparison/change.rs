@@ -5,9 +5,6 @@ use serde::Serialize;
 use super::family::LogTest;
 use crate::stats::{Bootstrap, Estimate, compare_rates, median};
 
-/// Confidence of the interval that must lie beyond the margin for a verdict of better or worse: a change within the
-/// margin is called one in at most 5% of cases.
-const DIFFERENT: f64 = 0.9;
 /// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called so
 /// in at most 10% of cases, of one and a half times the margin hardly ever.
 const SAME: f64 = 0.8;
@@ -43,7 +40,7 @@ impl Measure {
 /// The verdict on a measure, compared with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// Worse: the whole 90% interval, of medians or of mean logarithms, lies beyond the margin.
+    /// Worse: the whole interval, of medians or of mean logarithms, lies beyond the margin.
     Worse,
     /// Undecided: the interval is too wide, or there are fewer than [`FEWEST_SAMPLES`].
     Unclear,
@@ -87,13 +84,13 @@ impl Judgement {
 
     /// The verdict of the test of the logarithms, by the same probabilities. It decides more of the cells with even
     /// noise; the intervals, of medians, decide more of those with outliers.
-    fn of_test(test: &LogTest, margin: f64, more_is_better: bool) -> Self {
+    fn of_test(test: &LogTest, confidence: f64, margin: f64, more_is_better: bool) -> Self {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         let (more, less) =
             if more_is_better { (Self::Better, Self::Worse) } else { (Self::Worse, Self::Better) };
         let (above, below) = (test.p_of_at_most(most), test.p_of_at_least(least));
         // One side each: half of what a two-sided interval misses.
-        let (different, same) = ((1.0 - DIFFERENT) / 2.0, (1.0 - SAME) / 2.0);
+        let [different, same] = [confidence, SAME].map(|confidence| (1.0 - confidence) / 2.0);
         if above <= different {
             more
         } else if below <= different {
@@ -181,8 +178,8 @@ impl Change {
         let test = test.filter(|_| enough);
         let more_is_better = measure.more_is_better();
         let judgement = match test {
-            Some(test) => Judgement::of(&interval(DIFFERENT)?, &interval(SAME)?, margin, more_is_better)
-                .with(Judgement::of_test(&test, margin, more_is_better)),
+            Some(test) => Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better)
+                .with(Judgement::of_test(&test, bootstrap.confidence, margin, more_is_better)),
             None => Judgement::Unclear,
         };
         Some(Self {

@@ -22,6 +22,9 @@ impl Advice {
     }
 }
 
+/// Text in place of advice that leads.
+pub(crate) const NO_DEFAULT: &str = "No common default differs significantly from the best setting.";
+
 /// The advice that leads, and the rest.
 pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)
@@ -82,7 +85,7 @@ pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section
         let items =
             |from: &[&Advice], before: usize| Block::Numbered((before..).zip(from).map(item).collect());
         let mut blocks = vec![match lead.is_empty() {
-            true => Block::Paragraph("No common default differs significantly from the best setting.".into()),
+            true => Block::Paragraph(NO_DEFAULT.into()),
             false => items(&lead, 0),
         }];
         if !rest.is_empty() {

@@ -32,7 +32,7 @@ mod verdict;
 mod verdict_along;
 mod verdict_requests;
 
-pub(crate) use advice::advice;
+pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use phrases::{capital, spanned};
 pub(crate) use prose::tiles;
 pub(crate) use verdict::verdict;

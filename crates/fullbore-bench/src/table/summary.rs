@@ -4,7 +4,7 @@ use super::TableOptions;
 use super::full::head;
 use crate::block::text::Sheet;
 use crate::document::{Document, Recommendation, StopReason, experiments, series};
-use crate::report::{advice, capital, spanned, tiles, verdict};
+use crate::report::{NO_DEFAULT, advice, capital, spanned, tiles, verdict};
 use crate::units;
 
 /// Lines of a summary at 80 columns: a page of 60, less those in which `bench` names its files.
@@ -37,20 +37,24 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     warnings(&mut last, document);
     let mut room = LINES.saturating_sub(sheet.lines() + last.lines());
     let (lead, rest) = advice(document);
-    let entries = lead.iter().enumerate().map(|(i, advice)| {
+    let entry = |text: String| {
         let mut entry = part();
-        entry.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
+        entry.wrapped(0, &text);
         entry
-    });
-    let more = rest.len();
-    add(&mut sheet, "Advice", entries.collect(), more, &mut room);
+    };
+    let entries = lead.iter().enumerate();
+    let mut entries: Vec<Sheet> = entries
+        .map(|(i, advice)| entry(format!("{}. {} ({})", i + 1, advice.text, advice.standing())))
+        .collect();
+    if lead.is_empty() && !rest.is_empty() {
+        entries.push(entry(NO_DEFAULT.into()));
+    }
+    add(&mut sheet, "Advice", entries, rest.len(), &mut room);
     let all = experiments(&document.experiments, &document.cells);
     let sentences = all.iter().filter_map(|experiment| {
         let sentence =
             verdict(document, experiment, &series(&document.cells, experiment)).into_iter().next()?;
-        let mut entry = part();
-        entry.wrapped(0, &format!("{}: {sentence}", experiment.title));
-        Some(entry)
+        Some(entry(format!("{}: {sentence}", experiment.title)))
     });
     add(&mut sheet, "By experiment", sentences.collect(), 0, &mut room);
     sheet.text + &last.text

@@ -324,13 +324,13 @@ fn advise(document: &mut Document) {
         lead: confidence != Confidence::Low,
     };
     document.findings.advice = vec![
-        advice("Preallocate files that grow: 1.7 times the rate.", "extend", Confidence::Medium, 1.7),
         advice(
             "Use requests of 256 KiB and 2 workers: 97% of the peak; 4 KiB takes 3.6 times the time.",
             "interfaces",
             Confidence::High,
             3.6,
         ),
+        advice("Preallocate files that grow: 1.7 times the rate.", "extend", Confidence::Medium, 1.7),
         advice("Keep 8 requests in flight.", "depth", Confidence::Low, 1.2),
     ];
     let verdicts = [RuleVerdict::StillTrue, RuleVerdict::NoLongerTrue, RuleVerdict::NotTestable];
