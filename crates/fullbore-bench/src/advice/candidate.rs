@@ -1,6 +1,5 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
-use super::advisors::Audience;
 use super::input::{AdviceInput, EligibleCell};
 use super::ratio::{Ratio, cost, speed};
 use super::words::{against, cost_beside, times};
@@ -109,6 +108,17 @@ impl Candidate {
         let (a, b) = (&self.advice, &other.advice);
         a.confidence.cmp(&b.confidence).then(a.worth.total_cmp(&b.worth)).is_gt()
     }
+}
+
+/// The rank of an advisor's advice: common defaults first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Audience {
+    /// Users of a common default: it may lead.
+    Defaults,
+    /// Users with the condition that an experiment tested, such as several disks: it may lead.
+    Conditions,
+    /// Readers of details.
+    Details,
 }
 
 /// The largest number of entries that lead.

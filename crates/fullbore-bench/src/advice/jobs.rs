@@ -26,13 +26,13 @@ pub(super) fn recommendations(input: &AdviceInput<'_>) -> Vec<Recommendation> {
         .collect()
 }
 
-/// The chosen cell of a kind of job, and the fastest.
+/// The chosen cell of a job kind, and the fastest.
 pub(super) struct Best<'a> {
     pub(super) chosen: EligibleCell<'a>,
     fastest: EligibleCell<'a>,
 }
 
-/// The best cell of a kind of job at an end: the simplest of those within 5% of the fastest.
+/// The best cell of a job kind at an end: the simplest of those within 5% of the fastest.
 pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Option<Best<'a>> {
     let cells = cells(kind, end, input);
     let (chosen, fastest) = choose(&cells.iter().map(|w| w.cell).collect::<Vec<&Cell>>())?;
@@ -40,7 +40,7 @@ pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Opti
     Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })
 }
 
-/// The measured cells of a kind of job at an end.
+/// The measured cells of a job kind at an end.
 pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
     let fits = |w: &&EligibleCell<'a>| is_of(kind, w.labels) && end(w.labels) == wanted;
     let found: Vec<EligibleCell<'a>> = input.all().iter().filter(fits).copied().collect();
@@ -61,7 +61,7 @@ fn is_of(kind: JobKind, labels: &Labels) -> bool {
     let plain = usual && labels.variant.is_none() && labels.file_bytes.is_none();
     let over = labels.file_state.as_deref().is_none_or(|state| state == "overwritten");
     match kind {
-        // Whoever counts lines reads; the rate of reading alone is at least as high.
+        // Counting lines reads every byte; the rate of reading alone is at least as high.
         JobKind::BulkRead => {
             plain
                 && is_sequential(labels)

@@ -14,7 +14,8 @@ mod saved_jobs;
 mod sweep;
 mod words;
 
-use advisors::{ADVISORS, Audience};
+use advisors::ADVISORS;
+use candidate::Audience;
 use input::AdviceInput;
 
 use crate::document::{Advice, Cell, Findings, Recommendation, Rule};

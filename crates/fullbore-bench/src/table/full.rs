@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TableOptions;
+use super::options::TableOptions;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,

@@ -1,23 +1,9 @@
 //! The terminal's views of a run: a summary of one page, and all findings.
 
 mod full;
+mod options;
 mod summary;
 
 pub use full::render;
+pub use options::TableOptions;
 pub use summary::summary;
-
-/// Layout of a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TableOptions {
-    /// Columns of the terminal; at least 60.
-    pub width: usize,
-    /// True if headings and warnings are coloured by ANSI escapes.
-    pub colour: bool,
-}
-
-impl Default for TableOptions {
-    /// 80 columns, no colour.
-    fn default() -> Self {
-        Self { width: 80, colour: false }
-    }
-}

@@ -27,22 +27,11 @@ pub(super) use allocation::{groups as allocation_groups, with as allocation_with
 pub(super) use direct::pairs as direct_pairs;
 pub(super) use disks::{describe_disks, disk_sweeps};
 
-use super::candidate::Candidate;
+use super::candidate::{Audience, Candidate};
 use super::input::AdviceInput;
 
 /// Derives advice from the cells.
 pub(super) type Advisor = fn(&AdviceInput<'_>) -> Vec<Candidate>;
-
-/// The rank of an advisor's advice: common defaults first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Audience {
-    /// Users of a common default: it may lead.
-    Defaults,
-    /// Users with the condition that an experiment tested, such as several disks: it may lead.
-    Conditions,
-    /// Readers of details.
-    Details,
-}
 
 /// All advisors. A new one is a file and a line here.
 pub(super) const ADVISORS: &[(Advisor, Audience)] = &[
