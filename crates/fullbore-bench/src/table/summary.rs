@@ -11,10 +11,9 @@ use crate::units;
 pub(super) const LINES: usize = 55;
 /// Lines of warnings.
 const WARNINGS: usize = 8;
-/// Widths of the columns: name, rate, rate with its interval.
+/// Widths of the columns: name, rate.
 const NAME: usize = 17;
 const RATE: usize = 12;
-const INTERVAL: usize = 22;
 
 /// Formats the summary of a document: at most 55 lines if `options` has 80 columns. The last line ends in a newline.
 pub fn summary(document: &Document, options: TableOptions) -> String {
@@ -89,11 +88,11 @@ fn add(sheet: &mut Sheet, heading: &str, entries: Vec<Sheet>, more: usize, room:
 
 fn row(sheet: &mut Sheet, found: &Recommendation) {
     let rate = spanned(found.rate, |rate| found.rate_text(rate));
-    let mut text = format!("{}, {}", found.method, found.place);
+    let mut text = format!("{rate}: {}, {}", found.method, found.place);
     if let Some(other) = &found.no_difference_from {
         text += &format!("; no significant difference from {other}");
     }
-    sheet.columns(&[(&capital(found.job.words()), NAME), (&rate, INTERVAL)], &text);
+    sheet.columns(&[(&capital(found.job.words()), NAME)], &text);
     if let Some(typed) = found.command.as_ref().or(found.plain.as_ref()) {
         sheet.columns(&[("", 4)], typed);
     }
