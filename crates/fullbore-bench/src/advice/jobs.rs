@@ -203,7 +203,9 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
             Some(workers) => Some(format!("xargs -P {workers} -n 16 cat")),
         },
         (JobKind::Append, _, Some(request)) if labels.variant.is_some() => {
-            Some(format!("dd of=LOG bs={request} oflag=append,dsync conv=notrunc"))
+            // Blocks that exist are overwritten from the start of the log.
+            let append = if labels.file_state.as_deref() == Some("extended") { "append," } else { "" };
+            Some(format!("dd of=LOG bs={request} oflag={append}dsync conv=notrunc"))
         }
         (JobKind::Append, ..) => Some("write, fdatasync".into()),
         _ => None,

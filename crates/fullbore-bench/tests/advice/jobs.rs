@@ -95,6 +95,8 @@ fn pages_files_and_records_are_counted() {
     let log = of(&room, JobKind::Append);
     assert_eq!(log.method, "fdatasync, blocks written in advance");
     assert_eq!(log.no_difference_from.as_deref(), Some("O_DSYNC, blocks written in advance"));
+    room.cells.retain(|cell| cell.labels.variant.is_some() || cell.labels.operation != "append");
+    assert_eq!(of(&room, JobKind::Append).plain.as_deref(), Some("dd of=LOG bs=4K oflag=dsync conv=notrunc"));
     assert_eq!(found(&room).len(), 3, "a bulk read needs one file in order");
 }
 
