@@ -10,13 +10,16 @@ use serde::Deserialize;
 
 use super::context::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::document::Labels;
 use crate::test_files::Needs;
 
 /// Least number of records of a sample.
 const LEAST: u64 = 8;
+/// Largest number of records of the first sample, whose length ignores the cost of a flush.
+const FIRST: u64 = 32;
 
 /// Settings of appends.
 #[derive(Debug, Clone, Deserialize)]
@@ -69,6 +72,7 @@ impl LogFile {
 struct AppendWorkload {
     spec: AppendSpec,
     record: u64,
+    /// Records of the next run; 0 before the first.
     records: u64,
     data: Stamped,
     log: Option<File>,
@@ -81,7 +85,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         return Err("record: must be more than 0".into());
     }
     let data = Stamped::new(0, record as usize);
-    Ok(Box::new(AppendWorkload { spec, record, records: LEAST, data, log: None }))
+    Ok(Box::new(AppendWorkload { spec, record, records: 0, data, log: None }))
 }
 
 impl AppendWorkload {
@@ -127,7 +131,8 @@ impl Workload for AppendWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         self.clean_up(context)?;
-        self.records = (iteration.span / self.record).max(LEAST).min(context.test_files().len / self.record);
+        let most = if self.records == 0 { FIRST } else { context.test_files().len / self.record };
+        self.records = (iteration.span / self.record).max(LEAST).min(most);
         let through = match self.spec.sync {
             SyncCall::Fdatasync => Durability::None,
             SyncCall::Dsync => Durability::Data,
@@ -149,12 +154,12 @@ impl Workload for AppendWorkload {
         Ok(ExpectedState { device: DeviceIo::Writes, ..ExpectedState::default() })
     }
 
-    fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
+    fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         // Over the last record, so that the sample finds the rest of the log as prepared.
         let last = (self.records - 1) * self.record;
         let data = vec![0; self.record as usize];
-        repeat_for(seconds, || {
+        repeat_until(ramp.enough, || {
             log.write_all_at(&data, last)?;
             log.sync_data()
         })?;

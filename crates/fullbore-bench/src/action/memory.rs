@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::context::RunContext;
 use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
-    Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
+    settings,
 };
 use crate::document::Labels;
 
@@ -110,9 +110,6 @@ impl Workload for MemoryWorkload {
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
         repeat_until(ramp.enough, || {
-            copy(0);
-    fn ramp_up(&mut self, seconds: f64, _context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || {
             pass(self.spec.kind, self.workers, 0);
             Ok(())
         })

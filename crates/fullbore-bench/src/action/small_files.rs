@@ -14,7 +14,7 @@ use super::context::RunContext;
 use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
 use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, RunResult, Settings, Workload, repeat_for, settings,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
@@ -121,6 +121,8 @@ impl Workload for SmallFilesWorkload {
             self.files.push(file);
         }
         self.directory = Some(directory);
+        // With all blocks written, one commit of a journal covers every file.
+        self.files.iter().try_for_each(File::write_back)?;
         self.files.iter().try_for_each(File::sync_data)
     }
 
@@ -139,8 +141,8 @@ impl Workload for SmallFilesWorkload {
         })
     }
 
-    fn ramp_up(&mut self, seconds: f64, context: &RunContext<'_>) -> Result<()> {
-        repeat_for(seconds, || self.read_all(context.progress).map(drop))
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || self.read_all(context.progress).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

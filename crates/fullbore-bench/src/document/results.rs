@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "fullbore.results";
 pub const VERSION: u32 = 1;
 
 /// Minor version that this build writes: number of additions within the version.
-pub const MINOR: u32 = 3;
+pub const MINOR: u32 = 4;
 
 /// One run of the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
