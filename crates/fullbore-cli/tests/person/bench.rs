@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::{TestDir, assert_contains, fullbore, names, run};
 
 /// A short run.
-const SHORT: &str = "bench --dir . --time 16 --size 32M";
+const SHORT: &str = "bench --dir . --time 24 --size 32M";
 
 pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
