@@ -46,7 +46,8 @@ fn measure(
     limits: &DeviceLimits,
 ) -> Result<Sample> {
     let mut expected = workload.prepare(iteration, context)?;
-    let counters = counters(&expected, context);
+    // A continuous run finds the credit itself: the search for limits would spend it.
+    let counters = counters(&expected, context).filter(|_| !workload.is_continuous());
     if let Some(counters) = &counters
         && limits.search(counters.writes, context)?
     {
@@ -104,10 +105,15 @@ fn measure(
         latency: done.latency,
         phases: done.phases,
         streams: done.streams,
+        course: done.course,
         ..Sample::default()
     };
     if let Some(counters) = &counters {
         add_course(&mut sample, counters, &recording, workload.elastic(), limits);
+    }
+    if sample.course.is_some() {
+        // It has both regimes; the fit of its course separates them.
+        sample.regime = Some(Regime::Unknown);
     }
     sample.proof =
         proof(&expected, &sample, before.and_then(CachedPages::share), !context.devices.is_empty());

@@ -455,6 +455,32 @@ fn rows<'t>(text: &'t str, chapter: &str, title: &str) -> Vec<Vec<&'t str>> {
 }
 
 #[test]
+fn a_continuous_transfer_has_its_course_and_parameters() {
+    let text = report::markdown(whole());
+    let found = rows(&text, "Burst and sustained throughput", "Burst, credit, sustained rate and refill");
+    let [bytes, requests] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((bytes[0], requests[0]), ("write, bytes", "write, requests"));
+    let value = |text: &str| text.split_once(' ').unwrap().0.parse::<f64>().unwrap();
+    for row in [bytes, requests] {
+        // Three times the sustained rate for four seconds; half of the credit regained in two.
+        let [burst, credit, sustained, refill] = [1, 2, 4, 5].map(|column| value(row[column]));
+        let [unit_credit, unit_rate] = [row[2], row[4]].map(|text| text.contains('k') || text.contains('G'));
+        let credit = if unit_credit == unit_rate { credit } else { credit * 1e3 };
+        assert!((burst / sustained - 3.0).abs() < 0.05 && (credit / sustained - 8.0).abs() < 0.1, "{row:?}");
+        assert!((refill / sustained - 2.0).abs() < 0.05 && row[3] == "yes", "{row:?}");
+    }
+    let charts = report::charts(whole());
+    let courses: Vec<_> = charts.iter().filter(|(name, _)| name.ends_with("course")).collect();
+    assert_eq!(courses.len(), 2);
+    // Three stretches: of two fitted steps each, and of a measured line each.
+    for (name, svg) in courses {
+        assert_eq!(svg.matches("class=\"point\"").count(), 6, "{name}");
+        let line = svg.split_once("class=\"l course\" d=\"").unwrap().1.split_once('"').unwrap().0;
+        assert_eq!(line.matches('M').count(), 3, "{name}");
+    }
+}
+
+#[test]
 fn limits_behind_the_rates_are_reported() {
     let text = report::markdown(whole());
     // Three disks reach the shared limit; a fourth adds less than a hundredth.

@@ -2,7 +2,7 @@
 
 use super::workload::{ParsedWorkload, Settings};
 use super::{access, append, command, devices, interface, latency, memory};
-use super::{phases, reread, small_files, streams, transform, whole_file};
+use super::{phases, reread, small_files, streams, sustained, transform, whole_file};
 
 /// An action that experiments may name.
 #[derive(Debug)]
@@ -33,4 +33,5 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "command", parse: command::parse },
     Action { name: "devices", parse: devices::parse },
     Action { name: "streams", parse: streams::parse },
+    Action { name: "sustained", parse: sustained::parse },
 ];

@@ -11,6 +11,7 @@ use fullbore::pattern::{Order, Stats};
 
 use super::context::RunContext;
 use crate::document::{CacheState, Labels, Latency, Phases};
+use crate::stats::Course;
 use crate::test_files::Needs;
 
 /// Settings of one trial: a value for each key of the grid.
@@ -79,6 +80,14 @@ pub(crate) trait Workload: fmt::Debug {
     fn elastic(&self) -> bool {
         true
     }
+
+    /// True if a single run of the cell's whole time measures the work.
+    fn is_continuous(&self) -> bool {
+        false
+    }
+
+    /// Sets the time of a continuous run.
+    fn set_time(&mut self, _seconds: f64) {}
 
     /// Establishes the state that the trial requires; not timed.
     ///
@@ -194,6 +203,8 @@ pub(crate) struct RunResult {
     pub(crate) latency: Option<Latency>,
     /// Phases of the requests' time.
     pub(crate) phases: Option<Phases>,
+    /// Bytes over time of a continuous transfer.
+    pub(crate) course: Option<Course>,
     /// Throughput of each stream or target, in bytes per second.
     pub(crate) streams: Vec<f64>,
     /// CPU time of child processes in seconds, user and system, if they did the work.

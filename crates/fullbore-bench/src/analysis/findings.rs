@@ -1,6 +1,7 @@
 //! All findings of a run, computed from its cells.
 
 use super::choices::choices;
+use super::credit::credits;
 use super::peers::peers;
 use super::regret::regrets;
 use super::saturation::saturation;
@@ -60,6 +61,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
             findings.costs.extend(fitted.map(|line| SeriesCost { series: path, line }));
         }
     }
+    findings.credit = credits(cells, bootstrap);
     findings.choices = choices(cells, bootstrap);
     findings.regrets = regrets(cells, bootstrap);
     findings.peers = peers(cells, bootstrap);

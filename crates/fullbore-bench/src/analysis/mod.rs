@@ -1,6 +1,7 @@
 //! Analysis of a run's cells: findings, choices and comparisons with peers.
 
 mod choices;
+mod credit;
 mod findings;
 mod peers;
 mod regret;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advice::{Advice, Rule};
 use super::cell::Cell;
+use super::credit::DeviceCredit;
 use super::labels::Labels;
 use super::pipeline::Pipeline;
 use super::recommendation::Recommendation;
@@ -30,6 +31,8 @@ pub struct Findings {
     pub costs: Vec<SeriesCost>,
     /// Elapsed time per request by size, of each path measured at three or more request sizes.
     pub request_times: Vec<SeriesRequestTime>,
+    /// Burst and sustained throughput of each cell of continuous transfer.
+    pub credit: Vec<DeviceCredit>,
     /// Number of disks at which throughput saturates, of each path measured over several numbers of disks.
     pub saturation: Vec<Saturation>,
     /// The strategy chosen for each kind of job.

@@ -5,6 +5,7 @@
 
 mod advice;
 mod cell;
+mod credit;
 mod environment;
 mod findings;
 mod json;
@@ -21,6 +22,7 @@ mod summary;
 
 pub use advice::{Advice, Confidence, Rule, RuleVerdict};
 pub use cell::Cell;
+pub use credit::{CreditUnit, DeviceCredit};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{
     Choice, Findings, Peak, PeerRatio, Regret, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::regime::{Regime, Slices, SteadyPart};
+use crate::stats::Course;
 
 /// One timed run of a cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub struct Sample {
     /// Share of the throughput by which the device's accounting period may falsify it.
     #[serde(skip_serializing_if = "is_zero")]
     pub uncertainty: f64,
+    /// Bytes over time of a continuous transfer, with idle periods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
     /// Result of the check of the requested cache state.
     pub proof: Proof,
 }

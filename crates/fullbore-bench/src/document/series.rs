@@ -142,6 +142,8 @@ pub enum Figure {
     Fairness,
     /// Time of `auto` ÷ time of the best strategy.
     Regret,
+    /// Throughput over time of continuous transfer, with the fitted credit model.
+    Course,
 }
 
 impl Experiment {

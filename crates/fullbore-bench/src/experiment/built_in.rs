@@ -26,6 +26,7 @@ pub const BUILT_IN: &[Set] = sets![
     "depth",
     "devices",
     "streams",
+    "sustained",
     "extend",
     "align",
     "block-size",

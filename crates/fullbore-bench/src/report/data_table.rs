@@ -17,6 +17,7 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
         tables.push(("Peak of each path", paths(document, experiment, lines)));
     }
+    tables.push(super::credit::table(document, experiment));
     tables.push(super::regret::table(document, experiment));
     tables.push(super::peers::table(document, experiment));
     tables.push(super::limits::disks(document, experiment));

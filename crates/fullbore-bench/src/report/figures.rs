@@ -42,6 +42,7 @@ impl ChartBuilder<'_> {
                 Figure::Fairness => self.fairness(&all),
                 Figure::Pipeline => self.pipeline(),
                 Figure::Regret => self.regret(),
+                Figure::Course => self.course(),
                 _ => {
                     if let Some(measure) = Measure::shown_by(figure) {
                         self.measured(&all, measure);

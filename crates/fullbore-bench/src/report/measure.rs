@@ -23,7 +23,12 @@ impl Measure {
             Figure::CpuPerMb => Some(Self::CpuPerMb),
             Figure::CpuPerRequest => Some(Self::CpuPerRequest),
             Figure::Processors => Some(Self::Processors),
-            Figure::Latency | Figure::Phases | Figure::Pipeline | Figure::Fairness | Figure::Regret => None,
+            Figure::Latency
+            | Figure::Phases
+            | Figure::Pipeline
+            | Figure::Fairness
+            | Figure::Regret
+            | Figure::Course => None,
         }
     }
 

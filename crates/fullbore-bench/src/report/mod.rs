@@ -6,6 +6,8 @@ mod audit;
 mod bar_chart;
 mod chapter;
 mod cluster_chart;
+mod course_chart;
+mod credit;
 mod data_table;
 mod embedded;
 mod figures;

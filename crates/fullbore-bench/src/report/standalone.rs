@@ -14,7 +14,7 @@ const STYLE: &str = "\
 text{font:12px sans-serif;fill:#444}.head{font-size:13px;font-weight:bold;fill:#000}\
 .value,.point text,.name{fill:#000}.value,.name{font-weight:bold}.grid{stroke:#e2e2e2}.axis,.tick{stroke:#888}\
 .rule{fill:none;stroke:#6b5b3e;stroke-dasharray:1.5 3.5}.rule-text{fill:#6b5b3e}\
-.l,.whisker,.drop,.ring{fill:none}.l{stroke-width:2;stroke-linejoin:round}.fit{stroke-width:1.5}\
+.l,.whisker,.drop,.ring{fill:none}.l{stroke-width:2;stroke-linejoin:round}.fit{stroke-width:1.5}.course{stroke-width:1}\
 .d1 .l{stroke-dasharray:7 5}.d2 .l{stroke-dasharray:1.5 4.5}.d3 .l{stroke-dasharray:9 4 1.5 4}\
 .band{opacity:.13}.drop{stroke-dasharray:2 3}.ring{stroke-width:1.6}.bar{opacity:.85}\
 .span{fill:none;stroke:#000;stroke-width:1.2}.hit{fill:none}.outline{fill:none;stroke-width:1.4}\

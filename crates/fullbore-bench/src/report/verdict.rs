@@ -15,6 +15,10 @@ const MOST_JOBS: usize = 6;
 
 /// The verdict of an experiment: a few sentences; none if nothing was measured.
 pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<String> {
+    let credits = super::credit::sentences(document, experiment);
+    if !credits.is_empty() {
+        return credits;
+    }
     let all: Vec<&Series> = lines.iter().collect();
     let varying: Vec<Facet> = JOBS
         .into_iter()

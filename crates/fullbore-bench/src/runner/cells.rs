@@ -40,6 +40,9 @@ const PILOTS: u32 = 3;
 /// Share of the wanted duration that a pilot must have; a pilot of a slower cell is repeated.
 const NEAR: f64 = 0.8;
 
+/// Share of its time that a cell measured by a single run takes; the rest is for its preparation.
+const ONE_RUN: f64 = 0.97;
+
 /// Bytes of a cell's first pilot.
 const PILOT: u64 = 4 << 20;
 
@@ -131,7 +134,10 @@ impl Cells {
 
     /// Returns the cells that need more samples.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
-        (0..self.active.len()).filter(|&index| !self.active[index].precise && !self.active[index].failed)
+        (0..self.active.len()).filter(|&index| {
+            let one = &self.active[index];
+            !(one.precise || one.failed || one.is_single())
+        })
     }
 
     /// Returns the decisions that the set is to make.
@@ -192,17 +198,21 @@ impl Cells {
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
         let enough = deadline.left() * (1.0 - CALIBRATION);
-        let mut order: Vec<usize> = (0..self.active.len()).collect();
+        let mut order: Vec<usize> = (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
         order.sort_by_key(|&index| decisions.rank(index));
+        // Cells whose share of the time is not spent: those measured in rounds keep theirs.
+        let mut remaining = order.len();
         for index in order {
             let one = &mut self.active[index];
-            if one.failed {
-                continue;
-            }
             if deadline.left() <= 0.0 {
                 break;
             }
-            if deadline.left() < enough && decisions.rank(index) > 0 {
+            one.workload.set_time(deadline.left() * ONE_RUN / remaining as f64);
+            remaining -= usize::from(one.is_single());
+            if one.is_single() && !one.cell.samples.is_empty() {
+                continue;
+            }
+            if deadline.left() < enough && decisions.rank(index) > 0 && !one.is_single() {
                 one.leave_out();
                 continue;
             }
@@ -221,7 +231,7 @@ impl Cells {
     /// duration.
     pub(super) fn budget(&mut self, left: f64) {
         let (fixed, elastic): (Vec<&ActiveCell>, Vec<&ActiveCell>) =
-            self.active.iter().filter(|one| !one.failed).partition(|one| one.is_fixed());
+            self.active.iter().filter(|one| !one.failed && !one.is_single()).partition(|one| one.is_fixed());
         let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * f64::from(ROUNDS);
         let room = (left * 0.7 - fixed).max(left * 0.2);
         let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
@@ -255,6 +265,11 @@ impl ActiveCell {
         if self.cell.samples.is_empty() {
             self.cell.skipped = Some(LEFT_OUT.into());
         }
+    }
+
+    /// True if the pilot is the measurement.
+    fn is_single(&self) -> bool {
+        self.workload.is_continuous()
     }
 
     /// Records in the cell why it is not measured, or not any further.

@@ -18,6 +18,8 @@ pub struct RunProgress<'a> {
 pub enum Event<'a> {
     /// Progress of the run.
     Progress(RunProgress<'a>),
+    /// A message before the measurement starts, in words: what the run is about to do to the storage.
+    Announcement(&'a str),
     /// All results so far, complete and readable; to be kept in case the run is interrupted.
     Partial(&'a Document),
 }

@@ -29,6 +29,7 @@ use crate::experiment::{self, Trial};
 use crate::fio;
 use crate::host;
 use crate::test_files::{self, Needs, TestFiles};
+use crate::units;
 
 /// Result of a run.
 #[derive(Debug)]
@@ -83,6 +84,9 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let mut left: usize = trials().count();
+    if let Some(text) = announcement(&sets, options.time, &file_sets[0]) {
+        observe(Event::Announcement(&text));
+    }
     let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
     for (described, trials) in sets {
         // Every trial has the same share of the remaining time, whichever its set.
@@ -107,6 +111,26 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         }
     };
     Ok(Measured { document, profile })
+}
+
+/// Returns a message on the volume that cells of continuous transfer will write, if any do: they write for their whole
+/// time, over the blocks of the test file.
+fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> Option<String> {
+    let trials = || sets.iter().flat_map(|(_, trials)| trials);
+    let continuous =
+        |trial: &&Trial| trial.workload.is_continuous() && trial.workload.labels().operation == "write";
+    let writers = trials().filter(continuous).count();
+    let seconds = time.as_secs_f64() * writers as f64 / trials().count().max(1) as f64;
+    let pace = test_files.pace;
+    (writers > 0).then(|| {
+        format!(
+            "writes continuously for up to {seconds:.0} s, over and over the test file of {}: about {} at the {} at \
+             which that file was written; no more space is taken",
+            units::size(test_files.len),
+            units::rate(pace * seconds).trim_end_matches("/s"),
+            units::rate(pace)
+        )
+    })
 }
 
 fn probe_path(directory: &PathBuf) -> Result<Facts> {

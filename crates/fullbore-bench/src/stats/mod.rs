@@ -6,6 +6,7 @@
 mod autocorrelation;
 mod change;
 mod compare;
+mod credit;
 mod distribution;
 mod drift;
 mod elimination;
@@ -27,6 +28,8 @@ mod warm_up;
 pub use autocorrelation::{effective_samples, lag_one};
 pub use change::{ChangePoint, Changes, MIN_SAMPLES_FOR_CHANGES, Segment, change_points};
 pub use compare::{Comparison, DEFAULT_MARGIN, Verdict, compare_paired, compare_rates};
+pub(crate) use credit::Slicer;
+pub use credit::{Burst, Course, CreditFit, Refill, Step, Stretch, fit_credit, steady_state};
 pub use distribution::{normal_cdf, student_t_cdf, student_t_quantile};
 pub use drift::{Drift, mann_kendall};
 pub use elimination::contenders;

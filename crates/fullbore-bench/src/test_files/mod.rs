@@ -64,6 +64,8 @@ pub(crate) struct TestFiles {
     pub(crate) transform_len: u64,
     /// True if the file system keeps its files in memory.
     pub(crate) in_memory: bool,
+    /// Throughput at which the first file was written, in bytes per second.
+    pub(crate) pace: f64,
     /// Notes on the test files.
     pub(crate) notes: Vec<String>,
     /// Files of other lengths, created on first use.
@@ -235,6 +237,7 @@ impl TestFiles {
             fresh,
             len,
             transform_len,
+            pace,
             in_memory: probe::device_facts(&cold).is_ok_and(|found| found.in_memory),
             cold,
             notes,
@@ -267,8 +270,10 @@ impl TestFiles {
         let planned =
             Planner::new(&StrategySpec::default()).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
+        let start = Instant::now();
         pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress)?;
         output.commit_len(len, Durability::Data)?;
+        let pace = len as f64 / start.elapsed().as_secs_f64();
         let (file, written) = (File::open(path)?, File::open_write(path)?);
         Ok(Self {
             warm: file.clone(),
@@ -279,6 +284,7 @@ impl TestFiles {
             fresh: path.to_owned(),
             len,
             transform_len: len.min(TRANSFORMED),
+            pace,
             in_memory: false,
             cold: file,
             notes: vec![format!("{} was measured as a whole block device", path.display())],

@@ -10,7 +10,7 @@ use fullbore_bench::document::{Cell, Document};
 
 use super::judging::{Judge, cell, rate};
 use super::lab::{Lab, Limits, MeterOptions, Shared, measures_here, prove};
-use super::latent::{Latent, RATE, TURN, WAY, served_here};
+use super::latent::{CACHE, Latent, NO_CACHE, RATE, TURN, WAY, served_here};
 
 /// A chunk takes half a second, five slices.
 const LIMITS: Limits = (1_000_000, 1000);
@@ -160,7 +160,10 @@ fn deep_writes_make_up_for_a_write_cache() {
     }
     prove(
         &PLAYED,
-        |played| Latent::new(NAME, played.disks, played.write_cache, 24 << 20),
+        |played| {
+            let timing = if played.write_cache { CACHE } else { NO_CACHE };
+            Latent::new(NAME, played.disks, timing, 24 << 20)
+        },
         |disks| MeterOptions { test: NAME, experiments: played(*disks), seconds: 100, precision: 0.02 },
         |played, document| match played.disks {
             1 => wrong_of_one(*played, document),

@@ -8,12 +8,18 @@ pub(crate) const TOLERANCE: f64 = 0.03;
 /// Collects errors, and prints the ratio of every figure to the truth.
 pub(crate) struct Judge {
     name: String,
+    tolerance: f64,
     pub(crate) wrong: Vec<String>,
 }
 
 impl Judge {
     pub(crate) fn of(name: String) -> Self {
-        Self { name, wrong: Vec::new() }
+        Self::within(name, TOLERANCE)
+    }
+
+    /// A judge with another greatest relative error.
+    pub(crate) fn within(name: String, tolerance: f64) -> Self {
+        Self { name, tolerance, wrong: Vec::new() }
     }
 
     /// Checks that a figure is within the tolerance of the truth.
@@ -25,7 +31,7 @@ impl Judge {
     pub(crate) fn between(&mut self, what: &str, found: f64, least: f64, most: f64) {
         let ratio = found / most;
         println!("{}: {what}: {ratio:.4} of the truth", self.name);
-        let near = found >= least * (1.0 - TOLERANCE) && found <= most * (1.0 + TOLERANCE); // false for NaN
+        let near = found >= least * (1.0 - self.tolerance) && found <= most * (1.0 + self.tolerance); // false for NaN
         if !near {
             self.wrong.push(format!("{}: {what}: {ratio:.3} of the truth", self.name));
         }

@@ -22,12 +22,17 @@ use fuser::{
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyWrite, Request, WriteFlags,
 };
 
+use super::bucket::{Bucket, BucketTiming};
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, command, eventually};
 use super::lab::{Laboratory, Meter};
 
-/// Makes a process serve a disk: mount point, length of the image, write caching, and the file whose existence switches
-/// the latency on, separated by colons.
+/// Makes a process serve a disk: mount point, length of the image, timing, and the file whose existence switches the
+/// timing on, separated by colons. The timing is `cache` or `no cache` of a disk of 1997, or the parameters of a bucket.
 const SERVED: &str = "FULLBORE_GROUND_TRUTH_SERVED";
+
+/// Timings of disks of 1997, with and without write caching.
+pub(crate) const CACHE: &str = "cache";
+pub(crate) const NO_CACHE: &str = "no cache";
 
 /// The name of the one file.
 const IMAGE: &str = "disk.img";
@@ -47,6 +52,20 @@ pub(crate) const WAY: f64 = 0.001;
 const BUFFER: f64 = 64.0 * 1024.0;
 
 /// Timing of a disk's requests.
+pub(crate) trait Timing: Send {
+    /// Returns the completion time of a request that arrives at `now`.
+    fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant;
+}
+
+/// Returns the timing that a text names.
+fn timing(text: &str) -> Box<dyn Timing> {
+    match Bucket::parse(text) {
+        Some(bucket) => Box::new(BucketTiming::new(bucket)),
+        None => Box::new(Head { free: Instant::now(), write_cache: text == CACHE }),
+    }
+}
+
+/// Timing of a disk of 1997.
 #[derive(Debug)]
 struct Head {
     /// Time at which all requests are complete; with read-ahead, possibly in the future or long ago.
@@ -54,8 +73,7 @@ struct Head {
     write_cache: bool,
 }
 
-impl Head {
-    /// Returns the completion time of a request that arrives at `now`.
+impl Timing for Head {
     fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant {
         let transfer = Duration::from_secs_f64(len as f64 / RATE);
         if writes && !self.write_cache {
@@ -89,7 +107,9 @@ struct DiskServer {
     len: u64,
     /// A file whose existence switches the latency on.
     go: PathBuf,
-    head: Mutex<Head>,
+    timing: Mutex<Box<dyn Timing>>,
+    /// The timing, to restart it.
+    named: String,
     line: &'static ReplyQueue,
 }
 
@@ -137,11 +157,12 @@ impl DiskServer {
 
     fn answer(&self, writes: bool, len: usize, answer: Reply) {
         if !self.go.exists() {
+            *self.timing.lock().unwrap() = timing(&self.named);
             return answer.send();
         }
         // Under one lock, so that the queue is in order.
-        let mut head = self.head.lock().unwrap();
-        let at = head.answers(Instant::now(), writes, len);
+        let mut timing = self.timing.lock().unwrap();
+        let at = timing.answers(Instant::now(), writes, len);
         self.line.due.lock().unwrap().push_back((at, answer));
         self.line.more.notify_one();
     }
@@ -208,14 +229,21 @@ impl Filesystem for DiskServer {
 pub(crate) fn served_here() -> bool {
     let Ok(asked) = std::env::var(SERVED) else { return false };
     let parts: Vec<&str> = asked.split(':').collect();
-    let [place, len, write_cache, go] = parts[..] else { panic!("{asked}") };
+    let [place, len, named, go] = parts[..] else { panic!("{asked}") };
     let len: u64 = len.parse().unwrap();
     let bytes = tempfile::tempfile_in(Path::new(place).parent().unwrap()).unwrap();
     bytes.set_len(len).unwrap();
     let line: &'static ReplyQueue = Box::leak(Box::default());
     std::thread::spawn(|| line.send_all());
-    let head = Mutex::new(Head { free: Instant::now(), write_cache: write_cache == "true" });
-    fuser::mount(DiskServer { bytes, len, go: go.into(), head, line }, place, &Config::default()).unwrap();
+    let server = DiskServer {
+        bytes,
+        len,
+        go: go.into(),
+        timing: Mutex::new(timing(named)),
+        named: named.to_owned(),
+        line,
+    };
+    fuser::mount(server, place, &Config::default()).unwrap();
     true
 }
 
@@ -227,11 +255,11 @@ struct MountedImage {
 }
 
 impl MountedImage {
-    fn new(test: &str, place: PathBuf, len: u64, write_cache: bool, go: &Path) -> Result<Self, String> {
+    fn new(test: &str, place: PathBuf, len: u64, timing: &str, go: &Path) -> Result<Self, String> {
         std::fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", test])
-            .env(SERVED, format!("{}:{len}:{write_cache}:{}", place.display(), go.display()))
+            .env(SERVED, format!("{}:{len}:{timing}:{}", place.display(), go.display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -274,11 +302,11 @@ pub(crate) struct Latent {
 }
 
 impl Latent {
-    /// Makes `count` disks for `test`, to be measured with files of `file` bytes.
+    /// Makes `count` disks of a timing for `test`, to be measured with files of `file` bytes.
     ///
     /// # Errors
     /// If this machine lacks a requirement.
-    pub(crate) fn new(test: &str, count: usize, write_cache: bool, file: u64) -> Result<Self, String> {
+    pub(crate) fn new(test: &str, count: usize, timing: &str, file: u64) -> Result<Self, String> {
         if !Path::new("/dev/fuse").exists() {
             return Err("no /dev/fuse".into());
         }
@@ -291,7 +319,7 @@ impl Latent {
         for index in 0..count {
             let within = meter.root().join(format!("served-{index}"));
             let len = (128 << 20) + file * 5 / 4;
-            let mounted = MountedImage::new(test, within.clone(), len, write_cache, &go)?;
+            let mounted = MountedImage::new(test, within.clone(), len, timing, &go)?;
             served.push(mounted);
             // No journal, and file times kept in memory: the disk gets no other requests.
             let mkfs = &[EXT4, &["-O", "^has_journal"]].concat();

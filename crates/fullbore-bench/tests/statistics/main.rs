@@ -4,6 +4,7 @@
 //! the same everywhere.
 
 mod changes;
+mod credit;
 mod crossings;
 mod intervals;
 mod laws;

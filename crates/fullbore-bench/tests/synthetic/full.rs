@@ -7,7 +7,7 @@ use fullbore_bench::document::{
     Advice, Axis, CacheState, Cell, Confidence, Document, EarlierFinding, Experiment, Figure, Labels,
     Latency, Phases, Pipeline, Proof, Rule, RuleVerdict, Sample, Stage, StopReason, SummaryOptions,
 };
-use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
+use fullbore_bench::stats::{Bootstrap, Course, Estimate, Stretch, Xoshiro256};
 
 /// Samples of each cell.
 pub const SAMPLES: u32 = 8;
@@ -106,6 +106,7 @@ impl Maker {
                 device_request_bytes: request.min(131_072.0),
             }),
             streams: (0..streams).map(share).collect(),
+            course: (labels.variant.as_deref() == Some(CONTINUOUS)).then(|| course(rate)),
             proof: Proof::Confirmed,
             ..Sample::default()
         }
@@ -133,6 +134,7 @@ pub fn document() -> Document {
     by_request(&mut maker);
     along_others(&mut maker);
     side_by_side(&mut maker);
+    continuous(&mut maker);
     let mut document = maker.document;
     document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
     document.findings.pipeline = Some(pipeline());
@@ -252,6 +254,32 @@ fn along_others(maker: &mut Maker) {
     for load in [500, 1000, 2000, 4000, 8000, 16_000] {
         let labels = Labels { load_per_s: Some(load), request_bytes: Some(4096), ..cold("uring") };
         maker.cell("latency", labels, 40e6, 1e-6);
+    }
+}
+
+/// The variant of a cell of continuous transfer.
+const CONTINUOUS: &str = "continuous";
+
+/// Four seconds at three times the sustained rate, then six at that rate; two idle seconds regain half of the credit, four
+/// the whole credit.
+fn course(rate: f64) -> Course {
+    let slices = |seconds: f64, factor: f64| vec![(rate * factor * 0.05) as u64; (seconds / 0.05) as usize];
+    let stretch =
+        |idle_s, burst, rest| Stretch { idle_s, bytes: [slices(burst, 3.0), slices(rest, 1.0)].concat() };
+    let stretches = vec![stretch(0.0, 4.0, 6.0), stretch(2.0, 2.0, 3.0), stretch(4.0, 4.0, 5.0)];
+    Course { slice_s: 0.05, round_s: 0.5, stretches }
+}
+
+fn continuous(maker: &mut Maker) {
+    maker.experiment("sustained", "Burst and sustained throughput", Axis::None, &[Figure::Course]);
+    for (order, request) in [("sequential", 256 << 10), ("random", 4096)] {
+        let labels = Labels {
+            order: text(order),
+            request_bytes: Some(request),
+            variant: text(CONTINUOUS),
+            ..labels("write", "uring")
+        };
+        maker.cell("sustained", labels, 1e8, 1e-6);
     }
 }
 

@@ -22,11 +22,13 @@ struct Simulated {
     job: &'static str,
     span: u64,
     runs: u64,
+    /// Seconds of a run, if a single run measures it.
+    continuous: Option<f64>,
 }
 
 impl Simulated {
     fn new(name: &'static str, rate: fn(u64) -> f64) -> Self {
-        Self { name, rate, fails_at: u64::MAX, job: "", span: 0, runs: 0 }
+        Self { name, rate, fails_at: u64::MAX, job: "", span: 0, runs: 0, continuous: None }
     }
 
     /// Creates a workload whose rate never varies.
@@ -54,6 +56,18 @@ impl Workload for Simulated {
         Ok(())
     }
 
+    fn elastic(&self) -> bool {
+        self.continuous.is_none()
+    }
+
+    fn is_continuous(&self) -> bool {
+        self.continuous.is_some()
+    }
+
+    fn set_time(&mut self, seconds: f64) {
+        self.continuous = self.continuous.map(|_| seconds);
+    }
+
     fn prepare(&mut self, iteration: Iteration, _: &RunContext<'_>) -> Result<ExpectedState> {
         self.span = iteration.span;
         Ok(ExpectedState::default())
@@ -71,9 +85,12 @@ impl Workload for Simulated {
         if self.runs >= self.fails_at {
             return failed(ErrorKind::Io, "a bad sector");
         }
-        context.clock.advance(Duration::from_secs_f64(self.span as f64 / (self.rate)(self.runs)));
+        let rate = (self.rate)(self.runs);
+        let seconds = self.continuous.unwrap_or(self.span as f64 / rate);
+        context.clock.advance(Duration::from_secs_f64(seconds));
         self.runs += 1;
-        Ok(RunResult { bytes: self.span, requests: 1, ..RunResult::default() })
+        let bytes = (seconds * rate) as u64;
+        Ok(RunResult { bytes, requests: 1, ..RunResult::default() })
     }
 }
 
@@ -131,6 +148,7 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
                 progress.cancel();
             }
         }
+        Event::Announcement(_) => {}
         Event::Partial(document) => partial.push(document.clone()),
     };
     let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
@@ -185,6 +203,22 @@ fn a_run_without_precise_cells_lasts_its_time() {
         run.document.cells.iter().flat_map(|cell| &cell.samples).map(|s| s.seconds).fold(0.0, f64::max);
     assert!(run.spent.as_secs_f64() + longest > 30.0, "{:?}", run.spent);
     assert_eq!((run.stop("a").1, run.stop("b").1), (StopReason::TimeUp, StopReason::TimeUp));
+}
+
+#[test]
+fn a_continuous_cell_has_one_sample_of_its_share_of_the_time() {
+    let continuous = |name| Simulated { continuous: Some(0.0), ..Simulated::noisy(name) };
+    let run =
+        measure(&[continuous("a"), Simulated::noisy("short"), continuous("b")], &seconds(90), usize::MAX);
+    run.result.as_ref().unwrap();
+    for name in ["a", "b"] {
+        let [sample] = &run.document.cell(name).unwrap().samples[..] else { panic!("one sample of {name}") };
+        assert!((28.0..=30.0).contains(&sample.seconds), "{name}: {}", sample.seconds);
+    }
+    assert!(run.stop("short").0 > 1 && run.spent <= Duration::from_secs(90), "{:?}", run.spent);
+    let resumed = Options { resume: Some(run.document.clone()), ..seconds(90) };
+    let again = measure(&[continuous("a"), Simulated::noisy("short"), continuous("b")], &resumed, usize::MAX);
+    assert_eq!(again.document.cell("a").unwrap().samples, run.document.cell("a").unwrap().samples);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use crate::exit::Exit;
 use fullbore::quote::printable;
 use fullbore::size;
 use fullbore_bench::RunProgress;
@@ -34,6 +35,15 @@ impl LiveDisplay {
         bar.set_position((progress.share * 1000.0) as u64);
         bar.set_prefix(format!("{} left", HumanDuration(left)));
         bar.set_message(format!("{}{}", samples(progress.rates), printable(progress.now)));
+    }
+
+    /// Prints a message that stays, on standard error.
+    pub(super) fn announce(&self, text: &str) {
+        let print = || Exit::eprint(&format!("fullbore: {}\n", printable(text)));
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
     }
 
     pub(super) fn end(&self) {

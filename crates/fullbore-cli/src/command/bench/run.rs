@@ -252,6 +252,7 @@ impl MeasureArgs {
         let mut kept = Ok(());
         let measured = fullbore_bench::run(options, &Progress::default(), |event| match event {
             Event::Progress(progress) => live.show(&progress),
+            Event::Announcement(text) => live.announce(text),
             Event::Partial(document) => kept = folder.keep(document),
         });
         live.end();
