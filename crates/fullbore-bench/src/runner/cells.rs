@@ -163,7 +163,10 @@ impl Cells {
     /// Leaves out the least important cells of storage so slow that the time does not suffice for a few rounds of all.
     pub(super) fn leave_out(&mut self, decisions: &Decisions, left: f64) {
         loop {
-            let kept = || (0..self.active.len()).filter(|&index| !self.active[index].failed);
+            let kept = || {
+                (0..self.active.len())
+                    .filter(|&index| !(self.active[index].failed || self.active[index].is_single()))
+            };
             let round: f64 = kept().map(|index| self.active[index].cost.max(self.active[index].least)).sum();
             let least_important = kept()
                 .filter(|&index| decisions.rank(index) > 0 && self.active[index].cell.samples.is_empty())
@@ -198,7 +201,8 @@ impl Cells {
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
         let enough = deadline.left() * (1.0 - CALIBRATION);
-        let mut order: Vec<usize> = (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
+        let mut order: Vec<usize> =
+            (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
         order.sort_by_key(|&index| decisions.rank(index));
         // Cells whose share of the time is not spent: those measured in rounds keep theirs.
         let mut remaining = order.len();
