@@ -15,6 +15,7 @@ pub mod document;
 pub mod experiment;
 pub mod fio;
 mod host;
+pub mod model;
 mod pipeline;
 mod recorder;
 pub mod report;

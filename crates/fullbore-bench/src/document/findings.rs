@@ -7,6 +7,7 @@ use super::cell::Cell;
 use super::credit::DeviceCredit;
 use super::labels::Labels;
 use super::pipeline::Pipeline;
+use super::prediction::CellPrediction;
 use super::recommendation::Recommendation;
 use super::regime::DeviceLimit;
 use super::series::{Experiment, Series};
@@ -49,6 +50,8 @@ pub struct Findings {
     pub pipeline: Option<Pipeline>,
     /// Ratios of our cells to those of other programs.
     pub peers: Vec<PeerRatio>,
+    /// Prediction of each cell from the others of its path, where they allow one.
+    pub predictions: Vec<CellPrediction>,
 }
 
 /// The highest rate at which workers read or copy memory: the upper limit of every path through memory.

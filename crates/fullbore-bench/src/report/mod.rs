@@ -22,6 +22,7 @@ mod peers;
 mod phrases;
 mod picture;
 mod pipeline_chart;
+mod predictions;
 mod prose;
 mod range_chart;
 mod regret;
@@ -77,6 +78,7 @@ fn sections(document: &Document) -> Vec<Section> {
     sections.push(prose::section(document));
     sections.extend(advice::sections(document, &chapters));
     sections.extend(chapters.iter().enumerate().map(|(i, chapter)| chapter.section(i == 0)));
+    sections.extend(predictions::section(document));
     sections.extend([audit::section(document), heading::environment(document)]);
     sections
 }

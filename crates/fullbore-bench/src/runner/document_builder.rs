@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::document::{
     Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
 };
+use crate::model::predictions;
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
@@ -156,6 +157,9 @@ impl DocumentBuilder {
         let comparable = self.comparable(&document.cells);
         document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
         document.findings.limits.clone_from(&self.limits);
+        if whole {
+            document.findings.predictions = predictions(&comparable, document.environment.logical_cpus);
+        }
         document.findings.pipeline = pipeline(&document.cells, &document.environment);
         if let Some(own) = &self.own {
             document.audit = own.account(&document.cells);

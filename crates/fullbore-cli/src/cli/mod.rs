@@ -32,6 +32,7 @@ pub(crate) struct Cli {
 enum Command {
     Bench(command::bench::Bench),
     Report(command::report::Report),
+    Predict(command::predict::Predict),
     Wc(command::wc::Wc),
     Grep(Box<command::grep::Grep>),
     Cmp(command::cmp::Cmp),
@@ -99,6 +100,7 @@ impl Cli {
         match self.command {
             Command::Bench(command) => command.run(),
             Command::Report(command) => command.run(),
+            Command::Predict(command) => command.run(),
             Command::Wc(command) => command.run(),
             Command::Grep(command) => command.run(),
             Command::Cmp(command) => command.run(),

@@ -8,6 +8,7 @@ pub(crate) mod dedupe;
 pub(crate) mod generate;
 pub(crate) mod grep;
 pub(crate) mod man;
+pub(crate) mod predict;
 pub(crate) mod probe;
 pub(crate) mod profile;
 pub(crate) mod report;

@@ -325,7 +325,8 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-fn read(path: &Path) -> Result<Document, Exit> {
+/// Reads the document of a path; standard input for `-`.
+pub(super) fn read(path: &Path) -> Result<Document, Exit> {
     let file = file_of(path);
     let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
     let failure = |what: String| Exit::failure(format!("{shown}: {what}"));

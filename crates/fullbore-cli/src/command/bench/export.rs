@@ -38,7 +38,7 @@ impl Export {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let from = match self.from {
             Some(from) => from,
-            None => latest(Path::new("."))?,
+            None => latest(Path::new("."), "--from")?,
         };
         let path = if from.is_dir() { from.join("results.json") } else { from };
         let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
@@ -55,8 +55,8 @@ impl Export {
     }
 }
 
-/// Returns the most recently modified results folder.
-fn latest(directory: &Path) -> Result<PathBuf, Exit> {
+/// Returns the document of the most recently modified results folder. `flag` names a document instead.
+pub(crate) fn latest(directory: &Path, flag: &str) -> Result<PathBuf, Exit> {
     let entries = std::fs::read_dir(directory)
         .map_err(|error| Exit::failure(format!("{}: {error}", directory.display())))?;
     let folders = entries.flatten().filter_map(|entry| {
@@ -67,6 +67,9 @@ fn latest(directory: &Path) -> Result<PathBuf, Exit> {
     });
     let newest = folders.max_by_key(|(changed, _)| *changed);
     newest.map(|(_, path)| path).ok_or_else(|| {
-        Exit::failure("no folder fullbore-results-… in this directory: name the results document with --from")
+        Exit::failure(format!(
+            "no folder fullbore-results-… in this directory: name the results document with {flag}, or measure with \
+             fullbore bench"
+        ))
     })
 }

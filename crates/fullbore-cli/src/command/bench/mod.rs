@@ -8,6 +8,7 @@ mod run;
 
 use clap::{Args, Subcommand};
 
+pub(crate) use self::export::latest;
 use crate::exit::Exit;
 
 /// Measure the storage speed available to an application, and save the fastest strategies

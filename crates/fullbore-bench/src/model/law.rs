@@ -1,0 +1,159 @@
+//! The law of a path: time of a request in the pipeline by its size, the requests in flight and the disks.
+//!
+//! A request passes stages in series. Its own time, `a + b · bytes`, passes for all requests in flight at once. At the
+//! device it waits for the others: `n` in flight need `n · c` at a device of 1 ÷ `c` requests per second and
+//! `n · d · bytes` at one of 1 ÷ `d` bytes per second; on a bus, for those of all disks, too. Little's law turns the
+//! time into throughput: `in flight · bytes ÷ time`. docs/model.md derives it.
+
+/// The setting of a point: of one disk, the other disks are alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Load {
+    /// Bytes of a request at the disk.
+    pub(super) bytes: f64,
+    /// Requests in flight at the disk.
+    pub(super) in_flight: f64,
+    /// Disks in use.
+    pub(super) disks: f64,
+}
+
+impl Load {
+    /// Returns bytes per second of all disks if a request takes `time` seconds (Little's law).
+    pub(super) fn rate(&self, time: f64) -> f64 {
+        self.disks * self.in_flight * self.bytes / time
+    }
+}
+
+/// A term of the law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Term {
+    /// Own time that is independent of its bytes.
+    Request,
+    /// Own time of its bytes.
+    Bytes,
+    /// Wait for the requests of others at the disk.
+    DiskRequests,
+    /// Wait for the bytes of others at the disk.
+    DiskBytes,
+    /// Wait for the bytes of others on the bus.
+    BusBytes,
+}
+
+/// Number of terms.
+pub(super) const TERMS: usize = 5;
+
+/// The terms in the order of the parameters.
+pub(super) const ALL: [Term; TERMS] =
+    [Term::Request, Term::Bytes, Term::DiskRequests, Term::DiskBytes, Term::BusBytes];
+
+/// Overlap of the stages: the exponent `p` of the norm that joins their times.
+///
+/// With 1 the times add up: a request waits for all others before its own time passes (balanced job bounds). With
+/// infinity the longest decides: stages of constant times that overlap fully.
+pub(super) const OVERLAPS: [f64; 4] = [f64::INFINITY, 4.0, 2.0, 1.0];
+
+/// Parameters in seconds per request or per byte; 0: the term is absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PathLaw {
+    pub(super) overlap: f64,
+    /// Largest request that the device serves whole, in bytes: larger ones are split, and the pieces are in flight
+    /// together (section 3 of the paper). Infinite if none is split.
+    pub(super) piece: f64,
+    pub(super) parameters: [f64; TERMS],
+}
+
+impl PathLaw {
+    /// Returns the time of each term.
+    pub(super) fn terms(&self, load: &Load) -> [f64; TERMS] {
+        let pieces = (load.bytes / self.piece).max(1.0);
+        let (bytes, in_flight, disks) = (load.bytes / pieces, load.in_flight * pieces, load.disks);
+        let units = [1.0, bytes, in_flight, in_flight * bytes, disks * in_flight * bytes];
+        std::array::from_fn(|i| self.parameters[i] * units[i])
+    }
+
+    /// Returns the time of a request in the pipeline, in seconds.
+    pub(super) fn time(&self, load: &Load) -> f64 {
+        let [request, bytes, shared @ ..] = self.terms(load);
+        let own = request + bytes;
+        let longest = shared.iter().copied().fold(own, f64::max);
+        if self.overlap.is_infinite() || longest <= 0.0 {
+            return longest;
+        }
+        let power = |time: f64| match self.overlap {
+            1.0 => time / longest,
+            overlap => (time / longest).powf(overlap),
+        };
+        let sum = power(own) + shared.iter().map(|&time| power(time)).sum::<f64>();
+        longest * if self.overlap == 1.0 { sum } else { sum.powf(1.0 / self.overlap) }
+    }
+
+    /// Returns the change of the logarithm of the time with the logarithm of each parameter.
+    pub(super) fn gradient(&self, load: &Load) -> [f64; TERMS] {
+        let terms = self.terms(load);
+        let own = terms[0] + terms[1];
+        let time = self.time(load);
+        let sharing = |time_of: f64| match self.overlap {
+            overlap if overlap.is_infinite() => f64::from(u8::from(time_of >= time)),
+            overlap => (time_of / time).powf(overlap),
+        };
+        std::array::from_fn(|i| match i {
+            0 | 1 if own > 0.0 => sharing(own) * terms[i] / own,
+            0 | 1 => 0.0,
+            _ => sharing(terms[i]),
+        })
+    }
+
+    /// Returns the term that takes longest.
+    pub(super) fn longest(&self, load: &Load) -> Term {
+        let terms = self.terms(load);
+        let own = terms[0] + terms[1];
+        let shared = (2..TERMS).max_by(|&a, &b| terms[a].total_cmp(&terms[b])).unwrap_or(2);
+        match shared {
+            _ if own >= terms[shared] && terms[0] >= terms[1] => Term::Request,
+            _ if own >= terms[shared] => Term::Bytes,
+            _ => ALL[shared],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(overlap: f64) -> PathLaw {
+        PathLaw { overlap, piece: f64::INFINITY, parameters: [1e-4, 1e-9, 2e-5, 4e-10, 1e-10] }
+    }
+
+    #[test]
+    fn throughput_grows_with_depth_up_to_the_narrowest_stage() {
+        let law = PathLaw {
+            overlap: f64::INFINITY,
+            piece: f64::INFINITY,
+            parameters: [1e-3, 0.0, 1e-4, 1e-8, 0.0],
+        };
+        let rate = |bytes, in_flight| {
+            let load = Load { bytes, in_flight, disks: 1.0 };
+            load.rate(law.time(&load))
+        };
+        // One at a time a millisecond each; ten fill the device, and more do not help.
+        assert!((rate(4096.0, 1.0) - 4096e3).abs() < 1.0 && (rate(4096.0, 5.0) - 5.0 * 4096e3).abs() < 1.0);
+        for in_flight in [10.0, 30.0] {
+            assert!((rate(4096.0, in_flight) - 4096e4).abs() < 1.0);
+            assert!((rate(1e6, in_flight) - 1e8).abs() < 1.0, "bandwidth");
+        }
+    }
+
+    #[test]
+    fn gradient_is_that_of_differences() {
+        let load = Load { bytes: 65_536.0, in_flight: 8.0, disks: 3.0 };
+        for overlap in OVERLAPS {
+            let law = law(overlap);
+            let gradient = law.gradient(&load);
+            for i in 0..TERMS {
+                let mut more = law;
+                more.parameters[i] *= 1.0 + 1e-6;
+                let difference = (more.time(&load) / law.time(&load)).ln() / 1e-6;
+                assert!((difference - gradient[i]).abs() < 1e-4, "{overlap} {i}: {difference} {gradient:?}");
+            }
+        }
+    }
+}

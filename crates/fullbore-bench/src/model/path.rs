@@ -1,0 +1,227 @@
+//! Paths of the model: cells that do the same work and differ in request size, requests in flight and disks only.
+
+use super::fit::Point;
+use super::law::Load;
+use crate::document::{CacheState, Cell, Labels, TOGETHER};
+
+/// Methods that send the same requests to the device if they bypass the page cache: one path, and depth 1 of any is
+/// depth 1 of the other.
+const SAME_REQUESTS: [&str; 2] = ["direct", "uring"];
+
+/// Name of the methods that bypass the page cache, taken together.
+pub(super) const BYPASS: &str = "direct";
+
+/// Returns the labels that all cells of a path share; `None` if the cell's rate is not that of its path: cells of other
+/// programs, of a set load, without requests.
+pub(super) fn key(labels: &Labels) -> Option<Labels> {
+    if labels.peer.is_some() || labels.load_per_s.is_some() || labels.request_bytes.is_none_or(|b| b == 0) {
+        return None;
+    }
+    let mut key = Labels {
+        job: String::new(),
+        request_bytes: None,
+        depth: None,
+        workers: None,
+        streams: None,
+        targets: None,
+        chunk_bytes: None,
+        strategy: None,
+        model: None,
+        flush: labels.flush.filter(|flush| *flush),
+        offset_bytes: labels.offset_bytes.filter(|offset| *offset != 0),
+        ..labels.clone()
+    };
+    // Several streams are several places in the file: not the same as more requests in flight at one.
+    if labels.streams.is_some_and(|streams| streams > 1) {
+        key.variant = Some("streams".into());
+    }
+    if labels.targets.is_some() {
+        key.variant = key.variant.filter(|variant| {
+            let plain = variant == TOGETHER || variant == "striped";
+            !plain && !variant.ends_with(" alone")
+        });
+    }
+    if labels.bypasses_cache() {
+        key.cache = None;
+        if SAME_REQUESTS.contains(&labels.method.as_str()) {
+            key.method = BYPASS.into();
+            key.cache_policy = Some("direct".into());
+        }
+    }
+    Some(key)
+}
+
+/// The requests of a cell or a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Requests {
+    /// Bytes of a request.
+    pub(super) bytes: u64,
+    /// Requests that each worker keeps in flight.
+    pub(super) depth: u32,
+    /// Workers, or streams.
+    pub(super) workers: u32,
+    /// Disks.
+    pub(super) disks: u32,
+    /// Chunk of a file striped over the disks; `None`: each disk has its own file, workers and depth.
+    pub(super) chunk: Option<u64>,
+}
+
+impl Requests {
+    /// Returns the requests of a cell; `None` if it has no request size.
+    pub(super) fn of(labels: &Labels) -> Option<Self> {
+        Some(Self {
+            bytes: labels.request_bytes?,
+            depth: labels.depth.unwrap_or(1).max(1),
+            workers: labels.workers.unwrap_or(1).max(labels.streams.unwrap_or(1)).max(1),
+            disks: labels.targets.unwrap_or(1).max(1),
+            chunk: labels.chunk_bytes,
+        })
+    }
+
+    /// Returns the load of one disk. At most `processors` requests are in flight on a path that keeps processors busy.
+    ///
+    /// Consecutive requests of a striped file cover a window of the file, and the disks of its chunks are busy (section
+    /// 4 of Riedel, van Ingen and Gray: eight requests of 8 KiB in chunks of 64 KiB keep a second disk busy 7/8 of the
+    /// time).
+    pub(super) fn load(&self, processors: Option<u32>) -> Load {
+        let flights = f64::from(self.depth) * f64::from(self.workers);
+        let in_flight = processors.map_or(flights, |processors| flights.min(f64::from(processors.max(1))));
+        let (bytes, disks) = (self.bytes as f64, f64::from(self.disks));
+        match self.chunk {
+            Some(chunk) if self.disks > 1 => {
+                let chunk = chunk.max(1) as f64;
+                let pieces = (bytes / chunk).max(1.0);
+                let busy = (pieces + (in_flight - 1.0) * bytes / chunk).min(disks);
+                Load { bytes: bytes / pieces, in_flight: in_flight * pieces / busy, disks: busy }
+            }
+            _ => Load { bytes, in_flight, disks },
+        }
+    }
+}
+
+/// A measured cell of a path.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) cell: String,
+    pub(super) requests: Requests,
+    rate: f64,
+    error: f64,
+    /// Processors kept busy.
+    busy: Option<f64>,
+    /// Bytes and CPU seconds of a request.
+    pub(super) cost: Option<(f64, f64)>,
+}
+
+/// Half of a 95% interval in standard errors.
+pub(super) const HALF: f64 = 1.96;
+/// The smallest standard error of a cell's rate assumed, as a share: later cells differ by more than the interval of a
+/// precise one.
+const LEAST_ERROR: f64 = 0.01;
+/// The standard error of a cell without an interval.
+const UNKNOWN_ERROR: f64 = 0.2;
+/// The largest standard error: a wider interval says only that the cell is worth little.
+const MOST_ERROR: f64 = 0.5;
+
+impl Member {
+    /// Returns the key and the member of a measured cell; `None` if it is not of a path.
+    pub(super) fn of(cell: &Cell) -> Option<(Labels, Self)> {
+        let summary = cell.summary.as_ref().filter(|summary| summary.rate.value > 0.0)?;
+        let half = summary.rate.relative_half_width();
+        let error = if summary.n > 1 && half.is_finite() { half / HALF } else { UNKNOWN_ERROR };
+        let requests = Requests::of(&cell.labels)?;
+        let member = Self {
+            cell: cell.id.clone(),
+            requests,
+            rate: summary.rate.value,
+            error: error.clamp(LEAST_ERROR, MOST_ERROR),
+            busy: summary.processors.map(|busy| busy.value),
+            cost: summary.cpu_per_request.map(|cost| (requests.bytes as f64, cost.charged.value)),
+        };
+        Some((key(&cell.labels)?, member))
+    }
+
+    /// True if the cell keeps a processor busy for each of its workers, as far as there are processors.
+    pub(super) fn is_busy(&self, processors: u32) -> bool {
+        /// Share of the time that counts as busy.
+        const BUSY: f64 = 0.8;
+        let workers = f64::from(self.requests.workers.min(processors.max(1)));
+        self.busy.is_some_and(|busy| busy >= BUSY * workers)
+    }
+
+    /// Returns the point of the cell.
+    pub(super) fn point(&self, processors: Option<u32>) -> Point {
+        let load = self.requests.load(processors);
+        Point { load, log_time: load.rate(self.rate).ln(), error: self.error }
+    }
+}
+
+/// True if the bytes of a path come from the device or go to it.
+pub(super) fn touches_device(key: &Labels) -> bool {
+    key.bypasses_cache()
+        || matches!(key.cache, Some(CacheState::Cold | CacheState::Mixed))
+        || key.flush == Some(true)
+}
+
+/// Returns the labels that similar paths share: the same work at the device or in memory, by any method.
+pub(super) fn kin(key: &Labels) -> Labels {
+    Labels {
+        operation: key.operation.clone(),
+        order: key.order.clone(),
+        cache: key.cache,
+        cache_policy: key.bypasses_cache().then(|| "direct".into()),
+        flush: key.flush,
+        file_state: key.file_state.clone().filter(|_| key.operation != "read"),
+        ..Labels::default()
+    }
+}
+
+/// Formats the labels of a path: `read, direct, sequential`.
+pub(super) fn name(key: &Labels) -> String {
+    let mut words = vec![key.operation.clone(), key.method.clone()];
+    words.extend(key.order.clone());
+    words.extend(key.cache.map(|cache| cache.word().to_owned()));
+    words.extend(
+        [&key.cache_policy, &key.file_state, &key.allocation, &key.variant].into_iter().flatten().cloned(),
+    );
+    words.extend(key.flush.map(|_| "flush".to_owned()));
+    words.extend(key.file_bytes.map(|bytes| format!("file {}", crate::units::size(bytes))));
+    words.extend(key.memory_limit_bytes.map(|bytes| format!("memory limit {}", crate::units::size(bytes))));
+    words.dedup();
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn striped(bytes: u64, depth: u32) -> Load {
+        Requests { bytes, depth, workers: 1, disks: 4, chunk: Some(64 << 10) }.load(None)
+    }
+
+    #[test]
+    fn a_stripe_keeps_the_disks_of_its_window_busy() {
+        // Section 4 of the paper: eight requests of 8 KiB use a second disk 7/8 of the time.
+        assert!((striped(8 << 10, 8).disks - 1.875).abs() < 1e-9);
+        assert!((striped(4 << 10, 8).disks - 1.4375).abs() < 1e-9);
+        assert_eq!(striped(64 << 10, 3), Load { bytes: 65536.0, in_flight: 1.0, disks: 3.0 });
+        assert_eq!(striped(256 << 10, 1), Load { bytes: 65536.0, in_flight: 1.0, disks: 4.0 });
+        assert_eq!(striped(256 << 10, 8), Load { bytes: 65536.0, in_flight: 8.0, disks: 4.0 });
+    }
+
+    #[test]
+    fn methods_of_equal_requests_share_a_path() {
+        let labels = |method: &str, targets: Option<u32>| Labels {
+            operation: "read".into(),
+            method: method.into(),
+            request_bytes: Some(4096),
+            cache_policy: Some("direct".into()),
+            targets,
+            variant: targets.map(|_| TOGETHER.into()),
+            ..Labels::default()
+        };
+        assert_eq!(key(&labels("uring", None)), key(&labels("direct", Some(2))));
+        assert_ne!(key(&labels("uring", None)), key(&labels("tokio", None)));
+        assert_eq!(key(&Labels { peer: Some("fio".into()), ..labels("uring", None) }), None);
+        assert_eq!(key(&Labels { load_per_s: Some(9), ..labels("uring", None) }), None);
+    }
+}

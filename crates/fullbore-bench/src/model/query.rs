@@ -1,0 +1,198 @@
+//! Queries of the model: requests, and changes of the machine.
+
+use fullbore::strategy::StrategySpec;
+use fullbore::{size, strategy};
+
+use super::path::{BYPASS, Requests, touches_device};
+use crate::document::{CacheState, Labels};
+
+/// Limits of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceLimits {
+    /// Requests per second.
+    pub requests_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+}
+
+/// Requests to predict, on the machine of the model or on a changed one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// `read`, `write` or another operation of the cells.
+    pub operation: String,
+    /// Access method; `None`: any.
+    pub method: Option<String>,
+    /// Bytes of a request.
+    pub request: u64,
+    /// Requests that each worker keeps in flight.
+    pub depth: u32,
+    /// Workers.
+    pub workers: u32,
+    /// State of the page cache; requests that bypass it count as cold.
+    pub cache: Option<CacheState>,
+    /// Cache policy: `keep`, `drop`, `direct`.
+    pub policy: Option<String>,
+    /// `sequential` or `random`.
+    pub order: String,
+    /// Disks; each has workers and depth of its own, or holds a part of a striped file.
+    pub disks: Option<u32>,
+    /// Chunk of a file striped over the disks, in bytes.
+    pub chunk: Option<u64>,
+    /// Processors.
+    pub cpus: Option<u32>,
+    /// Limits of another device.
+    pub device: Option<DeviceLimits>,
+}
+
+/// An error in the text of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryError(String);
+
+impl std::fmt::Display for QueryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl Query {
+    /// Creates a query from an operation and words such as `request=64K`: the fields `method`, `request`, `depth` and
+    /// `workers` of a strategy, `cache` (`cold`, `warm`, or a strategy's `keep`, `drop`, `direct`), `order` and `chunk`.
+    ///
+    /// # Errors
+    /// If a word has an unknown field or a wrong value.
+    pub fn parse(operation: &str, words: &[String]) -> Result<Self, QueryError> {
+        const FIELDS: &str = "method, request, depth, workers, cache, order, chunk";
+        let mut query = Self { operation: operation.into(), ..Self::unchanged() };
+        let mut fields = Vec::new();
+        for word in words.iter().flat_map(|word| word.split(',')) {
+            let Some((name, value)) = word.split_once('=') else {
+                return Err(QueryError(format!(
+                    "{word:?} has no value: write field=value, fields are {FIELDS}"
+                )));
+            };
+            match (name, value) {
+                ("cache", "cold") => query.cache = Some(CacheState::Cold),
+                ("cache", "warm") => query.cache = Some(CacheState::Warm),
+                ("cache", "keep" | "drop" | "direct") => query.policy = Some(value.into()),
+                ("cache", _) => {
+                    return Err(QueryError(format!("cache={value}: write cold, warm, keep, drop or direct")));
+                }
+                ("order", "sequential" | "random") => query.order = value.into(),
+                ("order", _) => return Err(QueryError(format!("order={value}: write sequential or random"))),
+                ("chunk", _) => {
+                    let bytes = size::parse(value).map_err(|error| QueryError(format!("chunk: {error}")))?;
+                    query.chunk = Some(bytes).filter(|bytes| *bytes > 0);
+                }
+                ("method" | "request" | "depth" | "workers", _) => fields.push(word),
+                _ => return Err(QueryError(format!("no field {name:?}: the fields are {FIELDS}"))),
+            }
+        }
+        if !fields.is_empty() {
+            let spec: Result<StrategySpec, strategy::ParseSpecError> = fields.join(",").parse();
+            let spec = spec.map_err(|error| QueryError(error.to_string()))?;
+            query.method = spec.read.map(|method| method.name.to_owned());
+            query.request = spec.request.unwrap_or(0) as u64;
+            query.depth = spec.depth.unwrap_or(1) as u32;
+            query.workers = spec.workers.unwrap_or(1) as u32;
+        }
+        match query.request {
+            0 => Err(QueryError("no request size: add request=SIZE, such as request=64K".into())),
+            _ => Ok(query),
+        }
+    }
+
+    /// Returns a query of no requests on the machine as it is.
+    pub(super) fn unchanged() -> Self {
+        Self {
+            operation: String::new(),
+            method: None,
+            request: 0,
+            depth: 1,
+            workers: 1,
+            cache: None,
+            policy: None,
+            order: "sequential".into(),
+            disks: None,
+            chunk: None,
+            cpus: None,
+            device: None,
+        }
+    }
+
+    /// True if the query is about another machine than the measured one.
+    pub(super) fn is_change(&self) -> bool {
+        self.device.is_some() || self.cpus.is_some() || self.disks.is_some()
+    }
+
+    pub(super) fn requests(&self) -> Requests {
+        let Self { request: bytes, depth, workers, chunk, .. } = *self;
+        Requests { bytes, depth, workers, disks: self.disks.unwrap_or(1), chunk }
+    }
+
+    /// True if the query is about a path. Unnamed distinctions are those of plain cells.
+    pub(super) fn matches(&self, key: &Labels) -> bool {
+        let bypass = key.bypasses_cache();
+        let device = touches_device(key);
+        let method = self
+            .method
+            .as_deref()
+            .is_none_or(|method| method == key.method || key.method == BYPASS && bypass && method == "uring");
+        let cache = match self.cache {
+            Some(CacheState::Cold) => device,
+            Some(CacheState::Warm) => !device,
+            _ => true,
+        };
+        // Without a method, more than one request in flight means one that can have them.
+        let deep = self.depth == 1 || bypass || self.method.is_some();
+        method
+            && cache
+            && deep
+            && key.operation == self.operation
+            && key.order.as_deref().unwrap_or("sequential") == self.order
+            && self.policy.as_ref().is_none_or(|policy| key.cache_policy.as_ref() == Some(policy))
+            && key.variant.is_none()
+            && key.offset_bytes.is_none()
+            && key.memory_limit_bytes.is_none()
+            && key.file_bytes.is_none()
+            && key.file_state.as_deref().is_none_or(|state| state == "overwritten" || state == "existing")
+    }
+
+    /// Returns the reason why there is no prediction and the experiment that measures a base for one.
+    pub(super) fn unmeasured(&self, known: bool) -> String {
+        let experiment = match (self.cache, self.order.as_str()) {
+            (_, "random") => "depth",
+            (Some(CacheState::Warm), _) => "overhead",
+            _ if self.depth > 1 => "depth",
+            _ => "unbuffered",
+        };
+        let what = if known { "too few cells" } else { "no cells" };
+        let Self { operation, order, .. } = self;
+        let method = self.method.as_ref().map_or_else(String::new, |method| format!(", method {method}"));
+        format!(
+            "{what} of such requests ({operation}, {order}{method}) in the results: \
+             run fullbore bench run {experiment}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Query, QueryError> {
+        Query::parse("read", &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_are_those_of_a_strategy() {
+        let query = parse(&["request=64K", "depth=8", "workers=2", "cache=cold", "method=uring"]).unwrap();
+        assert_eq!((query.request, query.depth, query.workers), (65_536, 8, 2));
+        assert_eq!((query.cache, query.method.as_deref()), (Some(CacheState::Cold), Some("uring")));
+        assert_eq!(parse(&["request=4K,cache=direct"]).unwrap().policy.as_deref(), Some("direct"));
+        for wrong in ["request", "request=0", "cache=hot", "order=up", "speed=9", "depth=0", "depth=8"] {
+            assert!(parse(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+}
