@@ -169,9 +169,17 @@ fn a_cell_that_its_neighbours_do_not_explain_is_listed() {
     assert!(found.iter().filter(|one| one.wrong).count() <= found.len() / 10);
 }
 
-fn published(name: &str) -> Document {
-    let path = format!("{}/../../docs/results/{name}/results.json", env!("CARGO_MANIFEST_DIR"));
-    Document::read(std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"))).unwrap()
+/// The published results documents with their names.
+fn published() -> Vec<(String, Document)> {
+    let results = format!("{}/../../docs/results", env!("CARGO_MANIFEST_DIR"));
+    let folders = std::fs::read_dir(&results).unwrap_or_else(|error| panic!("{results}: {error}"));
+    let files = folders.map(|folder| folder.unwrap().path().join("results.json"));
+    files
+        .filter_map(|path| {
+            let file = std::fs::File::open(&path).ok()?;
+            Some((path.display().to_string(), Document::read(file).unwrap()))
+        })
+        .collect()
 }
 
 /// Shares of right predictions, of all and of those surrounded by cells, and of measurements in the interval.
@@ -197,12 +205,13 @@ fn shares(document: &Document) -> [f64; 3] {
 
 #[test]
 fn half_of_the_published_cells_predict_the_others() {
-    // Two cells of equal requests predict each other in 92% of the pairs of the second document: its disk varies by a
-    // factor of two within the run. docs/model.md has the figures.
-    for (name, least) in
-        [("2026-11-21-two-processors", [0.75, 0.88, 0.88]), ("2026-11-22-everything", [0.75, 0.85, 0.86])]
-    {
-        let found = shares(&published(name));
-        assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{name}: {found:?}");
+    // Two cells of equal requests predict each other in 92% of the pairs of the longest of these documents: its disk
+    // varies by a factor of two within the run. docs/model.md has the figures.
+    const LEAST: [f64; 3] = [0.75, 0.85, 0.86];
+    let published = published();
+    assert!(!published.is_empty());
+    for (name, document) in published {
+        let found = shares(&document);
+        assert!(found.iter().zip(LEAST).all(|(found, least)| *found >= least), "{name}: {found:?}");
     }
 }

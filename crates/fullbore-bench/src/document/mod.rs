@@ -34,7 +34,7 @@ pub use labels::{CacheState, Labels};
 pub(crate) use labels::{TOGETHER, alone};
 pub use moment::rfc3339;
 pub use pipeline::{Pipeline, Stage};
-pub use prediction::CellPrediction;
+pub use prediction::{CellPrediction, Limit};
 pub use recommendation::{JobKind, RateUnit, Recommendation};
 pub use regime::{Burst, DeviceLimit, Regime, Slices, SteadyPart};
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION};

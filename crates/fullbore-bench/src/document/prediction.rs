@@ -2,8 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Limit;
 use crate::stats::Estimate;
+
+/// The narrowest stage of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// CPU time of requests: fewer and larger ones help.
+    Processor,
+    /// CPU time of bytes: copies from and to memory.
+    Memory,
+    /// The time of a request on its path, at the device: more in flight help.
+    Latency,
+    /// The transfer of a request's own bytes: more in flight help.
+    Transfer,
+    /// The device's requests per second.
+    DeviceRequests,
+    /// The device's bytes per second.
+    DeviceBandwidth,
+    /// The bytes per second that all disks share.
+    Bus,
+}
+
+impl Limit {
+    /// Returns the stage in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Processor => "CPU time of requests",
+            Self::Memory => "memory copy",
+            Self::Latency => "time of a request (more in flight help)",
+            Self::Transfer => "transfer of one request (more in flight help)",
+            Self::DeviceRequests => "requests per second of the device",
+            Self::DeviceBandwidth => "bandwidth of the device",
+            Self::Bus => "bus shared by the disks",
+        }
+    }
+}
 
 /// The throughput of a cell that the model of the other cells predicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

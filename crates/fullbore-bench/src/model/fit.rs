@@ -25,7 +25,7 @@ pub(super) struct Fit {
     /// Standard deviation of the deviations from the law that noise does not explain.
     deviation: f64,
     /// Standard error of a typical point.
-    noise: f64,
+    pub(super) noise: f64,
     factor: Option<Arc<Cholesky>>,
     /// Factor of all variances by which each point's prediction from the others is as uncertain as it is wrong.
     inflation: f64,

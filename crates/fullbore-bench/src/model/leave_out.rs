@@ -1,7 +1,8 @@
 //! Test of the model by cells left out: each cell predicted from the others, and halves of the cells from each other.
 
-use super::path::Requests;
-use super::{Model, Path, Prediction, Query};
+use super::machine::{Model, Path, Prediction};
+use super::path::{Member, Requests, key};
+use super::query::Query;
 use crate::document::{Cell, CellPrediction};
 use crate::stats::Xoshiro256;
 
@@ -33,7 +34,7 @@ fn is_close(predicted: f64, measured: f64) -> bool {
 
 /// A prediction of a cell that the model was not fitted to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct LeftOut {
     /// Id of the cell.
     pub cell: String,
     /// The prediction.
@@ -48,7 +49,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Validation {
     /// Cells predicted.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<LeftOut>,
     /// Number of cells left out that cannot be predicted: too few of their path remain.
     pub unpredictable: usize,
 }
@@ -70,15 +71,15 @@ impl Validation {
 
 /// Fits a model to one half of the cells, chosen at random, and predicts the other half.
 pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
-    let mut measured: Vec<&Cell> = cells.iter().filter(|cell| super::Member::of(cell).is_some()).collect();
+    let mut measured: Vec<&Cell> = cells.iter().filter(|cell| Member::of(cell).is_some()).collect();
     Xoshiro256::seeded(seed).shuffle(&mut measured);
     let (kept, left_out) = measured.split_at(measured.len() / 2);
     let model = Model::fit(kept.iter().copied(), processors);
     let mut found = Validation::default();
     for cell in left_out {
         let predicted = (|| {
-            let key = super::path::key(&cell.labels)?;
-            let path = model.paths.iter().find(|path| path.key == key)?;
+            let shared = key(&cell.labels)?;
+            let path = model.paths.iter().find(|path| path.key == shared)?;
             path.predict(&Requests::of(&cell.labels)?, processors, &Query::unchanged())
         })();
         let (Some(prediction), Some(summary)) = (predicted, &cell.summary) else {
@@ -87,7 +88,7 @@ pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
         };
         let (measured, value) = (summary.rate.value, prediction.rate.value);
         let right = is_close(value, measured) || summary.rate.contains(value);
-        found.outcomes.push(Outcome { cell: cell.id.clone(), prediction, measured, right });
+        found.outcomes.push(LeftOut { cell: cell.id.clone(), prediction, measured, right });
     }
     found
 }

@@ -54,8 +54,9 @@ fn figure_2_is_that_of_the_processor() {
     let whole = PathLaw { piece: f64::INFINITY, ..buffered };
     near(rate(&whole, one_disk(64 * KB, 1)), 50.0 * MB, 0.25);
     near(rate(&whole, one_disk(2 * KB, 1)), 16.0 * MB, 0.25);
-    let unbuffered = law([120e-6, 0.2 * 120e-6 / 10_000.0, 0.0, 0.0, 0.0]);
-    near(rate(&unbuffered, one_disk(64 * KB, 1)), 480.0 * MB, 0.5);
+    // Unbuffered transfers have almost no cost per byte.
+    let unbuffered = law([120e-6, 0.0, 0.0, 0.0, 0.0]);
+    near(rate(&unbuffered, one_disk(64 * KB, 1)), 480.0 * MB, 0.15);
 }
 
 #[test]

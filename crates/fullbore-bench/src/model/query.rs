@@ -1,5 +1,6 @@
 //! Queries of the model: requests, and changes of the machine.
 
+use fullbore::engine::METHODS;
 use fullbore::strategy::StrategySpec;
 use fullbore::{size, strategy};
 
@@ -135,10 +136,12 @@ impl Query {
     pub(super) fn matches(&self, key: &Labels) -> bool {
         let bypass = key.bypasses_cache();
         let device = touches_device(key);
-        let method = self
-            .method
-            .as_deref()
-            .is_none_or(|method| method == key.method || key.method == BYPASS && bypass && method == "uring");
+        // Without a method, any access method, but not the interfaces above them.
+        let method = match self.method.as_deref() {
+            None => METHODS.iter().any(|method| method.name == key.method),
+            Some("uring") if bypass && key.method == BYPASS => true,
+            Some(method) => method == key.method,
+        };
         let cache = match self.cache {
             Some(CacheState::Cold) => device,
             Some(CacheState::Warm) => !device,

@@ -11,5 +11,6 @@ mod figure_6;
 mod judging;
 mod lab;
 mod latent;
+mod model;
 mod one_disk;
 mod several_disks;

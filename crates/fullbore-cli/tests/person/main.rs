@@ -27,6 +27,7 @@ mod limits;
 mod memory;
 mod outputs;
 mod peer;
+mod predict;
 mod probe;
 mod profile;
 mod report;

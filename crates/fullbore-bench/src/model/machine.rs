@@ -1,0 +1,217 @@
+//! The model: the paths of a machine with their laws, and predictions from them.
+
+use serde::{Deserialize, Serialize};
+
+use super::fit::Fit;
+use super::hull;
+use super::law::{Load, PathLaw, Term};
+use super::path::{self, HALF, Member, Requests};
+use super::query::Query;
+use crate::document::{Cell, Labels, Limit};
+use crate::stats::Estimate;
+
+/// A predicted throughput.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Bytes per second, with an interval that a measurement falls into with 95% probability.
+    pub rate: Estimate,
+    /// The narrowest stage.
+    pub limit: Limit,
+    /// True if the prediction is for requests outside the measured ones, or for a changed machine.
+    pub extrapolated: bool,
+    /// The path: work that the cells behind the prediction share.
+    pub path: String,
+}
+
+/// The model of a machine.
+#[derive(Debug, Clone)]
+pub struct Model {
+    processors: u32,
+    pub(super) paths: Vec<Path>,
+}
+
+/// A path with the law of its cells.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    pub(super) key: Labels,
+    pub(super) members: Vec<Member>,
+    /// The law of a similar path that it was fitted with.
+    pub(super) like: Option<PathLaw>,
+    /// The law; `None` with cells of one load only.
+    fit: Option<Fit>,
+    /// True if requests keep processors busy all the time.
+    on_processor: bool,
+}
+
+impl Model {
+    /// Fits a model to the measured cells of a machine with `processors`.
+    pub fn fit<'a>(cells: impl IntoIterator<Item = &'a Cell>, processors: u32) -> Self {
+        let mut paths: Vec<(Labels, Vec<Member>)> = Vec::new();
+        for (key, member) in cells.into_iter().filter_map(Member::of) {
+            match paths.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, members)) => members.push(member),
+                None => paths.push((key, vec![member])),
+            }
+        }
+        // Paths with many loads come first: those with few resemble them.
+        paths.sort_by_key(|(_, members)| std::cmp::Reverse(loads(members)));
+        let mut model = Self { processors, paths: Vec::new() };
+        for (key, members) in paths {
+            let like = model.like(&key).filter(|_| loads(&members) < OWN_LOADS);
+            model.paths.push(Path::new(key, members, like, processors));
+        }
+        model
+    }
+
+    /// Returns the law of the path with the most loads that is similar to this one.
+    fn like(&self, key: &Labels) -> Option<PathLaw> {
+        let donors = || self.paths.iter().filter(|path| loads(&path.members) >= DONOR_LOADS);
+        let kin = donors().find(|path| path::kin(&path.key) == path::kin(key));
+        let device = path::touches_device(key);
+        let found = kin.or_else(|| donors().find(|path| path::touches_device(&path.key) == device))?;
+        Some(found.fit.as_ref()?.law)
+    }
+
+    /// Predicts the throughput of a query's requests: of the paths that it matches, the fastest within the measured
+    /// requests, or else the fastest.
+    ///
+    /// # Errors
+    /// If no path matches, or none has cells of two different requests; the text names the experiment to run.
+    pub fn predict(&self, query: &Query) -> Result<Prediction, String> {
+        let matching: Vec<&Path> = self.paths.iter().filter(|path| query.matches(&path.key)).collect();
+        let requests = query.requests();
+        // The machine as it is decides the path: a changed one has no measured cells.
+        let here = Requests { disks: 1, chunk: None, ..requests };
+        let known = matching
+            .iter()
+            .filter_map(|path| Some((path, path.predict(&here, self.processors, &Query::unchanged())?)));
+        let best = known.max_by(|(_, a), (_, b)| {
+            b.extrapolated.cmp(&a.extrapolated).then(a.rate.value.total_cmp(&b.rate.value))
+        });
+        best.and_then(|(path, _)| path.predict(&requests, self.processors, query))
+            .ok_or_else(|| query.unmeasured(!matching.is_empty()))
+    }
+}
+
+/// Number of different requests at which a path needs no similar one.
+const OWN_LOADS: usize = 8;
+/// Number of different requests at which a path's law may serve similar ones.
+const DONOR_LOADS: usize = 3;
+
+/// Returns the number of different requests of a path's cells.
+fn loads(members: &[Member]) -> usize {
+    let mut loads: Vec<(u64, u64)> = members
+        .iter()
+        .map(|member| {
+            (member.requests.bytes, u64::from(member.requests.depth) * u64::from(member.requests.workers))
+        })
+        .collect();
+    loads.sort_unstable();
+    loads.dedup();
+    loads.len()
+}
+
+impl Path {
+    pub(super) fn new(key: Labels, members: Vec<Member>, like: Option<PathLaw>, processors: u32) -> Self {
+        let device = path::touches_device(&key);
+        let busy = members.iter().filter(|member| member.is_busy(processors)).count();
+        let on_processor = !device && busy * 2 > members.len();
+        let cap = on_processor.then_some(processors);
+        let points = members.iter().map(|member| member.point(cap)).collect();
+        let fit = Fit::new(points, device, like.as_ref());
+        Self { key, members, like, fit, on_processor }
+    }
+
+    /// Predicts the throughput of requests on this path; `None` if its cells do not show the effect of their size or
+    /// number.
+    pub(super) fn predict(&self, requests: &Requests, processors: u32, change: &Query) -> Option<Prediction> {
+        let fit = self.fit.as_ref()?;
+        let cpus = change.cpus.unwrap_or(processors);
+        let load = requests.load(self.on_processor.then_some(cpus));
+        let shown = fit.shows(&load, |load| load.bytes)
+            && (self.on_processor || fit.shows(&load, |load| load.in_flight));
+        if !shown {
+            return None;
+        }
+        let (log_time, error) = fit.log_time(&load);
+        let range = |law: &PathLaw| {
+            let base = fit.law.time(&load).ln();
+            let changed = law.time(&load).ln() - base;
+            [0.0, HALF * error, -HALF * error].map(|far| load.rate((log_time + changed + far).exp()))
+        };
+        let mut law = fit.law;
+        let device = change.device.filter(|_| path::touches_device(&self.key));
+        if device.is_some() {
+            law.parameters[Term::DiskRequests as usize] = 0.0;
+            law.parameters[Term::DiskBytes as usize] = 0.0;
+        }
+        let [value, low, high] = range(&law);
+        let mut rate = Estimate { value, low, high };
+        let mut limit = self.limit(&law, &load);
+        let mut cap = |most: f64, stage: Limit| {
+            if most < rate.value {
+                limit = stage;
+            }
+            rate =
+                Estimate { value: rate.value.min(most), low: rate.low.min(most), high: rate.high.min(most) };
+        };
+        if let Some(device) = device {
+            cap(load.disks * device.requests_per_s * load.bytes, Limit::DeviceRequests);
+            cap(load.disks * device.bytes_per_s, Limit::DeviceBandwidth);
+        }
+        if let Some(request_s) = self.processor_time(load.bytes).filter(|_| change.is_change()) {
+            let busy = f64::from(cpus).min(f64::from(requests.workers) * load.disks);
+            cap(busy * load.bytes / request_s, Limit::Processor);
+        }
+        Some(Prediction {
+            rate,
+            limit,
+            extrapolated: self.extrapolates(&load, change, cpus),
+            path: path::name(&self.key),
+        })
+    }
+
+    /// Returns the narrowest stage by the law.
+    fn limit(&self, law: &PathLaw, load: &Load) -> Limit {
+        match law.longest(load) {
+            Term::Request if self.on_processor => Limit::Processor,
+            Term::Bytes if self.on_processor => Limit::Memory,
+            Term::Request => Limit::Latency,
+            Term::Bytes => Limit::Transfer,
+            Term::DiskRequests if self.on_processor => Limit::Processor,
+            Term::DiskBytes if self.on_processor => Limit::Memory,
+            Term::DiskRequests => Limit::DeviceRequests,
+            Term::DiskBytes => Limit::DeviceBandwidth,
+            Term::BusBytes => Limit::Bus,
+        }
+    }
+
+    /// Returns the CPU time of a request of `bytes` in seconds, from the cells of the nearest sizes; `None` if unknown.
+    fn processor_time(&self, bytes: f64) -> Option<f64> {
+        let mut costs: Vec<(f64, f64)> = self.members.iter().filter_map(|member| member.cost).collect();
+        costs.retain(|(_, cost)| *cost > 0.0);
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let above = costs.iter().position(|(size, _)| *size >= bytes);
+        match above {
+            Some(0) => costs.first().map(|cost| cost.1),
+            Some(above) => {
+                let ((low, from), (high, to)) = (costs[above - 1], costs[above]);
+                Some(from + (to - from) * (bytes - low) / (high - low))
+            }
+            None => costs.last().map(|(size, cost)| cost * (bytes / size).max(1.0)),
+        }
+    }
+
+    /// True if the cells do not surround a load, or the machine differs from the measured one.
+    fn extrapolates(&self, load: &Load, change: &Query, cpus: u32) -> bool {
+        let at = |load: &Load| (load.bytes.log2(), load.in_flight.log2());
+        let loads = || self.members.iter().map(|m| m.requests.load(self.on_processor.then_some(cpus)));
+        let disks =
+            loads().fold((f64::INFINITY, 0.0_f64), |(l, h), load| (l.min(load.disks), h.max(load.disks)));
+        change.device.is_some()
+            || change.cpus.is_some()
+            || load.disks < disks.0
+            || load.disks > disks.1
+            || !hull::contains(&loads().map(|load| at(&load)).collect::<Vec<_>>(), at(load))
+    }
+}

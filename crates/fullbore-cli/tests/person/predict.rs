@@ -1,0 +1,57 @@
+//! `fullbore predict`: throughput of unmeasured requests from a results document.
+
+use crate::support::TestDir;
+
+const CELLS: &str = "
+    [[experiment]]
+    name = 'own'
+    title = 'Own'
+    question = 'How fast?'
+    axis = 'request'
+    [[experiment.grid]]
+    action = 'read'
+    strategy = ['method=buffered,workers=1,model=serial']
+    request = ['4K', '16K', '256K', '1M']
+    cache = 'warm'
+";
+
+#[test]
+fn unmeasured_sizes_are_predicted_from_measured_ones() {
+    let dir = TestDir::new();
+    dir.file("own.toml", CELLS);
+    let options = "--time 10 --size 16M --precision 50 --no-save --output fullbore-results-1";
+    dir.run(&format!("bench run own.toml {options}")).succeeds();
+
+    let within = dir.run("predict read request=64K cache=warm").succeeds().text();
+    assert!(
+        within.contains("/s to ") && within.contains("limited by") && !within.contains("extrapolated"),
+        "{within}"
+    );
+    let beyond = dir.run("predict read request=4M,cache=warm --results fullbore-results-1").succeeds().text();
+    assert!(beyond.contains(", extrapolated"), "{beyond}");
+    let changed = dir.run("predict read request=64K cache=warm workers=4 --cpus 4").succeeds().text();
+    assert!(changed.contains(", extrapolated"), "{changed}");
+    let json = dir.run("predict read request=64K cache=warm --json").succeeds().text();
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rate = |of: &str| found["rate"][of].as_f64().unwrap();
+    assert!(rate("low") < rate("value") && rate("value") < rate("high"), "{json}");
+    assert_eq!(found["extrapolated"], false);
+
+    // Each cell has a prediction from the other three in the document.
+    let document = std::fs::read_to_string(dir.path().join("fullbore-results-1/results.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["findings"]["predictions"].as_array().unwrap().len(), 4);
+
+    dir.run("predict read request=64K cache=cold").fails(2, &["no cells", "fullbore bench run unbuffered"]);
+    dir.run("predict read request=64K cache=warm depth=8").fails(2, &["fullbore bench run"]);
+    dir.run("predict read cache=warm").fails(2, &["request=SIZE"]);
+    dir.run("predict read request=64K speed=9").fails(2, &["speed", "method, request"]);
+    dir.run("predict read request=64K --device iops=none").fails(2, &["iops=NUMBER"]);
+    dir.run("predict read request=64K --results missing.json").fails(2, &["missing.json"]);
+}
+
+#[test]
+fn missing_results_give_advice() {
+    let dir = TestDir::new();
+    dir.run("predict read request=64K").fails(2, &["--results", "fullbore bench"]);
+}
