@@ -49,7 +49,7 @@ fn experiments(setting: &Setting) -> String {
     };
     let mut grids = grid(&MEASURED.0, &[1]);
     if all > 1 {
-        // The last number of disks is predicted, unless their bus is to be known.
+        // The last number of disks is predicted, unless it shows their bus.
         let counts: Vec<usize> = (2..=all).filter(|count| *count != 3).collect();
         grids += &grid(&MEASURED.0[1..], &counts);
     }
