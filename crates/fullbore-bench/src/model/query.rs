@@ -165,6 +165,7 @@ impl Query {
     /// Returns the reason why there is no prediction and the experiment that measures a base for one.
     pub(super) fn unmeasured(&self, known: bool) -> String {
         let experiment = match (self.cache, self.order.as_str()) {
+            _ if !["read", "write"].contains(&self.operation.as_str()) => "quick",
             (_, "random") => "depth",
             (Some(CacheState::Warm), _) => "overhead",
             _ if self.depth > 1 => "depth",
