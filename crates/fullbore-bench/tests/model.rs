@@ -16,6 +16,9 @@ const DISK: Disk = Disk { latency_s: 0.8e-3, requests: 5000.0, bytes: 150e6 };
 /// Bytes per second that all disks share.
 const BUS: f64 = 400e6;
 
+/// CPU time of a request.
+const CPU_REQUEST_S: f64 = 40e-6;
+
 const SIZES: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const DEPTHS: [u32; 4] = [1, 4, 8, 32];
 
@@ -35,7 +38,8 @@ fn cell(labels: Labels, rate: f64, noise: f64, rng: &mut Xoshiro256) -> Cell {
     let mut cell = Cell::new(id, "simulated", labels);
     let samples = (0..7).map(|_| {
         let bytes = (rate * (1.0 + noise * (rng.unit() + rng.unit() - 1.0))) as u64;
-        Sample { bytes, seconds: 1.0, requests: (bytes / request).max(1), ..Sample::default() }
+        let requests = (bytes / request).max(1);
+        Sample { bytes, seconds: 1.0, requests, user_s: CPU_REQUEST_S * requests as f64, ..Sample::default() }
     });
     cell.samples = samples.collect();
     cell.summarise(&SummaryOptions::default());
@@ -139,12 +143,17 @@ fn another_device_limits_by_its_own_figures() {
     assert!(
         (found.rate.value / (3000.0 * 4096.0) - 1.0).abs() < 0.01 && found.limit == Limit::DeviceRequests
     );
+    assert!(found.rate.low < found.rate.value && found.rate.value < found.rate.high, "{found:?}");
     let found = with(3000.0, 131_072_000.0, "1M", 8);
     assert!((found.rate.value / 131_072_000.0 - 1.0).abs() < 0.01 && found.limit == Limit::DeviceBandwidth);
     // A faster device leaves the time of a request.
     let found = with(1e6, 1e10, "4K", 8);
     assert!((found.rate.value / (8.0 * 4096.0 / DISK.latency_s) - 1.0).abs() < 0.15, "{found:?}");
     assert!(found.extrapolated);
+    // In the end the processor limits it.
+    let found = with(1e6, 1e10, "4K", 32);
+    assert!((found.rate.value * CPU_REQUEST_S / 4096.0 - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!(found.limit, Limit::Processor);
 }
 
 #[test]

@@ -152,8 +152,13 @@ impl Path {
             if most < rate.value {
                 limit = stage;
             }
-            rate =
-                Estimate { value: rate.value.min(most), low: rate.low.min(most), high: rate.high.min(most) };
+            // A limit is exact, its measurement is not.
+            let spread = (HALF * fit.noise).exp();
+            rate = Estimate {
+                value: rate.value.min(most),
+                low: rate.low.min(most / spread),
+                high: rate.high.min(most * spread),
+            };
         };
         if let Some(device) = device {
             cap(load.disks * device.requests_per_s * load.bytes, Limit::DeviceRequests);
@@ -190,7 +195,9 @@ impl Path {
     fn processor_time(&self, bytes: f64) -> Option<f64> {
         let mut costs: Vec<(f64, f64)> = self.members.iter().filter_map(|member| member.cost).collect();
         costs.retain(|(_, cost)| *cost > 0.0);
-        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // The cheapest of each size: requests in flight together share wake-ups.
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        costs.dedup_by_key(|cost| cost.0);
         let above = costs.iter().position(|(size, _)| *size >= bytes);
         match above {
             Some(0) => costs.first().map(|cost| cost.1),
