@@ -117,6 +117,10 @@ fn unmeasured_sizes_depths_and_disks_are_predicted() {
     // Without cells of four disks, the bus is unknown: the sum, marked as extrapolated.
     let four = model.predict(&Query { disks: Some(4), ..query("1M", 8) }).unwrap();
     assert!(four.extrapolated && (four.rate.value / 600e6 - 1.0).abs() < 0.15, "{four:?}");
+    let alone = Model::fit(&simulated(&[1], 0.01), 4);
+    let [one, four] =
+        [1, 4].map(|disks| alone.predict(&Query { disks: Some(disks), ..query("64K", 4) }).unwrap());
+    assert!((four.rate.value / one.rate.value - 4.0).abs() < 1e-6, "{one:?} {four:?}");
     let measured = Model::fit(&simulated(&[1, 2, 3, 4], 0.01), 4);
     let four = measured.predict(&Query { disks: Some(4), ..query("1M", 8) }).unwrap();
     assert!((four.rate.value / BUS - 1.0).abs() < 0.1 && four.limit == Limit::Bus, "{four:?}");

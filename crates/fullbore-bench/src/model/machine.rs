@@ -133,9 +133,12 @@ impl Path {
         if !shown {
             return None;
         }
-        let (log_time, error) = fit.log_time(&load);
+        // The deviation of disks that were not measured is that of those that were.
+        let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
+        let measured = Load { disks: load.disks.min(disks), ..load };
+        let (log_time, error) = fit.log_time(&measured);
         let range = |law: &PathLaw| {
-            let base = fit.law.time(&load).ln();
+            let base = fit.law.time(&measured).ln();
             let changed = law.time(&load).ln() - base;
             [0.0, HALF * error, -HALF * error].map(|far| load.rate((log_time + changed + far).exp()))
         };
