@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::Sample;
-use super::summary::{Summary, SummaryOptions, regime_of, summarise};
+use super::summary::{Summary, SummaryOptions, counted, regime_of, summarise};
 use crate::stats::WarmUp;
 
 /// One fully specified trial of an experiment and every sample taken of it.
@@ -50,13 +50,13 @@ impl Cell {
         self.summary = summarise(&self.samples, &self.labels, options);
     }
 
-    /// Returns the rates of the usable samples (bytes per second) of the summary's regime in order, without the first
-    /// ones that the summary classifies as warm-up.
+    /// Returns the rates of the samples that the summary counts (bytes per second), in order, without the first ones that
+    /// it classifies as warm-up.
     pub fn rates(&self) -> Vec<f64> {
         let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
         let summarised = self.summary.as_ref().map(|s| s.regime);
         let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, Regime::Sustained));
-        let counted = self.samples.iter().filter(|s| s.usable() && s.regime == regime);
-        counted.skip(warming).map(Sample::rate).collect()
+        let positions = counted(&self.samples, regime).into_iter().skip(warming);
+        positions.map(|position| self.samples[position].rate()).collect()
     }
 }

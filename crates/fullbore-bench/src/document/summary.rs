@@ -148,8 +148,9 @@ const MB: f64 = 1e6;
 /// `labels` gives the requested depth and the number of workers.
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let regime = regime_of(samples, options.regime);
-    let (mut positions, others): (Vec<usize>, Vec<usize>) =
-        (0..samples.len()).filter(|&i| samples[i].usable()).partition(|&i| samples[i].regime == regime);
+    let mut positions = counted(samples, regime);
+    let others: Vec<usize> =
+        (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime != regime).collect();
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
     let warm_up = warm_up(&all, 1);
     positions.drain(..warm_up.map_or(0, WarmUp::left_out));
@@ -202,6 +203,23 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
 
 fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
+}
+
+/// Share of the bytes of the largest sample below which a sample does not count beside enough larger ones.
+const SHORT: f64 = 0.5;
+
+/// Fewest larger samples beside which short ones do not count.
+const ENOUGH_LONG: usize = 3;
+
+/// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
+/// enough long ones. A device needs some time to reach its throughput, and short samples vary more.
+pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
+    let all: Vec<usize> =
+        (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
+    let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
+    let long: Vec<usize> =
+        all.iter().copied().filter(|&i| samples[i].bytes as f64 >= SHORT * largest as f64).collect();
+    if long.len() >= ENOUGH_LONG { long } else { all }
 }
 
 /// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different

@@ -12,13 +12,19 @@ use crate::clock::Clock;
 use crate::document::{Cell, Document, Experiment, Labels, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
-use crate::stats::{Bootstrap, StopRule};
+use crate::stats::{Bootstrap, StopRule, median};
 
 /// Minimum number of samples per cell.
-const ROUNDS: u32 = 7;
+pub(super) const ROUNDS: u32 = 7;
 
 /// Number of samples of every cell before rounds are limited to open decisions.
 const COARSE: usize = 3;
+
+/// Number of rounds over the cells of open decisions that the time per sample is determined for.
+const FOCUSED: u32 = 4;
+
+/// Share of the time of open decisions that is kept for the figure of the best of each group.
+const ENDING: f64 = 0.4;
 
 /// Number of rounds that give definite results; on slow storage, cells are left out for them.
 const DEFINITE: f64 = 5.0;
@@ -94,6 +100,10 @@ pub(super) struct ActiveCell {
 #[derive(Debug)]
 pub(super) struct Cells {
     pub(super) active: Vec<ActiveCell>,
+    /// Cells for which the time of a sample was last determined.
+    selected: Vec<usize>,
+    /// Seconds that were left when rounds were first limited to open decisions.
+    focused: Option<f64>,
 }
 
 impl Cells {
@@ -129,7 +139,7 @@ impl Cells {
                 one
             })
             .collect();
-        Self { active }
+        Self { active, selected: Vec::new(), focused: None }
     }
 
     /// Returns the cells that need more samples.
@@ -147,15 +157,26 @@ impl Cells {
         Decisions::new(&cells, experiments)
     }
 
-    /// Returns the unfinished cells that an open decision needs, once all have a few samples; if there are none, all
-    /// unfinished ones.
-    pub(super) fn needed(&self, decisions: &Decisions) -> Vec<usize> {
+    /// Selects the cells of the next round: the unfinished ones until all have a few samples, then those that an open
+    /// decision needs, with longer samples; if there are none, all unfinished ones again.
+    pub(super) fn select(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
         let unfinished: Vec<usize> = self.unfinished().collect();
         if unfinished.iter().any(|&index| self.active[index].cell.samples.len() < COARSE) {
             return unfinished;
         }
+        let focused = *self.focused.get_or_insert(left);
+        let selected = self.needed(decisions, unfinished, left < ENDING * focused);
+        if self.selected.is_empty() || selected.len() * 4 < self.selected.len() * 3 {
+            self.budget(&selected, FOCUSED, left);
+            self.selected.clone_from(&selected);
+        }
+        selected
+    }
+
+    /// Returns those of the unfinished cells that an open decision needs; if there are none, all.
+    fn needed(&self, decisions: &Decisions, unfinished: Vec<usize>, ending: bool) -> Vec<usize> {
         let rates: Vec<Vec<f64>> = self.active.iter().map(|one| one.cell.rates()).collect();
-        let needed = decisions.open(&rates);
+        let needed = decisions.open(&rates, ending);
         let open: Vec<usize> = unfinished.iter().copied().filter(|&index| needed[index]).collect();
         if open.is_empty() { unfinished } else { open }
     }
@@ -231,18 +252,23 @@ impl Cells {
         Ok(())
     }
 
-    /// Gives every cell the same time per sample, as much as `left` seconds allow, unless its experiment sets the
-    /// duration.
-    pub(super) fn budget(&mut self, left: f64) {
+    /// Gives the cells of the next rounds the same time per sample, as much as `left` seconds allow for `rounds` rounds,
+    /// unless their experiment sets the duration.
+    pub(super) fn budget(&mut self, cells: &[usize], rounds: u32, left: f64) {
+        let rounds = f64::from(rounds);
         let (fixed, elastic): (Vec<&ActiveCell>, Vec<&ActiveCell>) =
-            self.active.iter().filter(|one| !one.failed && !one.is_single()).partition(|one| one.is_fixed());
-        let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * f64::from(ROUNDS);
+            cells.iter().map(|&index| &self.active[index]).partition(|one| one.is_fixed());
+        let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * rounds;
+        // Preparing a sample takes time, too.
         let room = (left * 0.7 - fixed).max(left * 0.2);
-        let share = (room / elastic.len().max(1) as f64 / f64::from(ROUNDS)).clamp(SAMPLE.0, SAMPLE.1);
-        for one in &mut self.active {
-            let moment = one.sample.unwrap_or(share).max(one.least);
+        let share = (room / elastic.len().max(1) as f64 / rounds).clamp(SAMPLE.0, SAMPLE.1);
+        for &index in cells {
+            let one = &mut self.active[index];
+            // Longer samples are more precise; a shorter one would no longer count.
+            let moment = one.sample.unwrap_or(share.max(one.moment)).max(one.least);
             one.moment = moment;
-            one.span = (one.rate * moment) as u64;
+            let rate = median(&one.cell.rates()).unwrap_or(one.rate);
+            one.span = (rate * moment) as u64;
             if !one.is_fixed() || one.sample.is_some() {
                 one.cost = one.cost.max(moment + one.ramp);
             }
@@ -293,7 +319,8 @@ impl ActiveCell {
             && self.workload.elastic()
             && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
         {
-            self.span = (first.rate() * self.moment) as u64;
+            self.rate = first.rate();
+            self.span = (self.rate * self.moment) as u64;
         }
     }
 
@@ -321,8 +348,9 @@ impl ActiveCell {
             if sample.regime.is_some() {
                 self.least = limits.sample_seconds();
             }
-            let least = (self.least / 2.0).max(SAMPLE.0);
-            self.span = (self.rate * least) as u64;
+            // A device is slow enough for the first pilot; a sample of the page cache is over too soon.
+            let least = (self.least / 2.0).max(SAMPLE.0 / 10.0);
+            self.span = (self.rate * least.max(SAMPLE.0 / 2.0)) as u64;
             if !self.workload.elastic() {
                 self.pilot = Some(sample);
                 break;

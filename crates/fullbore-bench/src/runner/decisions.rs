@@ -8,6 +8,10 @@ use crate::stats::{contenders, median};
 /// Ratio to half of the peak within which a cell may be the half-power point.
 const NEAR_HALF: f64 = 1.25;
 
+/// Maximum number of cells of a group that share the time of its decision, the fastest: samples of all others would be
+/// too few for any.
+const FINALISTS: usize = 3;
+
 /// Cells among which the best is sought.
 #[derive(Debug)]
 struct Group {
@@ -70,8 +74,9 @@ impl Decisions {
     }
 
     /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
-    /// and those around the half-power point. Cells without a group are always needed.
-    pub(super) fn open(&self, rates: &[Vec<f64>]) -> Vec<bool> {
+    /// and those around the half-power point. Cells without a group are always needed. In the end only the best of each
+    /// group is: its figure is the result.
+    pub(super) fn open(&self, rates: &[Vec<f64>], ending: bool) -> Vec<bool> {
         let mut open = vec![true; rates.len()];
         self.groups.iter().flat_map(|group| &group.cells).for_each(|&index| open[index] = false);
         for group in &self.groups {
@@ -79,10 +84,17 @@ impl Decisions {
             let medians: Vec<f64> = own.iter().map(|rates| median(rates).unwrap_or(0.0)).collect();
             let peak = medians.iter().copied().fold(0.0, f64::max);
             let near = |median: f64| {
-                group.half_power && (peak / 2.0 / NEAR_HALF..=peak / 2.0 * NEAR_HALF).contains(&median)
+                !ending
+                    && group.half_power
+                    && (peak / 2.0 / NEAR_HALF..=peak / 2.0 * NEAR_HALF).contains(&median)
             };
-            for ((&index, contends), median) in group.cells.iter().zip(contenders(&own)).zip(medians) {
-                open[index] |= contends || median == peak || near(median);
+            let contends = contenders(&own);
+            let mut order: Vec<usize> = (0..own.len()).filter(|&place| contends[place]).collect();
+            order.sort_by(|&a, &b| medians[b].total_cmp(&medians[a]));
+            let finalists = &order[..order.len().min(if ending { 1 } else { FINALISTS })];
+            for (place, &index) in group.cells.iter().enumerate() {
+                let median = medians[place];
+                open[index] |= finalists.contains(&place) || median == peak || near(median);
             }
         }
         open
@@ -153,11 +165,12 @@ mod tests {
         let jitter = [0.99, 1.0, 1.01, 1.0, 0.995, 1.005];
         let rates: Vec<Vec<f64>> =
             truth.iter().map(|rate| jitter.iter().map(|share| rate * share).collect()).collect();
-        assert_eq!(decisions.open(&rates), [false, false, true, false, false, true]);
+        assert_eq!(decisions.open(&rates, false), [false, false, true, false, false, true]);
         let noisy: Vec<Vec<f64>> =
             truth.iter().map(|rate| [0.9, 1.1, 1.0].iter().map(|share| rate * share).collect()).collect();
-        assert!(decisions.open(&noisy)[3..].iter().all(|open| *open), "the peak is open");
-        assert!(!decisions.open(&noisy)[0]);
+        assert_eq!(decisions.open(&noisy, false), [false, false, true, true, true, true], "the peak is open");
+        assert_eq!(decisions.open(&noisy, true), [false, false, false, false, false, true]);
+        assert!(!decisions.open(&noisy, false)[0]);
     }
 
     #[test]
@@ -174,6 +187,6 @@ mod tests {
         let decisions = Decisions::new(&cells, &[experiment("scan", Axis::None)]);
         assert_eq!([0, 1, 2, 3].map(|cell| decisions.rank(cell)), [0, 1, 0, 0]);
         let rates = [1e9, 2e9, 3e8, 9e9].map(|rate| vec![rate, rate * 1.01, rate * 0.99, rate]);
-        assert_eq!(decisions.open(&rates), [false, true, true, true]);
+        assert_eq!(decisions.open(&rates, false), [false, true, true, true]);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use super::cells::{Cells, Deadline};
+use super::cells::{Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::event::{Event, RunProgress};
 use super::options::Options;
@@ -81,13 +81,14 @@ impl<'a, 'b> Session<'a, 'b> {
         })?;
         self.builder.limits = self.limits.found();
         cells.leave_out(&decisions, deadline.left());
-        cells.budget(deadline.left());
+        let all: Vec<usize> = cells.unfinished().collect();
+        cells.budget(&all, ROUNDS, deadline.left());
         cells.judge(&rule, &bootstrap);
         let mut round = cells.rounds();
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
             context.file_sets.iter().try_for_each(TestFiles::flush)?;
-            let mut order = cells.needed(&decisions);
+            let mut order = cells.select(&decisions, deadline.left());
             shuffle(&mut order, &mut self.rng);
             for index in order {
                 let one = &mut cells.active[index];
