@@ -14,7 +14,7 @@ struct Row<'a> {
 /// The name of a column, and its value for a sample.
 type Column = (&'static str, fn(&Row<'_>) -> String);
 
-const FIELDS: [Column; 61] = [
+const FIELDS: [Column; 62] = [
     ("cell", |row| row.cell.id.clone()),
     ("experiment", |row| row.cell.experiment.clone()),
     ("job", |row| row.cell.labels.job.clone()),
@@ -72,6 +72,7 @@ const FIELDS: [Column; 61] = [
     ("phases_splits", |row| row.phases(|p| p.splits.to_string())),
     ("phases_device_request_bytes", |row| row.phases(|p| p.device_request_bytes.to_string())),
     ("stream_bytes_per_s", |row| row.sample.streams.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
+    ("regime", |row| optional(row.sample.regime.map(|regime| regime.word()))),
     ("proof", |row| row.proof().0.to_owned()),
     ("proof_reason", |row| row.proof().1.to_owned()),
     ("usable", |row| row.sample.usable().to_string()),

@@ -53,7 +53,8 @@ fn measure(
     {
         expected = workload.prepare(iteration, context)?;
     }
-    let spends = counters.as_ref().filter(|counters| workload.elastic() && limits.limited(counters.writes));
+    let spends =
+        counters.as_ref().filter(|counters| workload.elastic() && limits.limits_samples(counters.writes));
     let ramp_counters =
         counters.unwrap_or(Counters { devices: &[], writes: false, progress: context.progress });
     if ramp > 0.0 || spends.is_some() {

@@ -52,6 +52,8 @@ const MARGIN: f64 = 1.1;
 pub(crate) struct DeviceLimits {
     targets: Vec<Target>,
     known: RefCell<Vec<KnownLimit>>,
+    /// Requested regime.
+    regime: Regime,
 }
 
 /// Directories on the same devices.
@@ -88,15 +90,15 @@ impl PaceLimit {
 }
 
 impl DeviceLimits {
-    /// Creates the limits, yet unknown, of directories on these devices.
-    pub(crate) fn new(devices: Vec<Vec<DeviceNumber>>) -> Self {
+    /// Creates the limits, yet unknown, of directories on these devices, for samples of a regime.
+    pub(crate) fn new(devices: Vec<Vec<DeviceNumber>>, regime: Regime) -> Self {
         let mut targets: Vec<Target> = Vec::new();
         for (directory, devices) in devices.into_iter().enumerate() {
             if targets.iter().all(|target| target.devices != devices) {
                 targets.push(Target { directory, devices });
             }
         }
-        Self { targets, known: RefCell::default() }
+        Self { targets, known: RefCell::default(), regime }
     }
 
     /// Returns the limits found so far.
@@ -135,9 +137,10 @@ impl DeviceLimits {
         periods.filter_map(|known| known.limit.as_ref()?.period_s).max_by(f64::total_cmp)
     }
 
-    /// True if a device has a limiter for this direction.
-    pub(crate) fn limited(&self, writes: bool) -> bool {
-        self.known(writes).iter().any(|known| known.limit.as_ref().is_some_and(DeviceLimit::limited))
+    /// True if the credit of a device must be spent before a sample of this direction.
+    pub(crate) fn limits_samples(&self, writes: bool) -> bool {
+        self.regime != Regime::Burst
+            && self.known(writes).iter().any(|known| known.limit.as_ref().is_some_and(DeviceLimit::limited))
     }
 
     /// Returns the shortest duration of a sample with a throughput of about a percent's precision, in seconds.

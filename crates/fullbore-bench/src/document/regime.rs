@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::units;
 
 /// Regime of a sample that moves bytes from or to a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regime {
+    #[default]
     /// At most the throughput that the device sustained when its limits were measured.
     Sustained,
     /// More than that: the device spends saved-up credit or fills a cache.
@@ -38,6 +39,7 @@ pub struct SteadyPart {
 
 /// The course of a sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Slices {
     /// Duration of a slice in seconds.
     pub seconds: f64,

@@ -6,6 +6,7 @@
 //! Needs root, loop devices, FUSE and the blkio throttle of control groups v1; skipped with the reason if one is missing.
 
 mod bucket;
+mod default_lengths;
 mod disk;
 mod figure_6;
 mod judging;

@@ -54,7 +54,9 @@
       case "cell": return cell.id;
       case "experiment": return cell.experiment;
       case "sample": return position;
-      case "bytes_per_s": return sample.seconds > 0 ? sample.bytes / sample.seconds : 0;
+      case "bytes_per_s":
+        if (sample.steady) { return sample.steady.bytes / sample.steady.seconds; }
+        return sample.seconds > 0 ? sample.bytes / sample.seconds : 0;
       case "proof": return sample.proof.state;
       case "streams": return cell.labels.streams;
       case "usable": return sample.bytes > 0 && sample.seconds > 0 && sample.proof.state !== "contradicted";

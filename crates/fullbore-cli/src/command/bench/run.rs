@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Document, Regime};
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
 use fullbore_bench::{Event, Measured, Options, fio, table};
 use fullbore_cli::values::names;
@@ -39,6 +40,11 @@ pub(crate) struct MeasureArgs {
     /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median
     #[arg(long, value_name = "PERCENT", default_value = "2.5%", value_parser = percent)]
     precision: f64,
+
+    /// Figures to lead with where a device has a burst and a sustained throughput; `burst`: its credit is not spent before
+    /// a sample
+    #[arg(long, default_value = "sustained", value_parser = PossibleValuesParser::new(["sustained", "burst"]))]
+    regime: String,
 
     /// New directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR")]
@@ -233,7 +239,12 @@ impl MeasureArgs {
 
     /// Returns the options common to all runs.
     fn options(&self) -> Options {
-        Options { precision: self.precision, program: std::env::current_exe().ok(), ..Options::default() }
+        Options {
+            precision: self.precision,
+            regime: if self.regime == "burst" { Regime::Burst } else { Regime::Sustained },
+            program: std::env::current_exe().ok(),
+            ..Options::default()
+        }
     }
 
     /// Returns the time limit: the flag's, or one by the number of cells.

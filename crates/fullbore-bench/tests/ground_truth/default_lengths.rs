@@ -1,0 +1,134 @@
+//! Disks whose limiter accounts in tenths of a second, measured without any setting of sample lengths: short samples
+//! would measure what the limiter lets through at once.
+
+use fullbore_bench::document::{Cell, Document, Regime};
+
+use super::judging::{Judge, rate};
+use super::lab::{Lab, Limits, MeterOptions, Shared, measures_here, prove};
+
+/// Greatest relative error of a rate.
+const TOLERANCE: f64 = 0.05;
+
+/// Smallest share of the intervals that hold the true rate.
+const COVERAGE: f64 = 0.93;
+
+/// Disks measured together.
+struct Setting {
+    name: &'static str,
+    limits: &'static [Limits],
+}
+
+const SETTINGS: &[Setting] = &[
+    Setting { name: "one disk", limits: &[(37_000_000, 900)] },
+    Setting { name: "three disks", limits: &[(37_000_000, 900); 3] },
+    Setting { name: "slow disk", limits: &[(8_000_000, 250)] },
+];
+
+/// Sizes around the half-power request, and all disks together.
+const EXPERIMENTS: &str = "
+    [[experiment]]
+    name = 'read'
+    title = 'Direct reads by request size'
+    axis = 'request'
+    [[experiment.grid]]
+    action = 'read'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
+    request = ['16K', '32K', '64K', '512K']
+
+    [[experiment]]
+    name = 'write'
+    title = 'Direct writes by request size'
+    axis = 'request'
+    [[experiment.grid]]
+    action = 'write'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
+    request = ['8K', '256K']
+
+    [[experiment]]
+    name = 'devices'
+    title = 'Disks added one by one'
+    axis = 'targets'
+    [[experiment.grid]]
+    action = 'devices'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1']
+    request = ['64K']
+    direction = ['read', 'write']
+    targets = [{targets}]
+";
+
+#[test]
+fn samples_of_default_length_have_the_sustained_rate() {
+    const NAME: &str = "default_lengths::samples_of_default_length_have_the_sustained_rate";
+    if measures_here() {
+        return;
+    }
+    prove(
+        SETTINGS,
+        |setting| Lab::new(setting.limits, Shared::Nothing, 96 << 20),
+        |setting| {
+            let targets: Vec<String> = (1..=setting.limits.len()).map(|disks| disks.to_string()).collect();
+            MeterOptions {
+                test: NAME,
+                experiments: EXPERIMENTS.replace("{targets}", &targets.join(", ")),
+                seconds: 120,
+                precision: 0.025,
+            }
+        },
+        wrong_of,
+    );
+}
+
+/// The limit of a cell, in bytes per second.
+fn truth(setting: &Setting, cell: &Cell) -> f64 {
+    let request = cell.labels.request_bytes.unwrap();
+    let used = &setting.limits[..cell.labels.targets.unwrap_or(1) as usize];
+    used.iter().map(|&(bps, iops)| (iops * request).min(bps)).sum::<u64>() as f64
+}
+
+fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
+    let mut judge = Judge::of(setting.name.into());
+    let (mut held, mut measured) = (0, 0);
+    for cell in document.cells.iter().filter(|cell| cell.summary.is_some()) {
+        let (truth, label) = (truth(setting, cell), cell.labels.describe());
+        let found = rate(cell);
+        println!("{}: {label}: {:.4} of the truth", setting.name, found / truth);
+        judge.holds(
+            &format!("{label}: {:.3} of the truth", found / truth),
+            (found / truth - 1.0).abs() <= TOLERANCE,
+        );
+        let summary = cell.summary.as_ref().unwrap();
+        judge.holds(&format!("{label}: sustained"), summary.regime == Some(Regime::Sustained));
+        measured += 1;
+        held += u32::from(summary.rate.contains(truth));
+    }
+    judge.holds("at most two cells are left out", measured + 2 >= document.cells.len() as u32);
+    println!("{}: {held} of {measured} intervals hold the truth", setting.name);
+    judge.holds("intervals hold the truth", f64::from(held) >= COVERAGE * f64::from(measured));
+    let limit = |operation: &str| {
+        document
+            .findings
+            .limits
+            .iter()
+            .find(|limit| limit.operation == operation)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let (bps, iops) = setting.limits[0];
+    for limit in [limit("read"), limit("write")] {
+        let near = |found: Option<f64>, truth: u64| {
+            found.is_some_and(|found| (found / truth as f64 - 1.0).abs() <= TOLERANCE)
+        };
+        judge.holds(&format!("{limit:?}: bytes per second"), near(limit.sustained, bps));
+        judge.holds(&format!("{limit:?}: requests per second"), near(limit.requests_per_s, iops));
+        judge.holds(
+            &format!("{limit:?}: a period of 0.1 s"),
+            limit.period_s.is_some_and(|period| (0.08..0.13).contains(&period)),
+        );
+    }
+    let half = &document.findings.half_power_request[0].half_power;
+    judge.holds(
+        &format!("half-power request {}", half.at),
+        half.at == bps.div_ceil(2 * iops).next_power_of_two(),
+    );
+    judge.wrong
+}
