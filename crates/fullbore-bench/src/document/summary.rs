@@ -205,10 +205,10 @@ fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Opt
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
 }
 
-/// Share of the bytes of the largest sample below which a sample does not count beside enough larger ones.
+/// Share of the bytes and of the time of the largest samples below which a sample does not count beside them.
 const SHORT: f64 = 0.5;
 
-/// Fewest larger samples beside which short ones do not count.
+/// Fewest large samples beside which short ones do not count.
 const ENOUGH_LONG: usize = 3;
 
 /// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
@@ -217,9 +217,10 @@ pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> 
     let all: Vec<usize> =
         (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
     let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
-    let long: Vec<usize> =
-        all.iter().copied().filter(|&i| samples[i].bytes as f64 >= SHORT * largest as f64).collect();
-    if long.len() >= ENOUGH_LONG { long } else { all }
+    let is_large = |i: usize| samples[i].bytes as f64 >= SHORT * largest as f64;
+    let large: Vec<f64> = all.iter().filter(|&&i| is_large(i)).map(|&i| samples[i].seconds).collect();
+    let Some(seconds) = median(&large).filter(|_| large.len() >= ENOUGH_LONG) else { return all };
+    all.into_iter().filter(|&i| is_large(i) || samples[i].seconds >= SHORT * seconds).collect()
 }
 
 /// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different

@@ -26,11 +26,11 @@ const FOCUSED: u32 = 4;
 /// Share of the time of open decisions that is kept for the figure of the best of each group.
 const ENDING: f64 = 0.4;
 
-/// Number of rounds that give definite results; on slow storage, cells are left out for them.
-const DEFINITE: f64 = 5.0;
+/// Number of rounds over all cells that must be possible; on slow storage, cells are left out for them.
+const DEFINITE: f64 = 3.0;
 
 /// Maximum share of the time for determining the speed of the less important cells.
-const CALIBRATION: f64 = 0.25;
+const CALIBRATION: f64 = 0.5;
 
 /// Reason of a cell that was left out.
 const LEFT_OUT: &str =

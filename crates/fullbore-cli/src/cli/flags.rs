@@ -76,6 +76,7 @@ mod tests {
     /// Sample values; every flag accepts at least one.
     const VALUES: &[&str] = &[
         "1",
+        "iops=1",
         "1M",
         "2%",
         "64",

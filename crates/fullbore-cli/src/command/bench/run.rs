@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::size;
@@ -19,6 +18,24 @@ use super::live::LiveDisplay;
 use super::results::ResultsFolder;
 use crate::command::report::table_options;
 use crate::exit::Exit;
+
+/// A regime by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RegimeName {
+    /// The device's credit is spent before a sample.
+    Sustained,
+    /// Samples start with the credit that the device has.
+    Burst,
+}
+
+impl From<RegimeName> for Regime {
+    fn from(name: RegimeName) -> Self {
+        match name {
+            RegimeName::Sustained => Self::Sustained,
+            RegimeName::Burst => Self::Burst,
+        }
+    }
+}
 
 /// Flags of every measurement.
 #[derive(Debug, Args)]
@@ -41,10 +58,9 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "PERCENT", default_value = "2.5%", value_parser = percent)]
     precision: f64,
 
-    /// Figures to lead with where a device has a burst and a sustained throughput; `burst`: its credit is not spent before
-    /// a sample
-    #[arg(long, default_value = "sustained", value_parser = PossibleValuesParser::new(["sustained", "burst"]))]
-    regime: String,
+    /// Figures to lead with where a device has a burst and a sustained throughput
+    #[arg(long, default_value = "sustained", value_parser = names::<RegimeName>())]
+    regime: RegimeName,
 
     /// New directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR")]
@@ -241,7 +257,7 @@ impl MeasureArgs {
     fn options(&self) -> Options {
         Options {
             precision: self.precision,
-            regime: if self.regime == "burst" { Regime::Burst } else { Regime::Sustained },
+            regime: self.regime.into(),
             program: std::env::current_exe().ok(),
             ..Options::default()
         }
