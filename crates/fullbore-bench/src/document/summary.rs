@@ -161,7 +161,8 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     // decide which cells remain unfinished.
     let rate = bootstrap.after_stopping().median(&rates)?;
     let uncertainty = median_of(&usable, |s| Some(s.uncertainty)).unwrap_or(0.0);
-    let rate = rate.widened(uncertainty / (usable.len() as f64).sqrt());
+    // An error of accounting is the same in every sample.
+    let rate = rate.widened(uncertainty);
     let other_regime = bootstrap.median(&others.iter().map(|&i| samples[i].rate()).collect::<Vec<_>>());
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();

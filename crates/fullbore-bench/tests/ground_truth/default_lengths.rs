@@ -36,15 +36,6 @@ const EXPERIMENTS: &str = "
     request = ['16K', '32K', '64K', '512K']
 
     [[experiment]]
-    name = 'write'
-    title = 'Direct writes by request size'
-    axis = 'request'
-    [[experiment.grid]]
-    action = 'write'
-    strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
-    request = ['8K', '256K']
-
-    [[experiment]]
     name = 'devices'
     title = 'Disks added one by one'
     axis = 'targets'
@@ -54,6 +45,12 @@ const EXPERIMENTS: &str = "
     request = ['64K']
     direction = ['read', 'write']
     targets = [{targets}]
+    [[experiment.grid]]
+    action = 'devices'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1']
+    request = ['8K']
+    direction = ['write']
+    targets = [1]
 ";
 
 #[test]
@@ -121,8 +118,9 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         judge.holds(&format!("{limit:?}: bytes per second"), near(limit.sustained, bps));
         judge.holds(&format!("{limit:?}: requests per second"), near(limit.requests_per_s, iops));
         judge.holds(
-            &format!("{limit:?}: a period of 0.1 s"),
-            limit.period_s.is_some_and(|period| (0.08..0.13).contains(&period)),
+            // A request of 1 MiB takes the slow disk longer than a tenth of a second.
+            &format!("{limit:?}: a period of 0.1 s or of a request"),
+            limit.period_s.is_some_and(|period| (0.08..0.15).contains(&period)),
         );
     }
     let half = &document.findings.half_power_request[0].half_power;
