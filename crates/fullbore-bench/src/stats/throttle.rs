@@ -75,7 +75,7 @@ pub fn accounting_period(readings: &[Reading]) -> Option<f64> {
 }
 
 /// Returns the indices of the readings at the start of the first and of the last period; `None` for fewer than
-/// [`FEWEST_PERIODS`].
+/// three.
 ///
 /// The transfers between them are those of whole periods, so that their throughput has no error of accounting. The
 /// periods need not be equally long.
