@@ -61,6 +61,8 @@ pub(crate) struct DeviceLimits {
 struct Target {
     /// Place of the first directory.
     directory: usize,
+    /// Its name.
+    name: String,
     devices: Vec<DeviceNumber>,
 }
 
@@ -90,12 +92,12 @@ impl PaceLimit {
 }
 
 impl DeviceLimits {
-    /// Creates the limits, yet unknown, of directories on these devices, for samples of a regime.
-    pub(crate) fn new(devices: Vec<Vec<DeviceNumber>>, regime: Regime) -> Self {
+    /// Creates the limits, yet unknown, of directories by name on these devices, for samples of a regime.
+    pub(crate) fn new(directories: Vec<(String, Vec<DeviceNumber>)>, regime: Regime) -> Self {
         let mut targets: Vec<Target> = Vec::new();
-        for (directory, devices) in devices.into_iter().enumerate() {
+        for (directory, (name, devices)) in directories.into_iter().enumerate() {
             if targets.iter().all(|target| target.devices != devices) {
-                targets.push(Target { directory, devices });
+                targets.push(Target { directory, name, devices });
             }
         }
         Self { targets, known: RefCell::default(), regime }
@@ -112,7 +114,7 @@ impl DeviceLimits {
     /// Only the run's cancellation: a device whose limits cannot be found has samples of an unknown regime.
     pub(crate) fn search(&self, writes: bool, context: &RunContext<'_>) -> Result<bool> {
         let mut searched = false;
-        for (target, Target { directory, devices }) in self.targets.iter().enumerate() {
+        for (target, Target { directory, name, devices }) in self.targets.iter().enumerate() {
             if self.known.borrow().iter().any(|known| (known.target, known.writes) == (target, writes)) {
                 continue;
             }
@@ -123,8 +125,7 @@ impl DeviceLimits {
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(_) => None,
             };
-            let directory = context.file_sets[*directory].directory().display().to_string();
-            let limit = limit.map(|limit| DeviceLimit { directory, ..limit });
+            let limit = limit.map(|limit| DeviceLimit { directory: name.clone(), ..limit });
             self.known.borrow_mut().push(KnownLimit { target, writes, limit });
         }
         Ok(searched)
@@ -309,7 +310,9 @@ fn search(
 /// Derives the limits from the transfers with large and with small requests; `None` without a recording.
 fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
     let moved = |series: &[Reading]| Some(series.last()?.bytes - series.first()?.bytes);
-    let period = accounting_period(large).or_else(|| accounting_period(small));
+    // Progress is reported in steps of many small requests, which would look like periods.
+    let counted = small.last().is_some_and(|reading| reading.requests > 0.0);
+    let period = accounting_period(large).or_else(|| accounting_period(small).filter(|_| counted));
     let bin = period.unwrap_or(0.0).max(BIN);
     let sustained = |series: &[Reading]| {
         let fell = fall(series, bin);

@@ -83,8 +83,8 @@ impl DeviceLimit {
         self.sustained.is_some() || self.requests_per_s.is_some()
     }
 
-    /// Formats the limits: `writes: 3.3 GB/s for the first 2 GB, then 1.1 GB/s`; `None` without a limiter.
-    pub fn words(&self) -> Option<String> {
+    /// Formats the limits: `writes: 3.3 GB/s for the first 2 GB, then 1.1 GB/s`.
+    pub fn words(&self) -> String {
         let bytes = self.sustained.map(|rate| match self.burst {
             Some(burst) => {
                 let (fast, size) = (units::rate(burst.rate), units::size(burst.bytes));
@@ -96,6 +96,34 @@ impl DeviceLimit {
             self.requests_per_s.map(|requests| format!("at most {}", units::requests_rate(requests)));
         let period = self.period_s.map(|period| format!("accounted every {}", units::seconds(period)));
         let parts: Vec<String> = [bytes, requests, period].into_iter().flatten().collect();
-        self.limited().then(|| format!("{}s: {}", self.operation, parts.join(", ")))
+        let text = match parts.as_slice() {
+            [] => format!("no limiter seen in {}", units::size(self.bytes)),
+            parts => parts.join(", "),
+        };
+        format!("{}s: {text}", self.operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_described() {
+        let mut limit =
+            DeviceLimit { operation: "write".into(), bytes: 2_100_000_000, ..DeviceLimit::default() };
+        assert_eq!(limit.words(), "writes: no limiter seen in 2.10 GB");
+        limit.sustained = Some(1.1e9);
+        limit.burst = Some(Burst { rate: 3.3e9, bytes: 2_000_000_000 });
+        assert_eq!(limit.words(), "writes: 3.30 GB/s for the first 2.00 GB, then 1.10 GB/s");
+        limit = DeviceLimit {
+            sustained: Some(37e6),
+            requests_per_s: Some(900.0),
+            burst: None,
+            period_s: Some(0.1),
+            ..limit
+        };
+        let text = "writes: limited to 37.0 MB/s, at most 900 /s, accounted every 100 ms";
+        assert_eq!(limit.words(), text);
     }
 }

@@ -69,6 +69,9 @@ fn facts(document: &Document) -> Vec<(String, String)> {
         let queue: Vec<String> = device.queue.iter().map(|(k, v)| format!("{k} {v}")).collect();
         facts.push((format!("device {}", device.name), format!("{model}{turning}{}", queue.join("; "))));
     }
+    for limit in &document.findings.limits {
+        facts.push(("device limits".into(), limit.words()));
+    }
     let available: Vec<&str> = env.engines.iter().filter(|e| e.available).map(|e| e.name.as_str()).collect();
     facts.push(("available engines".into(), available.join(", ")));
     for engine in env.engines.iter().filter(|e| !e.available) {

@@ -37,10 +37,9 @@ impl Decisions {
             |name: &str| experiments.iter().find(|one| one.name == name).map_or(Axis::None, |one| one.axis);
         let mut paths: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut jobs: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (index, (experiment, labels)) in cells.iter().enumerate() {
-            if labels.peer.is_some() {
-                continue;
-            }
+        // A comparison with another program needs both in every round.
+        let compared = cells.iter().any(|(_, labels)| labels.peer.is_some());
+        for (index, (experiment, labels)) in cells.iter().enumerate().filter(|_| !compared) {
             if axis(experiment).of(labels).is_some() {
                 let shared = axis(experiment).shared(labels).describe();
                 paths.entry(format!("{experiment}: {shared}")).or_default().push(index);
@@ -171,6 +170,15 @@ mod tests {
         assert_eq!(decisions.open(&noisy, false), [false, false, true, true, true, true], "the peak is open");
         assert_eq!(decisions.open(&noisy, true), [false, false, false, false, false, true]);
         assert!(!decisions.open(&noisy, false)[0]);
+    }
+
+    #[test]
+    fn cells_compared_with_a_peer_remain_open() {
+        let peer = Labels { peer: Some("fio".into()), ..request(4096) };
+        let cells =
+            [("read".to_owned(), request(4096)), ("read".into(), request(1 << 20)), ("read".into(), peer)];
+        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), true), [true; 3]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
     let file_sets = create_file_sets(options, &facts, &machine, needs, progress)?;
     let devices = devices(&facts);
-    let limits = DeviceLimits::new(facts.iter().map(host::devices).collect(), options.regime);
+    let names = options.measured_paths().map(|path| path.display().to_string());
+    let limits = DeviceLimits::new(names.zip(facts.iter().map(host::devices)).collect(), options.regime);
     let context = RunContext {
         file_sets: &file_sets,
         devices: &devices,

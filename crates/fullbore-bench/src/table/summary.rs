@@ -26,6 +26,9 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     for [name, rate, how] in &tiles {
         sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
     }
+    for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
+        sheet.columns(&[("Device limits", NAME)], &limit.words());
+    }
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {
         sheet.heading("Use this");
