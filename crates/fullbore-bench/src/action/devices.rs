@@ -306,6 +306,7 @@ impl Workload for DevicesWorkload {
         self.select_ranges(iteration, context);
         for part in &self.parts {
             if self.flushes() {
+                part.file.sync_data()?;
                 TestFiles::load_into_cache(&part.file, &part.range)?;
             } else {
                 TestFiles::evict_from_cache(&part.file)?;

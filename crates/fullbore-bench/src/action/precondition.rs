@@ -43,6 +43,10 @@ impl Precondition {
     /// # Errors
     /// The system's.
     pub(super) fn establish(self, file: &File, range: &Range<u64>) -> Result<()> {
+        if self.flush {
+            // The flush of this run must not write what earlier ones left.
+            file.sync_data()?;
+        }
         match self.cache {
             Some(CacheState::Warm) => TestFiles::load_into_cache(file, range),
             Some(CacheState::Cold) => TestFiles::evict_from_cache(file),
