@@ -106,9 +106,9 @@ fn externally_filled_cache_is_detected() {
     assert_eq!(cell.samples.len() - usable, caught);
     match &cell.summary {
         Some(summary) => {
-            // Samples at the start may be warm-up: they are excluded, and the summary reports it.
-            let warming = summary.warm_up.map_or(0, |warm| warm.left_out());
-            assert_eq!((summary.n + warming, summary.contradicted), (usable, caught));
+            // Samples at the start may be warm-up, or short: they are excluded, and the summary reports it.
+            let excluded = summary.warm_up.map_or(0, |warm| warm.left_out()) + summary.short;
+            assert_eq!((summary.n + excluded, summary.contradicted), (usable, caught));
             assert!(summary.flags.iter().any(|flag| flag.contains("contradicted")), "{:?}", summary.flags);
         }
         None => assert_eq!(usable, 0),

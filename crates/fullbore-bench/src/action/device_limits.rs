@@ -26,7 +26,7 @@ use crate::stats::{Pace, Reading, accounting_period, fall, whole_periods};
 
 /// Strategies of large requests; the first that the file supports is used.
 const LARGE: [&str; 2] =
-    ["method=uring,cache=direct,request=1M,depth=8,workers=1", "method=direct,request=4M,workers=1"];
+    ["method=uring,cache=direct,request=1M,depth=4,workers=1", "method=direct,request=4M,workers=1"];
 
 /// The same, of small ones.
 const SMALL: [&str; 2] =
@@ -310,13 +310,10 @@ fn search(
 /// Derives the limits from the transfers with large and with small requests; `None` without a recording.
 fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
     let moved = |series: &[Reading]| Some(series.last()?.bytes - series.first()?.bytes);
-    // Progress is reported in steps of many small requests, which would look like periods.
-    let counted = small.last().is_some_and(|reading| reading.requests > 0.0);
-    let period = accounting_period(large).or_else(|| accounting_period(small).filter(|_| counted));
+    let period = accounting_period(small).or_else(|| accounting_period(large));
     let bin = period.unwrap_or(0.0).max(BIN);
     let sustained = |series: &[Reading]| {
-        let fell = fall(series, bin);
-        (fell.is_some() || accounting_period(series).is_some()).then_some(())?;
+        (period.is_some() || fall(series, bin).is_some()).then_some(())?;
         let (from, to) = steady_range(series, period)?;
         Some(Pace::between(&series[from], &series[to]))
     };

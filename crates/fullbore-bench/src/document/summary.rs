@@ -34,7 +34,10 @@ pub struct Summary {
     /// Median throughput of the samples of the other regime, in bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_regime: Option<Estimate>,
-    /// Usable samples.
+    /// Number of short samples of the first rounds, which do not count beside longer ones: kept raw.
+    #[serde(default)]
+    pub short: usize,
+    /// Counted samples.
     pub n: usize,
     /// Half the interval's width as a share of the median; `None` with one sample.
     #[serde(default)]
@@ -149,8 +152,9 @@ const MB: f64 = 1e6;
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let regime = regime_of(samples, options.regime);
     let mut positions = counted(samples, regime);
-    let others: Vec<usize> =
-        (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime != regime).collect();
+    let (own, others): (Vec<usize>, Vec<usize>) =
+        (0..samples.len()).filter(|&i| samples[i].usable()).partition(|&i| samples[i].regime == regime);
+    let short = own.len() - positions.len();
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
     let warm_up = warm_up(&all, 1);
     positions.drain(..warm_up.map_or(0, WarmUp::left_out));
@@ -176,6 +180,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         rate,
         regime,
         other_regime,
+        short,
         n: usable.len(),
         relative_half_width: (usable.len() > 1).then(|| rate.relative_half_width()).filter(|w| w.is_finite()),
         stop: options.stop,

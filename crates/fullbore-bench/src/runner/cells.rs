@@ -217,6 +217,7 @@ impl Cells {
         &mut self,
         deadline: &Deadline,
         decisions: &Decisions,
+        may_leave_out: bool,
         context: (&RunContext<'_>, &DeviceLimits),
         iteration: &mut u64,
         mut observe: impl FnMut(&str),
@@ -237,7 +238,7 @@ impl Cells {
             if one.is_single() && !one.cell.samples.is_empty() {
                 continue;
             }
-            if deadline.left() < enough && decisions.rank(index) > 0 && !one.is_single() {
+            if may_leave_out && deadline.left() < enough && decisions.rank(index) > 0 && !one.is_single() {
                 one.leave_out();
                 continue;
             }

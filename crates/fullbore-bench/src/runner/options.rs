@@ -20,6 +20,8 @@ pub struct Options {
     pub time: Duration,
     /// Target half-width of a median's interval, as a share of the median.
     pub precision: f64,
+    /// True if cells may be left out on slow storage: those of the quick run, which nobody asked for one by one.
+    pub may_leave_out: bool,
     /// Regime of the figures where a device has two.
     pub regime: Regime,
     /// Seed of data, order and intervals.
@@ -45,6 +47,7 @@ impl Default for Options {
             size: None,
             time: Duration::from_secs(60),
             precision: StopRule::default().relative_half_width,
+            may_leave_out: false,
             regime: Regime::Sustained,
             seed: 1,
             sets: Vec::new(),

@@ -41,6 +41,9 @@ const PAUSE: f64 = 0.015;
 /// Fewest pauses that prove a period.
 const FEWEST_PAUSES: usize = 4;
 
+/// Fewest requests that a limiter lets through in a period.
+const FEWEST_TOGETHER: f64 = 4.0;
+
 /// Largest median deviation of the distances between pauses, as a share of their median, for them to be periodic.
 const REGULAR: f64 = 0.25;
 
@@ -65,13 +68,16 @@ fn starts(readings: &[Reading]) -> Vec<usize> {
 /// periodically.
 ///
 /// A limiter with a period serves the requests of a period at once and then none until the next. Periods therefore start
-/// at regular distances, each after a pause.
+/// at regular distances, each after a pause. A slow device has such pauses, too, but one request between them.
 pub fn accounting_period(readings: &[Reading]) -> Option<f64> {
     let starts = starts(readings);
     let distances: Vec<f64> =
         starts.windows(2).map(|pair| readings[pair[1]].at - readings[pair[0]].at).collect();
     let period = median(&distances)?;
-    (distances.len() >= FEWEST_PAUSES && mad(&distances)? <= REGULAR * period).then_some(period)
+    let (first, last) = (&readings[*starts.first()?], &readings[*starts.last()?]);
+    let together = (last.requests - first.requests) / distances.len() as f64;
+    let regular = distances.len() >= FEWEST_PAUSES && mad(&distances)? <= REGULAR * period;
+    (regular && together >= FEWEST_TOGETHER).then_some(period)
 }
 
 /// Returns the indices of the readings at the start of the first and of the last period; `None` for fewer than
@@ -181,6 +187,11 @@ mod tests {
             })
             .collect();
         assert_eq!(accounting_period(&readings), None);
+        // A request of 1 MiB every 100 ms.
+        let slow = simulated(2.0, tenths(10e6)).into_iter();
+        let slow: Vec<Reading> =
+            slow.map(|one| Reading { requests: (one.bytes / 1e6).floor(), ..one }).collect();
+        assert_eq!(accounting_period(&slow), None);
     }
 
     #[test]

@@ -74,13 +74,23 @@ impl<'a, 'b> Session<'a, 'b> {
         let (context, whole) = (self.context, self.whole);
         let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
         let decisions = cells.decisions(experiments);
+        let may_leave_out = self.options.may_leave_out;
         let rule = StopRule::precision(self.options.precision);
         let bootstrap = Bootstrap::default();
-        cells.calibrate(&deadline, &decisions, (context, self.limits), &mut self.iteration, |now| {
-            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
-        })?;
+        cells.calibrate(
+            &deadline,
+            &decisions,
+            may_leave_out,
+            (context, self.limits),
+            &mut self.iteration,
+            |now| {
+                (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
+            },
+        )?;
         self.builder.limits = self.limits.found();
-        cells.leave_out(&decisions, deadline.left());
+        if may_leave_out {
+            cells.leave_out(&decisions, deadline.left());
+        }
         let all: Vec<usize> = cells.unfinished().collect();
         cells.budget(&all, ROUNDS, deadline.left());
         cells.judge(&rule, &bootstrap);

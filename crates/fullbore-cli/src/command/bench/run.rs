@@ -218,8 +218,10 @@ impl MeasureArgs {
         let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
         let time = self.time(&sets)? * twice;
         let folder = ResultsFolder::make(self.output.clone())?;
+        let may_leave_out = sets.iter().all(|(_, text)| text == QUICK);
         let options = Options {
             directories: self.dir.clone(),
+            may_leave_out,
             device,
             size: self.size,
             time,
