@@ -26,14 +26,14 @@ use crate::stats::{Pace, Reading, accounting_period, fall, whole_periods};
 
 /// Strategies of large requests; the first that the file supports is used.
 const LARGE: [&str; 2] =
-    ["method=uring,cache=direct,request=1M,depth=4,workers=1", "method=direct,request=4M,workers=1"];
+    ["method=uring,cache=direct,request=512K,depth=2,workers=1", "method=direct,request=4M,workers=1"];
 
 /// The same, of small ones.
 const SMALL: [&str; 2] =
     ["method=uring,cache=direct,request=4K,depth=32,workers=1", "method=direct,request=4K,workers=1"];
 
 /// Duration of a search for a limiter in seconds: without a sign of one, and with one.
-const SEARCH: (f64, f64) = (0.8, 2.5);
+const SEARCH: (f64, f64) = (0.8, 2.0);
 
 /// Maximum duration of spending a device's credit before a sample, in seconds.
 const SPENDING: f64 = 3.0;

@@ -58,7 +58,7 @@ fn striping_needs_large_and_deep_requests() {
         |request| MeterOptions {
             test: NAME,
             experiments: experiments(*request),
-            seconds: 100,
+            seconds: 150,
             precision: 0.05,
         },
         |request, document| wrong_of(*request, document),
