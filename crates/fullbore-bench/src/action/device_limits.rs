@@ -4,7 +4,7 @@
 //! if transfers are handed out periodically, a limiter is at work, and what it let through at the end is sustained. A
 //! device without these signs has no limit that samples could exceed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullbore::Result;
@@ -54,6 +54,8 @@ pub(crate) struct DeviceLimits {
     known: RefCell<Vec<KnownLimit>>,
     /// Requested regime.
     regime: Regime,
+    /// Seconds spent on searches.
+    spent: Cell<f64>,
 }
 
 /// Directories on the same devices.
@@ -100,7 +102,7 @@ impl DeviceLimits {
                 targets.push(Target { directory, name, devices });
             }
         }
-        Self { targets, known: RefCell::default(), regime }
+        Self { targets, known: RefCell::default(), regime, spent: Cell::default() }
     }
 
     /// Returns the limits found so far.
@@ -114,6 +116,7 @@ impl DeviceLimits {
     /// Only the run's cancellation: a device whose limits cannot be found has samples of an unknown regime.
     pub(crate) fn search(&self, writes: bool, context: &RunContext<'_>) -> Result<bool> {
         let mut searched = false;
+        let before = context.clock.seconds();
         for (target, Target { directory, name, devices }) in self.targets.iter().enumerate() {
             if self.known.borrow().iter().any(|known| (known.target, known.writes) == (target, writes)) {
                 continue;
@@ -128,7 +131,13 @@ impl DeviceLimits {
             let limit = limit.map(|limit| DeviceLimit { directory: name.clone(), ..limit });
             self.known.borrow_mut().push(KnownLimit { target, writes, limit });
         }
+        self.spent.set(self.spent.get() + context.clock.seconds() - before);
         Ok(searched)
+    }
+
+    /// Returns the seconds spent on searches so far: they are no part of the cost of a sample.
+    pub(crate) fn spent(&self) -> f64 {
+        self.spent.get()
     }
 
     /// Returns the longest accounting period of the devices for this direction, in seconds.

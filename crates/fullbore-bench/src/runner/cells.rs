@@ -336,7 +336,8 @@ impl ActiveCell {
 
     fn calibrate(&mut self, number: u64, (context, limits): (&RunContext<'_>, &DeviceLimits)) -> Result<()> {
         for _ in 0..PILOTS {
-            let before = context.clock.seconds();
+            let elapsed = || context.clock.seconds() - limits.spent();
+            let before = elapsed();
             let sample = take_sample(
                 self.workload.as_mut(),
                 Iteration { span: self.span, number },
@@ -344,7 +345,7 @@ impl ActiveCell {
                 context,
                 limits,
             )?;
-            self.cost = context.clock.seconds() - before;
+            self.cost = elapsed() - before;
             self.rate = sample.rate().max(1.0);
             if sample.regime.is_some() {
                 self.least = limits.sample_seconds();
