@@ -44,6 +44,9 @@ const BIN: f64 = 0.025;
 /// Number of accounting periods over which a sample's throughput is determined to about a percent.
 const PERIODS: f64 = 10.0;
 
+/// Share of the small requests per second from which on large ones are limited by their number, too.
+const LIMITED: f64 = 0.85;
+
 /// Throughput up to this multiple of the limit is sustained: the margin is for the error of both.
 const MARGIN: f64 = 1.1;
 
@@ -326,12 +329,16 @@ fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
         let (from, to) = steady_range(series, period)?;
         Some(Pace::between(&series[from], &series[to]))
     };
+    let (large_pace, small_pace) = (sustained(large), sustained(small));
+    // If large requests are no fewer than small ones, both are limited by their number: the bandwidth did not show.
+    let by_requests =
+        |large: &Pace| small_pace.is_some_and(|small| large.requests > LIMITED * small.requests);
     let burst = fall(large, bin)
         .map(|fall| Burst { rate: fall.before.bytes, bytes: (large[fall.at].bytes - large[0].bytes) as u64 });
     Some(DeviceLimit {
         bytes: (moved(large)? + moved(small)?) as u64,
-        sustained: sustained(large).map(|pace| pace.bytes),
-        requests_per_s: sustained(small).map(|pace| pace.requests).filter(|requests| *requests > 0.0),
+        sustained: large_pace.filter(|pace| !by_requests(pace)).map(|pace| pace.bytes),
+        requests_per_s: small_pace.map(|pace| pace.requests).filter(|requests| *requests > 0.0),
         burst,
         period_s: period,
         ..DeviceLimit::default()
@@ -398,4 +405,31 @@ fn repeat(
         seed = seed.wrapping_add(1);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two seconds of a device that starts `requests` requests of `bytes` every 0.1 s.
+    fn limited(requests: f64, bytes: f64) -> Vec<Reading> {
+        (0..400)
+            .map(|place| {
+                let at = 0.005 * f64::from(place);
+                let done = requests * (1.0 + (at / 0.1 + 1e-9).floor());
+                Reading { at, bytes: bytes * done, requests: done }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_limit_of_requests_is_no_limit_of_bytes() {
+        let small = limited(10.0, 4096.0);
+        let found = limit_of(&limited(10.0, 524_288.0), &small).unwrap();
+        assert_eq!(found.sustained, None, "{found:?}");
+        assert!((found.requests_per_s.unwrap() - 100.0).abs() < 5.0, "{found:?}");
+        // Of larger requests there are fewer: their bytes are limited.
+        let found = limit_of(&limited(5.0, 524_288.0), &small).unwrap();
+        assert!((found.sustained.unwrap() / (50.0 * 524_288.0) - 1.0).abs() < 0.05, "{found:?}");
+    }
 }

@@ -99,6 +99,10 @@ impl Workload for MemoryWorkload {
         Ok((self.spec.workers == EACH).then(|| counts(probe::processors()).into_iter().map(one).collect()))
     }
 
+    fn is_reference(&self) -> bool {
+        true
+    }
+
     fn open(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }

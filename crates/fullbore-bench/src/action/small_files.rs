@@ -2,10 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fullbore::error::Error;
-use fullbore::file::{File, Temporary};
-use fullbore::operation::Generate;
-use fullbore::operation::generate::Random;
+use fullbore::file::File;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::{Result, op, size};
 use serde::Deserialize;
@@ -19,7 +16,7 @@ use super::workload::{
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
 
-/// Number of files: enough for a pool of workers to grow, few enough to be created for every trial.
+/// Number of files: enough for a pool of workers to grow, few enough to be created for a run.
 const FILES: u64 = 256;
 
 /// Settings of a run over small files.
@@ -50,15 +47,13 @@ struct SmallFilesWorkload {
     requested: RequestedStrategy,
     len: u64,
     files: Vec<File>,
-    /// The directory of the files, removed with them.
-    directory: Option<Temporary>,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: SmallFilesSpec = settings(given)?;
     let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
     let len = size::parse(&spec.size).map_err(|error| error.to_string())?;
-    Ok(Box::new(SmallFilesWorkload { spec, requested, len, files: Vec::new(), directory: None }))
+    Ok(Box::new(SmallFilesWorkload { spec, requested, len, files: Vec::new() }))
 }
 
 impl SmallFilesWorkload {
@@ -109,21 +104,8 @@ impl Workload for SmallFilesWorkload {
         if test_files.in_memory && self.spec.cache == Some(CacheState::Cold) {
             return Err(context.no_device());
         }
-        let name = format!("small-{}-{}", self.spec.strategy, self.spec.cache.map_or("", CacheState::word));
-        let (directory, ()) = Temporary::make_tree(test_files.directory().join(name), |path| {
-            std::fs::create_dir(path).map_err(|error| Error::io("make", path, error))
-        })?;
-        let mut data = vec![0; self.len as usize];
-        for number in 0..FILES {
-            Random::new(context.seed.wrapping_add(number)).fill(0, &mut data);
-            let file = File::create_new(directory.path().join(number.to_string()))?;
-            file.write_all_at(&data, 0)?;
-            self.files.push(file);
-        }
-        self.directory = Some(directory);
-        // With all blocks written, one commit of a journal covers every file.
-        self.files.iter().try_for_each(File::write_back)?;
-        self.files.iter().try_for_each(File::sync_data)
+        self.files = test_files.small_files(FILES, self.len)?;
+        Ok(())
     }
 
     fn elastic(&self) -> bool {

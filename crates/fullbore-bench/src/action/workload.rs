@@ -86,6 +86,12 @@ pub(crate) trait Workload: fmt::Debug {
         false
     }
 
+    /// True if the work uses no file, and figures of others are given as shares of it: it is measured before, between and
+    /// after them.
+    fn is_reference(&self) -> bool {
+        false
+    }
+
     /// Sets the time of a continuous run.
     fn set_time(&mut self, _seconds: f64) {}
 

@@ -7,9 +7,11 @@ mod peers;
 mod regret;
 mod rounds;
 mod saturation;
+mod variation;
 
 pub(crate) use choices::candidates;
 pub use choices::choices;
 pub use findings::findings;
 pub use peers::peers;
 pub use regret::regrets;
+pub(crate) use variation::variations;

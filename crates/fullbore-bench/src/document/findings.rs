@@ -9,7 +9,7 @@ use super::labels::Labels;
 use super::pipeline::Pipeline;
 use super::prediction::CellPrediction;
 use super::recommendation::Recommendation;
-use super::regime::DeviceLimit;
+use super::regime::{DeviceLimit, DeviceVariation};
 use super::series::{Experiment, Series};
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
@@ -22,6 +22,8 @@ pub struct Findings {
     pub roof: Option<Roof>,
     /// Limits of the devices, as far as searched for.
     pub limits: Vec<DeviceLimit>,
+    /// Variation of the devices' throughput during the run, by direction.
+    pub variation: Vec<DeviceVariation>,
     /// Peak of each path, with its share of the roof.
     pub peaks: Vec<Peak>,
     /// Half-power request of each path measured at several request sizes.

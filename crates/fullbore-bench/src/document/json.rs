@@ -1,7 +1,9 @@
 //! Writes results documents, and reads those of this and earlier versions.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 
+use flate2::bufread::MultiGzDecoder;
 use fullbore::file::read_text;
 use fullbore::quote::clipped;
 use serde_json::Value;
@@ -68,19 +70,45 @@ impl std::error::Error for Error {
 /// Maximum length of a document in bytes, larger than any that the meter writes.
 pub const LIMIT: u64 = 64 << 20;
 
+/// First byte of a file compressed with gzip; no JSON begins with it.
+const GZIP: u8 = 0x1f;
+
+/// Reads the text of a document, compressed with gzip or not.
+///
+/// # Errors
+/// If the reader fails, the text has more than [`LIMIT`] bytes or is not UTF-8, or the compressed data are damaged.
+pub fn read_document_text(reader: impl Read) -> std::io::Result<String> {
+    let mut reader = BufReader::new(reader);
+    match reader.fill_buf()?.first() {
+        Some(&GZIP) => read_text(MultiGzDecoder::new(reader), LIMIT),
+        _ => read_text(reader, LIMIT),
+    }
+}
+
+/// Returns the document of a path: the file itself, or the one that a run writes into a folder, compressed or not.
+pub fn document_file(path: &Path) -> PathBuf {
+    if !path.is_dir() {
+        return path.to_owned();
+    }
+    let plain = path.join("results.json");
+    let compressed = path.join("results.json.gz");
+    if !plain.exists() && compressed.exists() { compressed } else { plain }
+}
+
 /// Conversion from one version to the next: `UPGRADES[0]` converts version 1 to version 2, and so on.
 type Upgrade = fn(Value) -> Value;
 /// All conversions; there are `VERSION - 1`.
 const UPGRADES: [Upgrade; VERSION as usize - 1] = [];
 
 impl Document {
-    /// Reads a document of any version up to [`VERSION`]. Older versions are upgraded, unknown fields ignored.
+    /// Reads a document of any version up to [`VERSION`], compressed with gzip or not. Older versions are upgraded,
+    /// unknown fields ignored.
     ///
     /// # Errors
     /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, or its version is
     /// newer than [`VERSION`].
     pub fn read(reader: impl Read) -> Result<Self, Error> {
-        Self::parse(&read_text(reader, LIMIT).map_err(Error::Io)?)
+        Self::parse(&read_document_text(reader).map_err(Error::Io)?)
     }
 
     /// Parses a document from text, as [`Document::read`] does.

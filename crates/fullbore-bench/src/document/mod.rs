@@ -8,6 +8,7 @@ mod cell;
 mod credit;
 mod environment;
 mod findings;
+mod headline;
 mod json;
 mod labels;
 mod moment;
@@ -29,14 +30,15 @@ pub use findings::{
     Choice, Findings, Peak, PeerRatio, Regret, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,
     SeriesHalfPower, SeriesRef, SeriesRequestTime,
 };
-pub use json::{Error, LIMIT};
+pub(crate) use headline::{Headline, is_ordinary};
+pub use json::{Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
 pub(crate) use labels::{TOGETHER, alone};
 pub use moment::rfc3339;
 pub use pipeline::{Pipeline, Stage};
 pub use prediction::{CellPrediction, Limit};
 pub use recommendation::{JobKind, RateUnit, Recommendation};
-pub use regime::{Burst, DeviceLimit, Regime, Slices, SteadyPart};
+pub use regime::{Burst, DeviceLimit, DeviceVariation, Regime, Slices, SteadyPart};
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION};
 pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};

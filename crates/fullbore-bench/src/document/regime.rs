@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::Variation;
 use crate::units;
 
 /// Regime of a sample that moves bytes from or to a device.
@@ -104,6 +105,29 @@ impl DeviceLimit {
     }
 }
 
+/// Variation of the samples of all cells that move bytes from or to devices, in one direction.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceVariation {
+    /// `read` or `write`.
+    pub operation: String,
+    /// Variation of each sample's throughput as a ratio to the median of its cell.
+    pub variation: Variation,
+}
+
+impl DeviceVariation {
+    /// Formats the variation: `reads vary from −23% to +18% of the median over some 12.0 s`.
+    pub fn words(&self) -> String {
+        let Variation { low, high, time_scale_s, .. } = self.variation;
+        let share = |ratio: f64| format!("{:+.0}%", 100.0 * (ratio - 1.0)).replace('-', "−");
+        let scale = time_scale_s.map_or_else(
+            || "from sample to sample".into(),
+            |scale| format!("over some {}", units::seconds(scale)),
+        );
+        format!("{}s vary from {} to {} of the median {scale}", self.operation, share(low), share(high))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +149,14 @@ mod tests {
         };
         let text = "writes: limited to 37.0 MB/s, at most 900 /s, accounted every 100 ms";
         assert_eq!(limit.words(), text);
+    }
+
+    #[test]
+    fn variation_is_described() {
+        let variation = Variation { low: 0.77, high: 1.18, time_scale_s: Some(12.0), samples: 300 };
+        let mut found = DeviceVariation { operation: "read".into(), variation };
+        assert_eq!(found.words(), "reads vary from −23% to +18% of the median over some 12.0 s");
+        found.variation.time_scale_s = None;
+        assert_eq!(found.words(), "reads vary from −23% to +18% of the median from sample to sample");
     }
 }

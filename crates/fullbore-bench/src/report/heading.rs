@@ -72,6 +72,9 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     for limit in &document.findings.limits {
         facts.push(("device limits".into(), limit.words()));
     }
+    for found in &document.findings.variation {
+        facts.push(("storage during the run".into(), found.words()));
+    }
     let available: Vec<&str> = env.engines.iter().filter(|e| e.available).map(|e| e.name.as_str()).collect();
     facts.push(("available engines".into(), available.join(", ")));
     for engine in env.engines.iter().filter(|e| !e.available) {

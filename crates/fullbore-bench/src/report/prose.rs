@@ -2,7 +2,7 @@
 
 use super::phrases::{capital, compared};
 use crate::block::{Block, Section};
-use crate::document::{CacheState, Cell, Document, Labels, Peak, StopReason};
+use crate::document::{CacheState, Cell, Document, Headline, Labels, Peak, StopReason, is_ordinary};
 use crate::stats::Verdict;
 use crate::units;
 
@@ -20,54 +20,10 @@ fn sentences(document: &Document) -> Vec<String> {
     sentences
 }
 
-/// True for fullbore's own cells with one stream, one disk and no memory limit.
-fn ordinary(labels: &Labels) -> bool {
-    labels.peer.is_none()
-        && labels.targets.unwrap_or(1) <= 1
-        && labels.streams.unwrap_or(1) <= 1
-        && labels.memory_limit_bytes.is_none()
-}
-
-/// The fastest ordinary path that satisfies `fits`.
-fn fastest(document: &Document, fits: impl Fn(&Labels) -> bool) -> Option<&Peak> {
-    let peaks = document.findings.peaks.iter();
-    let peaks = peaks.filter(|p| ordinary(&p.series.labels) && fits(&p.series.labels));
+/// The fastest path of a headline figure.
+fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
+    let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
-}
-
-/// True for sequential reads with the page cache in this state; those that bypass it are cold.
-fn reads(labels: &Labels, cache: CacheState) -> bool {
-    labels.operation == "read" && state(labels) == Some(cache) && !random(labels)
-}
-
-fn state(labels: &Labels) -> Option<CacheState> {
-    labels.cache.or(labels.bypasses_cache().then_some(CacheState::Cold))
-}
-
-fn random(labels: &Labels) -> bool {
-    labels.order.as_deref() == Some("random")
-}
-
-/// Kinds of writes by the place that holds the bytes when the write is complete.
-#[derive(Clone, Copy, PartialEq)]
-enum WriteKind {
-    /// In the page cache.
-    Cached,
-    /// Written with direct I/O.
-    Direct,
-    /// Flushed to the device within the measured time.
-    Flushed,
-}
-
-fn writes(labels: &Labels, written: WriteKind) -> bool {
-    let how = if labels.flush == Some(true) {
-        WriteKind::Flushed
-    } else if labels.bypasses_cache() {
-        WriteKind::Direct
-    } else {
-        WriteKind::Cached
-    };
-    labels.operation == "write" && !random(labels) && how == written
 }
 
 /// Method, request size, depth and workers of a cell: `direct, 4 MiB requests, depth 8`.
@@ -90,11 +46,11 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let mut add = |what: &str, peak: Option<&Peak>| {
         tiles.extend(peak.map(|p| [what.into(), units::rate(p.rate.value), reached(document, p)]));
     };
-    add("read, page cache", fastest(document, |l| reads(l, CacheState::Warm)));
-    add("read, device", fastest(document, |l| reads(l, CacheState::Cold)));
-    add("write, page cache", fastest(document, |l| writes(l, WriteKind::Cached)));
-    let safe = fastest(document, |l| writes(l, WriteKind::Flushed));
-    add("write, device", safe.or_else(|| fastest(document, |l| writes(l, WriteKind::Direct))));
+    add("read, page cache", fastest(document, Headline::CachedReads));
+    add("read, device", fastest(document, Headline::DeviceReads));
+    add("write, page cache", fastest(document, Headline::CachedWrites));
+    let safe = fastest(document, Headline::FlushedWrites);
+    add("write, device", safe.or_else(|| fastest(document, Headline::DirectWrites)));
     tiles.extend(most_random(document).map(|(cell, requests)| {
         ["random reads".into(), units::requests_rate(requests), method_text(&cell.labels)]
     }));
@@ -106,17 +62,20 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
 }
 
 /// The cell with the most random reads per second from the device, at the smallest request size measured; if none read
-/// from the device, of all.
+/// from the device, from the page cache.
 fn most_random(document: &Document) -> Option<(&Cell, f64)> {
-    let fits = |c: &&Cell| ordinary(&c.labels) && random(&c.labels) && c.labels.operation == "read";
-    let cold = |c: &&Cell| fits(c) && c.summary.is_some() && state(&c.labels) == Some(CacheState::Cold);
-    let any_cold = document.cells.iter().any(|c| cold(&c));
-    let cells = || document.cells.iter().filter(|c| if any_cold { cold(c) } else { fits(c) });
-    let smallest = cells().filter_map(|c| c.labels.request_bytes).min();
-    cells()
-        .filter(|c| c.labels.request_bytes == smallest)
-        .filter_map(|c| Some((c, c.summary.as_ref()?.requests_per_s?)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
+    let most = |headline: Headline| {
+        let cells = || {
+            let measured = document.cells.iter().filter(|cell| cell.summary.is_some());
+            measured.filter(move |cell| Headline::of(&cell.labels) == Some(headline))
+        };
+        let smallest = cells().filter_map(|c| c.labels.request_bytes).min();
+        cells()
+            .filter(|c| c.labels.request_bytes == smallest)
+            .filter_map(|c| Some((c, c.summary.as_ref()?.requests_per_s?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    most(Headline::RandomReads).or_else(|| most(Headline::CachedRandomReads))
 }
 
 /// Directory, file size, machine and extent of the run.
@@ -164,8 +123,8 @@ fn describe_peak(document: &Document, peak: &Peak) -> String {
 }
 
 fn reading(document: &Document) -> Option<String> {
-    let warm = fastest(document, |l| reads(l, CacheState::Warm));
-    let cold = fastest(document, |l| reads(l, CacheState::Cold));
+    let warm = fastest(document, Headline::CachedReads);
+    let cold = fastest(document, Headline::DeviceReads);
     let warm = warm.map(|p| format!("reads from the page cache reach {}", describe_peak(document, p)));
     let cold = cold.map(|p| format!("reads from the device reach {}", describe_peak(document, p)));
     let parts: Vec<String> = [warm, cold].into_iter().flatten().collect();
@@ -173,14 +132,14 @@ fn reading(document: &Document) -> Option<String> {
 }
 
 fn writing(document: &Document) -> Option<String> {
-    let part = |written: WriteKind, to: &str| {
-        let peak = fastest(document, |l| writes(l, written))?;
+    let part = |written: Headline, to: &str| {
+        let peak = fastest(document, written)?;
         Some(format!("{} {to}", describe_peak(document, peak)))
     };
     let parts: Vec<String> = [
-        part(WriteKind::Cached, "into the page cache (lost on power failure)"),
-        part(WriteKind::Direct, "with direct I/O"),
-        part(WriteKind::Flushed, "with a flush to the device"),
+        part(Headline::CachedWrites, "into the page cache (lost on power failure)"),
+        part(Headline::DirectWrites, "with direct I/O"),
+        part(Headline::FlushedWrites, "with a flush to the device"),
     ]
     .into_iter()
     .flatten()
@@ -197,9 +156,9 @@ fn roof(document: &Document) -> Option<String> {
         peak.map(|p| format!("{what} {}", units::percent(p.rate.value / roof.rate.value)))
     };
     let parts: Vec<String> = [
-        share("reads from the page cache", fastest(document, |l| reads(l, CacheState::Warm))),
-        share("reads from the device", fastest(document, |l| reads(l, CacheState::Cold))),
-        share("writes into the page cache", fastest(document, |l| writes(l, WriteKind::Cached))),
+        share("reads from the page cache", fastest(document, Headline::CachedReads)),
+        share("reads from the device", fastest(document, Headline::DeviceReads)),
+        share("writes into the page cache", fastest(document, Headline::CachedWrites)),
     ]
     .into_iter()
     .flatten()
@@ -220,14 +179,14 @@ struct Loss {
 fn waste(document: &Document) -> Option<String> {
     let mut losses: Vec<Loss> = Vec::new();
     let ours = |p: &&Peak| {
-        ordinary(&p.series.labels) && matches!(p.series.labels.operation.as_str(), "read" | "write")
+        is_ordinary(&p.series.labels) && matches!(p.series.labels.operation.as_str(), "read" | "write")
     };
     for peak in document.findings.peaks.iter().filter(ours) {
         let same = |other: &&Peak| {
             let (a, b) = (&other.series, &peak.series);
             let alike = (&a.labels.operation, a.labels.cache, &a.labels.order, a.labels.flush)
                 == (&b.labels.operation, b.labels.cache, &b.labels.order, b.labels.flush);
-            a.experiment == b.experiment && alike && ordinary(&a.labels)
+            a.experiment == b.experiment && alike && is_ordinary(&a.labels)
         };
         let rivals = document.findings.peaks.iter().filter(same);
         let best = rivals.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value));

@@ -6,10 +6,10 @@ use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use super::decisions::Decisions;
+use super::decisions::{Decisions, Stage};
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::clock::Clock;
-use crate::document::{Cell, Document, Experiment, Labels, Sample};
+use crate::document::{CacheState, Cell, Document, Experiment, Labels, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, median};
@@ -24,13 +24,16 @@ const COARSE: usize = 3;
 const FOCUSED: u32 = 4;
 
 /// Share of the time of open decisions that is kept for the figure of the best of each group.
-const ENDING: f64 = 0.4;
+const ENDING: f64 = 0.55;
+
+/// Share of the same time, the last part of it, for the headline figures.
+const HEADLINES: f64 = 0.35;
 
 /// Number of rounds over all cells that must be possible; on slow storage, cells are left out for them.
 const DEFINITE: f64 = 3.0;
 
 /// Maximum share of the time for determining the speed of the less important cells.
-const CALIBRATION: f64 = 0.5;
+const CALIBRATION: f64 = 0.35;
 
 /// Reason of a cell that was left out.
 const LEFT_OUT: &str =
@@ -51,6 +54,10 @@ const ONE_RUN: f64 = 0.97;
 
 /// Bytes of a cell's first pilot.
 const PILOT: u64 = 4 << 20;
+
+/// Requests of the first pilot of a cell that reads or writes the device by small requests: a hard disk completes some
+/// hundred per second.
+const PILOT_REQUESTS: u64 = 64;
 
 /// Time of a run or of a part of it.
 #[derive(Debug, Clone)]
@@ -119,10 +126,11 @@ impl Cells {
                 let mut labels = workload.labels();
                 labels.job = job;
                 let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
+                let span = pilot_bytes(&cell.labels);
                 let mut one = ActiveCell {
                     workload,
                     cell,
-                    span: PILOT,
+                    span,
                     ramp,
                     sample,
                     rate: 0.0,
@@ -165,18 +173,26 @@ impl Cells {
             return unfinished;
         }
         let focused = *self.focused.get_or_insert(left);
-        let selected = self.needed(decisions, unfinished, left < ENDING * focused);
+        let stage = if left < HEADLINES * focused {
+            Stage::Headlines
+        } else if left < ENDING * focused {
+            Stage::Leaders
+        } else {
+            Stage::Deciding
+        };
+        let selected = self.needed(decisions, unfinished, stage);
         if self.selected.is_empty() || selected.len() * 4 < self.selected.len() * 3 {
-            self.budget(&selected, FOCUSED, left);
+            let rounds = if stage == Stage::Headlines { ROUNDS } else { FOCUSED };
+            self.budget(&selected, rounds, left);
             self.selected.clone_from(&selected);
         }
         selected
     }
 
     /// Returns those of the unfinished cells that an open decision needs; if there are none, all.
-    fn needed(&self, decisions: &Decisions, unfinished: Vec<usize>, ending: bool) -> Vec<usize> {
+    fn needed(&self, decisions: &Decisions, unfinished: Vec<usize>, stage: Stage) -> Vec<usize> {
         let rates: Vec<Vec<f64>> = self.active.iter().map(|one| one.cell.rates()).collect();
-        let needed = decisions.open(&rates, ending);
+        let needed = decisions.open(&rates, stage);
         let open: Vec<usize> = unfinished.iter().copied().filter(|&index| needed[index]).collect();
         if open.is_empty() { unfinished } else { open }
     }
@@ -231,7 +247,10 @@ impl Cells {
         for index in order {
             let one = &mut self.active[index];
             if deadline.left() <= 0.0 {
-                break;
+                if may_leave_out {
+                    one.leave_out();
+                }
+                continue;
             }
             one.workload.set_time(deadline.left() * ONE_RUN / remaining as f64);
             remaining -= usize::from(one.is_single());
@@ -277,10 +296,20 @@ impl Cells {
     }
 
     /// Determines for each cell with earlier samples whether it is already precise.
-    pub(super) fn judge(&mut self, rule: &StopRule, bootstrap: &Bootstrap) {
+    pub(super) fn judge(&mut self, rule: &StopRule) {
         for one in &mut self.active {
-            one.precise = rule.narrow_enough(&one.cell.rates(), bootstrap);
+            one.precise = rule.narrow_enough(&one.cell.rates(), &Bootstrap::default());
         }
+    }
+}
+
+/// Returns the bytes of a cell's first pilot.
+fn pilot_bytes(labels: &Labels) -> u64 {
+    match labels.request_bytes {
+        Some(request) if labels.bypasses_cache() || labels.cache == Some(CacheState::Cold) => {
+            PILOT.min(PILOT_REQUESTS * request)
+        }
+        _ => PILOT,
     }
 }
 
@@ -288,6 +317,11 @@ impl ActiveCell {
     /// True if the duration of a sample is fixed.
     fn is_fixed(&self) -> bool {
         !self.workload.elastic() || self.sample.is_some()
+    }
+
+    /// True if figures of others are given as shares of this one's.
+    pub(super) fn is_reference(&self) -> bool {
+        self.workload.is_reference() && !self.failed
     }
 
     /// Leaves the cell out in favor of more important ones.

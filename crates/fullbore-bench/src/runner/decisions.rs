@@ -1,8 +1,8 @@
 //! The decisions that a run is to make, and the cells that each still needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Axis, Experiment, Labels};
+use crate::document::{Axis, Experiment, Headline, Labels};
 use crate::stats::{contenders, median};
 
 /// Ratio to half of the peak within which a cell may be the half-power point.
@@ -11,6 +11,17 @@ const NEAR_HALF: f64 = 1.25;
 /// Maximum number of cells of a group that share the time of its decision, the fastest: samples of all others would be
 /// too few for any.
 const FINALISTS: usize = 3;
+
+/// Stage of a set: what the remaining time is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Finding the best of each group.
+    Deciding,
+    /// The figure of the best of each group.
+    Leaders,
+    /// The headline figures of the run.
+    Headlines,
+}
 
 /// Cells among which the best is sought.
 #[derive(Debug)]
@@ -26,6 +37,8 @@ struct Group {
 #[derive(Debug)]
 pub(super) struct Decisions {
     groups: Vec<Group>,
+    /// Cells of each headline figure.
+    headlines: BTreeMap<Headline, Vec<usize>>,
     /// Importance of each cell, 0 being the highest.
     ranks: Vec<usize>,
 }
@@ -37,9 +50,19 @@ impl Decisions {
             |name: &str| experiments.iter().find(|one| one.name == name).map_or(Axis::None, |one| one.axis);
         let mut paths: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut jobs: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        // A comparison with another program needs both in every round.
-        let compared = cells.iter().any(|(_, labels)| labels.peer.is_some());
-        for (index, (experiment, labels)) in cells.iter().enumerate().filter(|_| !compared) {
+        let mut headlines: BTreeMap<Headline, Vec<usize>> = BTreeMap::new();
+        let mut others: BTreeMap<(&String, Option<Headline>), Vec<usize>> = BTreeMap::new();
+        // An experiment that compares with another program needs both in every round.
+        let compared: BTreeSet<&String> = cells
+            .iter()
+            .filter(|(_, labels)| labels.peer.is_some())
+            .map(|(experiment, _)| experiment)
+            .collect();
+        let decided = cells.iter().enumerate().filter(|(_, cell)| !compared.contains(&cell.0));
+        for (index, (experiment, labels)) in decided {
+            if let Some(headline) = Headline::of(labels).filter(|_| labels.job.is_empty()) {
+                headlines.entry(headline).or_default().push(index);
+            }
             if axis(experiment).of(labels).is_some() {
                 let shared = axis(experiment).shared(labels).describe();
                 paths.entry(format!("{experiment}: {shared}")).or_default().push(index);
@@ -47,9 +70,15 @@ impl Decisions {
                 jobs.entry(format!("{experiment}: {}, {:?}", labels.job, labels.cache))
                     .or_default()
                     .push(index);
+            } else if Headline::of(labels) != Some(Headline::Roof) {
+                others.entry((experiment, Headline::of(labels))).or_default().push(index);
             }
         }
         let mut ranks = vec![0; cells.len()];
+        // Cells without an axis and a job: all are needed, but the first of each experiment and headline figure the most.
+        for cells in others.values() {
+            cells.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
+        }
         let mut groups = Vec::new();
         for mut path in paths.into_values() {
             let experiment = &cells[path[0]].0;
@@ -64,7 +93,7 @@ impl Decisions {
             job.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
             groups.push(Group { cells: job, half_power: false });
         }
-        Self { groups, ranks }
+        Self { groups, headlines, ranks }
     }
 
     /// Returns the importance of a cell, 0 being the highest.
@@ -73,9 +102,13 @@ impl Decisions {
     }
 
     /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
-    /// and those around the half-power point. Cells without a group are always needed. In the end only the best of each
-    /// group is: its figure is the result.
-    pub(super) fn open(&self, rates: &[Vec<f64>], ending: bool) -> Vec<bool> {
+    /// and those around the half-power point. Cells without a group are always needed. Later only the best of each group
+    /// is: its figure is the result; and in the end only the best of each headline figure, if the set has any.
+    pub(super) fn open(&self, rates: &[Vec<f64>], stage: Stage) -> Vec<bool> {
+        if stage == Stage::Headlines && !self.headlines.is_empty() {
+            return self.leaders_of_headlines(rates);
+        }
+        let ending = stage != Stage::Deciding;
         let mut open = vec![true; rates.len()];
         self.groups.iter().flat_map(|group| &group.cells).for_each(|&index| open[index] = false);
         for group in &self.groups {
@@ -95,6 +128,17 @@ impl Decisions {
                 let median = medians[place];
                 open[index] |= finalists.contains(&place) || median == peak || near(median);
             }
+        }
+        open
+    }
+
+    /// Returns the fastest cell of each headline figure.
+    fn leaders_of_headlines(&self, rates: &[Vec<f64>]) -> Vec<bool> {
+        let median = |index: usize| median(&rates[index]).unwrap_or(0.0);
+        let mut open = vec![false; rates.len()];
+        for cells in self.headlines.values() {
+            let fastest = cells.iter().max_by(|&&a, &&b| median(a).total_cmp(&median(b)));
+            fastest.into_iter().for_each(|&index| open[index] = true);
         }
         open
     }
@@ -164,12 +208,46 @@ mod tests {
         let jitter = [0.99, 1.0, 1.01, 1.0, 0.995, 1.005];
         let rates: Vec<Vec<f64>> =
             truth.iter().map(|rate| jitter.iter().map(|share| rate * share).collect()).collect();
-        assert_eq!(decisions.open(&rates, false), [false, false, true, false, false, true]);
+        assert_eq!(decisions.open(&rates, Stage::Deciding), [false, false, true, false, false, true]);
         let noisy: Vec<Vec<f64>> =
             truth.iter().map(|rate| [0.9, 1.1, 1.0].iter().map(|share| rate * share).collect()).collect();
-        assert_eq!(decisions.open(&noisy, false), [false, false, true, true, true, true], "the peak is open");
-        assert_eq!(decisions.open(&noisy, true), [false, false, false, false, false, true]);
-        assert!(!decisions.open(&noisy, false)[0]);
+        assert_eq!(
+            decisions.open(&noisy, Stage::Deciding),
+            [false, false, true, true, true, true],
+            "the peak is open"
+        );
+        assert_eq!(decisions.open(&noisy, Stage::Leaders), [false, false, false, false, false, true]);
+        assert!(!decisions.open(&noisy, Stage::Deciding)[0]);
+    }
+
+    #[test]
+    fn the_fastest_cell_of_each_headline_is_measured_to_the_end() {
+        let read = |bytes, cache| {
+            let labels = Labels {
+                operation: "read".into(),
+                method: "mmap".into(),
+                cache: Some(cache),
+                ..request(bytes)
+            };
+            ("read".to_owned(), labels)
+        };
+        use crate::document::CacheState::{Cold, Warm};
+        let memory = Labels { method: "memory".into(), ..Labels::default() };
+        let cells = [
+            read(4 << 10, Warm),
+            read(1 << 20, Warm),
+            read(4 << 10, Cold),
+            read(1 << 20, Cold),
+            ("memory".into(), memory.clone()),
+            ("memory".into(), memory),
+        ];
+        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        let rates = [8e9, 9e9, 2e9, 1e9, 30e9, 20e9].map(|rate| vec![rate; 5]);
+        assert_eq!(decisions.open(&rates, Stage::Headlines), [false, true, true, false, true, false]);
+        // Without headline figures, those of the groups.
+        let other = [request(4096), request(1 << 20)].map(|labels| ("read".to_owned(), labels));
+        let decisions = Decisions::new(&other, &[experiment("read", Axis::Request)]);
+        assert_eq!(decisions.open(&[vec![1.0; 5], vec![9.0; 5]], Stage::Headlines), [false, true]);
     }
 
     #[test]
@@ -178,7 +256,14 @@ mod tests {
         let cells =
             [("read".to_owned(), request(4096)), ("read".into(), request(1 << 20)), ("read".into(), peer)];
         let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
-        assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), true), [true; 3]);
+        assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), Stage::Headlines), [true; 3]);
+        // Experiments without a peer have decisions nevertheless.
+        let own = |bytes| ("write".to_owned(), request(bytes));
+        let cells = [&cells[..], &[own(4096), own(1 << 20)]].concat();
+        let experiments = ["read", "write"].map(|name| experiment(name, Axis::Request));
+        let rates = [1.0, 9.0, 1.0, 1.0, 9.0].map(|rate| vec![rate; 5]);
+        let open = Decisions::new(&cells, &experiments).open(&rates, Stage::Leaders);
+        assert_eq!(open, [true, true, true, false, true]);
     }
 
     #[test]
@@ -195,6 +280,6 @@ mod tests {
         let decisions = Decisions::new(&cells, &[experiment("scan", Axis::None)]);
         assert_eq!([0, 1, 2, 3].map(|cell| decisions.rank(cell)), [0, 1, 0, 0]);
         let rates = [1e9, 2e9, 3e8, 9e9].map(|rate| vec![rate, rate * 1.01, rate * 0.99, rate]);
-        assert_eq!(decisions.open(&rates, false), [false, true, true, true]);
+        assert_eq!(decisions.open(&rates, Stage::Deciding), [false, true, true, true]);
     }
 }

@@ -10,7 +10,7 @@ use fullbore::probe::{Facts, Machine};
 
 use super::cells::{ActiveCell, Cells};
 use super::options::Options;
-use crate::analysis::findings;
+use crate::analysis::{findings, variations};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
 use crate::document::{
@@ -109,27 +109,29 @@ impl DocumentBuilder {
     }
 
     /// Adds the cells of a measured set.
-    pub(super) fn close(&mut self, cells: Cells) {
-        for one in cells.active {
-            self.add_cell(&one);
-        }
+    pub(super) fn close(&mut self, cells: &Cells) {
+        cells.active.iter().for_each(|one| self.add_cell(one));
     }
 
     /// Returns a copy with the cells of a set that is still being measured.
     pub(super) fn with(&self, cells: &Cells) -> Self {
         let mut builder = self.clone();
-        cells.active.iter().for_each(|one| builder.add_cell(one));
+        builder.close(cells);
         builder
     }
 
-    fn add_cell(&mut self, one: &ActiveCell) {
+    /// Adds a cell, or replaces it by one with further samples.
+    pub(super) fn add_cell(&mut self, one: &ActiveCell) {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
         let regime = self.regime;
         cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
         self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
-        self.cells.push(cell);
+        match self.cells.iter_mut().find(|known| known.id == cell.id) {
+            Some(known) => *known = cell,
+            None => self.cells.push(cell),
+        }
     }
 
     /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
@@ -159,6 +161,7 @@ impl DocumentBuilder {
         document.findings.limits.clone_from(&self.limits);
         if whole {
             document.findings.predictions = predictions(&comparable, document.environment.logical_cpus);
+            document.findings.variation = variations(&comparable);
         }
         document.findings.pipeline = pipeline(&document.cells, &document.environment);
         if let Some(own) = &self.own {

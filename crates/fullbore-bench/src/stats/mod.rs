@@ -23,6 +23,7 @@ mod request_time;
 mod rng;
 mod stopping;
 mod throttle;
+mod variation;
 mod warm_up;
 
 pub use autocorrelation::{effective_samples, lag_one};
@@ -46,4 +47,5 @@ pub use request_time::{Law, RequestTime, fit_request_time};
 pub use rng::Xoshiro256;
 pub use stopping::StopRule;
 pub use throttle::{Fall, Pace, Reading, accounting_period, fall, whole_periods};
+pub use variation::{Variation, variation};
 pub use warm_up::{OnlineWarmUp, WarmUp, warm_up};

@@ -29,6 +29,9 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
         sheet.columns(&[("Device limits", NAME)], &limit.words());
     }
+    for found in document.findings.variation.iter().filter(|found| found.variation.matters()) {
+        sheet.columns(&[("Storage", NAME)], &found.words());
+    }
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {
         sheet.heading("Use this");

@@ -15,6 +15,7 @@ use self::device::ExclusiveDevice;
 use self::watchdog::Watchdog;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
+use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Progress, Scope};
 use fullbore::strategy::{ADAPTIVE, Planner, Purpose, Strategy, StrategySpec};
@@ -70,6 +71,8 @@ pub(crate) struct TestFiles {
     pub(crate) notes: Vec<String>,
     /// Files of other lengths, created on first use.
     sized: RefCell<BTreeMap<(&'static str, u64), File>>,
+    /// Small files by their length, created on first use.
+    small: RefCell<BTreeMap<u64, Vec<File>>>,
     seed: u64,
     // Dropped last, files before their directory.
     temporaries: RefCell<Vec<Temporary>>,
@@ -242,6 +245,7 @@ impl TestFiles {
             cold,
             notes,
             sized: RefCell::default(),
+            small: RefCell::default(),
             seed: seed.wrapping_add(1000),
             temporaries: RefCell::new(temporaries),
             backing: Backing::Directory { directory, _watchdog: watchdog },
@@ -289,6 +293,7 @@ impl TestFiles {
             cold: file,
             notes: vec![format!("{} was measured as a whole block device", path.display())],
             sized: RefCell::default(),
+            small: RefCell::default(),
             seed,
             temporaries: RefCell::default(),
             backing: Backing::Device { path: path.to_owned(), _device: device },
@@ -361,12 +366,41 @@ impl TestFiles {
         Ok(file)
     }
 
+    /// Returns `count` files of this length in a directory of their own, created and flushed on first use.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn small_files(&self, count: u64, len: u64) -> Result<Vec<File>> {
+        self.has_files()?;
+        if let Some(files) = self.small.borrow().get(&len) {
+            return Ok(files.clone());
+        }
+        let path = self.directory().join(format!("small-{len}"));
+        let (directory, ()) = Temporary::make_tree(path, |path| {
+            std::fs::create_dir(path).map_err(|error| Error::io("make", path, error))
+        })?;
+        let mut data = vec![0; len as usize];
+        let mut files = Vec::new();
+        for number in 0..count {
+            Random::new(self.seed.wrapping_add(number)).fill(0, &mut data);
+            let file = File::create_new(directory.path().join(number.to_string()))?;
+            file.write_all_at(&data, 0)?;
+            files.push(file);
+        }
+        // With all blocks written, one commit of a journal covers every file.
+        files.iter().try_for_each(File::write_back)?;
+        files.iter().try_for_each(File::sync_data)?;
+        self.temporaries.borrow_mut().push(directory);
+        self.small.borrow_mut().insert(len, files.clone());
+        Ok(files)
+    }
+
     /// Removes the files of other lengths.
     pub(crate) fn remove_sized(&self) {
-        let paths: Vec<PathBuf> = std::mem::take(&mut *self.sized.borrow_mut())
-            .into_values()
-            .map(|file| file.path().to_owned())
-            .collect();
+        let sized = std::mem::take(&mut *self.sized.borrow_mut()).into_values();
+        let mut paths: Vec<PathBuf> = sized.map(|file| file.path().to_owned()).collect();
+        let small = std::mem::take(&mut *self.small.borrow_mut()).into_values();
+        paths.extend(small.filter_map(|files| Some(files.first()?.path().parent()?.to_owned())));
         self.temporaries.borrow_mut().retain(|temporary| !paths.iter().any(|path| path == temporary.path()));
     }
 

@@ -278,8 +278,7 @@ fn the_quick_run_alone_is_advised_well() {
 
 #[test]
 fn a_real_run_is_advised_from_its_own_cells() {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-21-two-processors/results.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/two-processors.json.gz");
     let document = Document::read(std::fs::File::open(path).unwrap()).unwrap();
     let found = findings(&document.cells, &document.experiments, &Bootstrap::default());
     let of = |begins: &str| found.advice.iter().find(|a| a.text.starts_with(begins)).unwrap();

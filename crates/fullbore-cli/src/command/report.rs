@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::file::{Durability, Output, Placement, Temporary, read_text};
+use fullbore::file::{Durability, Output, Placement, Temporary};
 use fullbore::stream::FileStream;
 use fullbore_bench::comparison::{
     self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
 };
-use fullbore_bench::document::{Document, LIMIT};
+use fullbore_bench::document::{Document, document_file, read_document_text};
 use fullbore_bench::table::TableOptions;
 use fullbore_bench::{csv, report, table};
 
@@ -28,7 +28,7 @@ use crate::exit::Exit;
                   that differ."
 )]
 pub(crate) struct Report {
-    /// A results.json or its folder; - is standard input. With several, the first is the baseline
+    /// A results.json, also compressed with gzip, or its folder; - is standard input. With several, the first is the baseline
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
@@ -128,7 +128,7 @@ impl Report {
         }
         let mut seen: Vec<((u64, u64), String)> = Vec::new();
         for path in self.results.iter().filter(|path| !is_stdio(path)) {
-            let Some(identity) = identity(&file_of(path)) else { continue };
+            let Some(identity) = identity(&document_file(path)) else { continue };
             if let Some((_, before)) = seen.iter().find(|(known, _)| *known == identity) {
                 return Err(Exit::failure(format!(
                     "{before} and {} are the same file: name another run's results",
@@ -315,11 +315,6 @@ fn name(path: &Path) -> String {
     if is_stdio(path) { "standard input".into() } else { path.display().to_string() }
 }
 
-/// Returns the document of a path: the file itself, or the one that `bench` writes into a folder.
-fn file_of(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("results.json") } else { path.to_owned() }
-}
-
 /// Returns device and inode number of a file; `None` if it does not exist.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
@@ -327,13 +322,13 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// Reads the document of a path; standard input for `-`.
 pub(super) fn read(path: &Path) -> Result<Document, Exit> {
-    let file = file_of(path);
+    let file = document_file(path);
     let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
     let failure = |what: String| Exit::failure(format!("{shown}: {what}"));
     let text = if is_stdio(path) {
-        read_text(std::io::stdin().lock(), LIMIT)
+        read_document_text(std::io::stdin().lock())
     } else {
-        fs::File::open(&file).and_then(|file| read_text(file, LIMIT))
+        fs::File::open(&file).and_then(read_document_text)
     };
     let text = text.map_err(|error| match error.kind() {
         ErrorKind::FileTooLarge | ErrorKind::InvalidData => {

@@ -21,7 +21,22 @@ pub(crate) fn document(path: &Path) -> Document {
 fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let dir = TestDir::new();
     let results = dir.at("results");
-    let text = dir.run(&format!("{SHORT} --output results")).succeeds().text();
+    // In a short run on a busy machine, many cells have no sample.
+    let measured = |document: &Document| {
+        let measurable = || document.cells.iter().filter(|cell| cell.skipped.is_none());
+        let measured = measurable().filter(|cell| cell.summary.is_some()).count();
+        (measured, measurable().count() - measured)
+    };
+    let mut times = [24, 60, 120].into_iter();
+    let text = loop {
+        let words = format!("bench --dir . --size 32M --time {} --output results", times.next().unwrap());
+        let text = dir.run(&words).succeeds().text();
+        let (measured, not) = measured(&document(&results.join("results.json")));
+        if measured > 2 * not {
+            break text;
+        }
+        fs::remove_dir_all(&results).unwrap();
+    };
     assert_contains(&text, &["Use this", "Bulk read", "Warnings", "profile:"]);
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
@@ -29,11 +44,7 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
 
     let document = document(&results.join("results.json"));
     assert_eq!(document.run.file_bytes, 32 << 20);
-    // A busy machine may not reach all of them in so short a time; the document then reports them as skipped.
-    let (measured, not): (Vec<_>, Vec<_>) =
-        document.cells.iter().filter(|cell| cell.skipped.is_none()).partition(|cell| cell.summary.is_some());
-    assert!(measured.len() > 2 * not.len(), "{} of {}", measured.len(), document.cells.len());
-    assert_eq!(document.run.complete, not.is_empty());
+    assert_eq!(document.run.complete, measured(&document).1 == 0);
     let warm = document.cells.iter().flat_map(|cell| {
         let wanted = cell.labels.cache.is_some_and(|cache| cache.word() == "warm");
         cell.samples.iter().filter(move |_| wanted)

@@ -3,12 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample, SummaryOptions};
 use fullbore_bench::stats::Xoshiro256;
 use serde_json::Value;
 
-use crate::support::{TestDir, fullbore, installed, or_skip, run, run_with};
+use crate::support::{TestDir, fullbore, installed, names, or_skip, run, run_with};
 
 /// Results with a cell for each rate, with 1% of noise.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
@@ -78,6 +79,16 @@ fn one_document_is_shown_in_every_form() {
     fs::create_dir(dir.at("results")).unwrap();
     fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
     assert_eq!(dir.run("report results").succeeds().text(), table);
+    // Compressed with gzip, as published results are.
+    run(Command::new("gzip").arg(dir.at("results/results.json"))).succeeds();
+    assert_eq!(names(&dir.at("results")), ["results.json.gz"]);
+    assert_eq!(dir.run("report results").succeeds().text(), table);
+    assert_eq!(dir.run("report results/results.json.gz").succeeds().text(), table);
+    let whole = fs::read(dir.at("results/results.json.gz")).unwrap();
+    assert_eq!(run_with(&mut dir.command("report -"), &whole).succeeds().text(), table);
+    dir.file("cut.json.gz", &whole[..whole.len() / 2]);
+    dir.run("report cut.json.gz").fails(2, &["cut.json.gz"]);
+    run(Command::new("gunzip").arg(dir.at("results/results.json.gz"))).succeeds();
     let input = text(&results(&[1e9, 2e9, 3e9], 1));
     assert_eq!(run_with(&mut dir.command("report -"), &input).succeeds().text(), table);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use super::cells::{Cells, Deadline, ROUNDS};
+use super::cells::{ActiveCell, Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::event::{Event, RunProgress};
 use super::options::Options;
@@ -33,6 +33,8 @@ pub(super) struct Session<'a, 'b> {
     limits: &'a DeviceLimits,
     whole: &'a Deadline,
     pub(super) builder: DocumentBuilder,
+    /// Reference cells of the sets so far.
+    references: Vec<ActiveCell>,
     /// Number of samples started.
     iteration: u64,
     rng: Xoshiro256,
@@ -53,7 +55,8 @@ impl<'a, 'b> Session<'a, 'b> {
     ) -> Self {
         let rng = Xoshiro256::seeded(options.seed);
         let partial_due = context.clock.elapsed() + PARTIAL;
-        Self { options, context, limits, whole, builder, iteration: 0, rng, partial_due, observe }
+        let references = Vec::new();
+        Self { options, context, limits, whole, builder, references, iteration: 0, rng, partial_due, observe }
     }
 
     /// Emits the results so far.
@@ -69,14 +72,12 @@ impl<'a, 'b> Session<'a, 'b> {
         &mut self,
         trials: Vec<Trial>,
         experiments: &[Experiment],
-        deadline: Deadline,
+        mut deadline: Deadline,
     ) -> Result<()> {
         let (context, whole) = (self.context, self.whole);
         let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
-        let rule = StopRule::precision(self.options.precision);
-        let bootstrap = Bootstrap::default();
         cells.calibrate(
             &deadline,
             &decisions,
@@ -93,7 +94,10 @@ impl<'a, 'b> Session<'a, 'b> {
         }
         let all: Vec<usize> = cells.unfinished().collect();
         cells.budget(&all, ROUNDS, deadline.left());
-        cells.judge(&rule, &bootstrap);
+        cells.judge(&self.rule());
+        let references = self.references.iter().chain(cells.active.iter().filter(|one| one.is_reference()));
+        let reserved = Duration::from_secs_f64(references.map(|one| one.cost).sum());
+        deadline.end = deadline.end.saturating_sub(reserved);
         let mut round = cells.rounds();
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
@@ -102,37 +106,62 @@ impl<'a, 'b> Session<'a, 'b> {
             shuffle(&mut order, &mut self.rng);
             for index in order {
                 let one = &mut cells.active[index];
-                if one.cost > deadline.left() {
+                let left = deadline.left();
+                if left <= 0.0 || one.cost > left {
                     time_up = true;
                     // A cheaper cell may still fit.
                     continue;
                 }
-                self.iteration += 1;
-                let iteration = Iteration { span: one.span, number: self.iteration };
-                let before = context.clock.seconds();
-                match take_sample(one.workload.as_mut(), iteration, one.ramp, context, self.limits) {
-                    Ok(mut sample) => {
-                        sample.round = round;
-                        one.cell.samples.push(sample);
-                        one.cell.skipped = None;
-                        one.correct();
-                        let spent = context.clock.seconds() - before;
-                        one.cost = one.cost.clamp(spent, 2.0 * spent);
-                        let rates = one.cell.rates();
-                        one.precise = rule.narrow_enough(&rates, &bootstrap);
-                        let (share, now) = (whole.share(), one.cell.id.as_str());
-                        (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
-                    }
-                    Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-                    Err(error) => one.refuse(&error),
-                }
+                self.sample(one, round)?;
                 self.report_partial(&cells);
             }
             round += 1;
         }
         self.builder.limits = self.limits.found();
-        self.builder.close(cells);
+        self.builder.close(&cells);
+        self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
+        self.sample_references(round)
+    }
+
+    /// Takes one more sample of every reference cell.
+    fn sample_references(&mut self, round: u32) -> Result<()> {
+        let mut references = std::mem::take(&mut self.references);
+        for one in &mut references {
+            self.sample(one, round)?;
+            self.builder.add_cell(one);
+        }
+        self.references = references;
         Ok(())
+    }
+
+    /// Takes a sample of a cell. An error is recorded in the cell, unless it is the run's cancellation.
+    fn sample(&mut self, one: &mut ActiveCell, round: u32) -> Result<()> {
+        let context = self.context;
+        self.iteration += 1;
+        let iteration = Iteration { span: one.span, number: self.iteration };
+        let before = context.clock.seconds();
+        match take_sample(one.workload.as_mut(), iteration, one.ramp, context, self.limits) {
+            Ok(mut sample) => {
+                sample.round = round;
+                one.cell.samples.push(sample);
+                one.cell.skipped = None;
+                one.correct();
+                let spent = context.clock.seconds() - before;
+                one.cost = one.cost.clamp(spent, 2.0 * spent);
+                let rates = one.cell.rates();
+                one.precise = self.rule().narrow_enough(&rates, &Bootstrap::default());
+                let (share, now) = (self.whole.share(), one.cell.id.as_str());
+                (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
+            }
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            Err(error) => one.refuse(&error),
+        }
+        Ok(())
+    }
+
+    /// Returns the rule by which the sampling of a cell stops.
+    fn rule(&self) -> StopRule {
+        StopRule::precision(self.options.precision)
     }
 
     /// Emits a partial document if the last one is old enough.

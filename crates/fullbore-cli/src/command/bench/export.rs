@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Document, document_file};
 use fullbore_bench::fio::{self, JobSource};
 
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ impl Export {
             Some(from) => from,
             None => latest(Path::new("."), "--from")?,
         };
-        let path = if from.is_dir() { from.join("results.json") } else { from };
+        let path = document_file(&from);
         let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
         let file = File::open(&path).map_err(|error| failure(&error))?;
         let document = Document::read(file).map_err(|error| failure(&error))?;
