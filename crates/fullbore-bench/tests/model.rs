@@ -186,7 +186,8 @@ fn a_cell_that_its_neighbours_do_not_explain_is_listed() {
 fn published() -> [(&'static str, Document); 2] {
     let root = env!("CARGO_MANIFEST_DIR");
     ["tests/fixtures/two-processors.json.gz", "../../docs/results/full/results.json.gz"].map(|path| {
-        let file = std::fs::File::open(format!("{root}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let file =
+            std::fs::File::open(format!("{root}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
         (path, Document::read(file).unwrap())
     })
 }
