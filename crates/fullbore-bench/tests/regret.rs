@@ -128,7 +128,15 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
 
 #[test]
 fn every_job_runs_under_every_contender() {
-    let Measured { document, .. } = measure("auto", warm("auto", 14), 9);
+    // A busy machine needs longer for a sample of each cell.
+    let mut times = [9, 30, 90].into_iter();
+    let document = loop {
+        let seconds = times.next().expect("every cell has samples after 90 s");
+        let Measured { document, .. } = measure("auto", warm("auto", 14), seconds);
+        if document.cells.iter().all(|cell| cell.skipped.is_some() || !cell.samples.is_empty()) {
+            break document;
+        }
+    };
     for operation in ["count lines", "search", "blake3", "compare", "shift:10", "copy"] {
         let here = || document.cells.iter().filter(|cell| cell.labels.operation == operation);
         assert!(here().any(|cell| strategy(cell) == "auto") && here().count() > 2, "{operation}");
