@@ -11,7 +11,7 @@ pub(crate) enum Headline {
     DeviceReads,
     /// Random reads from the device.
     RandomReads,
-    /// Random reads from the page cache.
+    /// Random reads that may come from the page cache.
     CachedRandomReads,
     /// Sequential writes that end in the page cache.
     CachedWrites,
@@ -33,11 +33,11 @@ impl Headline {
             return None;
         }
         let random = labels.order.as_deref() == Some("random");
-        match (labels.operation.as_str(), cache_state(labels), random) {
+        match (labels.operation.as_str(), labels.cache_state(), random) {
             ("read", Some(CacheState::Warm), false) => Some(Self::CachedReads),
             ("read", Some(CacheState::Cold), false) => Some(Self::DeviceReads),
             ("read", Some(CacheState::Cold), true) => Some(Self::RandomReads),
-            ("read", Some(CacheState::Warm), true) => Some(Self::CachedRandomReads),
+            ("read", _, true) => Some(Self::CachedRandomReads),
             ("write", _, false) if labels.flush == Some(true) => Some(Self::FlushedWrites),
             ("write", _, false) if labels.bypasses_cache() => Some(Self::DirectWrites),
             ("write", _, false) => Some(Self::CachedWrites),
@@ -52,9 +52,4 @@ pub(crate) fn is_ordinary(labels: &Labels) -> bool {
         && labels.targets.unwrap_or(1) <= 1
         && labels.streams.unwrap_or(1) <= 1
         && labels.memory_limit_bytes.is_none()
-}
-
-/// Returns the state of the page cache; reads that bypass it are cold.
-fn cache_state(labels: &Labels) -> Option<CacheState> {
-    labels.cache.or(labels.bypasses_cache().then_some(CacheState::Cold))
 }

@@ -85,13 +85,16 @@ pub fn read_document_text(reader: impl Read) -> std::io::Result<String> {
     }
 }
 
+/// Name of the document in the folder of a run.
+pub const DOCUMENT: &str = "results.json";
+
 /// Returns the document of a path: the file itself, or the one that a run writes into a folder, compressed or not.
 pub fn document_file(path: &Path) -> PathBuf {
     if !path.is_dir() {
         return path.to_owned();
     }
-    let plain = path.join("results.json");
-    let compressed = path.join("results.json.gz");
+    let plain = path.join(DOCUMENT);
+    let compressed = path.join(format!("{DOCUMENT}.gz"));
     if !plain.exists() && compressed.exists() { compressed } else { plain }
 }
 

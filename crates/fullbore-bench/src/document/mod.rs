@@ -31,7 +31,7 @@ pub use findings::{
     SeriesHalfPower, SeriesRef, SeriesRequestTime,
 };
 pub(crate) use headline::{Headline, is_ordinary};
-pub use json::{Error, LIMIT, document_file, read_document_text};
+pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
 pub(crate) use labels::{TOGETHER, alone};
 pub use moment::rfc3339;

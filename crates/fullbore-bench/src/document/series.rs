@@ -6,7 +6,7 @@ use fullbore::engine;
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
-use super::labels::Labels;
+use super::labels::{CacheState, Labels};
 use crate::units;
 
 /// The x axis of an experiment's figure.
@@ -360,6 +360,11 @@ impl Labels {
     /// True if requests bypass the page cache: by the policy, or because the access method always does.
     pub fn bypasses_cache(&self) -> bool {
         self.cache_policy.as_deref() == Some("direct") || self.always_bypasses_cache()
+    }
+
+    /// Returns the state of the page cache; requests that bypass it find nothing there.
+    pub(crate) fn cache_state(&self) -> Option<CacheState> {
+        self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
     }
 
     /// True if the access method bypasses the page cache under every policy.

@@ -306,7 +306,7 @@ impl Cells {
 /// Returns the bytes of a cell's first pilot.
 fn pilot_bytes(labels: &Labels) -> u64 {
     match labels.request_bytes {
-        Some(request) if labels.bypasses_cache() || labels.cache == Some(CacheState::Cold) => {
+        Some(request) if labels.cache_state() == Some(CacheState::Cold) => {
             PILOT.min(PILOT_REQUESTS * request)
         }
         _ => PILOT,
@@ -368,21 +368,27 @@ impl ActiveCell {
         cell
     }
 
-    fn calibrate(&mut self, number: u64, (context, limits): (&RunContext<'_>, &DeviceLimits)) -> Result<()> {
+    /// Takes a sample; also returns the seconds that it and its preparation took, without a search for limiters.
+    pub(super) fn take(
+        &mut self,
+        number: u64,
+        ramp: f64,
+        (context, limits): (&RunContext<'_>, &DeviceLimits),
+    ) -> Result<(Sample, f64)> {
+        let elapsed = || context.clock.seconds() - limits.spent();
+        let before = elapsed();
+        let iteration = Iteration { span: self.span, number };
+        let sample = take_sample(self.workload.as_mut(), iteration, ramp, context, limits)?;
+        Ok((sample, elapsed() - before))
+    }
+
+    fn calibrate(&mut self, number: u64, context: (&RunContext<'_>, &DeviceLimits)) -> Result<()> {
         for _ in 0..PILOTS {
-            let elapsed = || context.clock.seconds() - limits.spent();
-            let before = elapsed();
-            let sample = take_sample(
-                self.workload.as_mut(),
-                Iteration { span: self.span, number },
-                0.0,
-                context,
-                limits,
-            )?;
-            self.cost = elapsed() - before;
+            let (sample, spent) = self.take(number, 0.0, context)?;
+            self.cost = spent;
             self.rate = sample.rate().max(1.0);
             if sample.regime.is_some() {
-                self.least = limits.sample_seconds();
+                self.least = context.1.sample_seconds();
             }
             // A device is slow enough for the first pilot; a sample of the page cache is over too soon.
             let least = (self.least / 2.0).max(SAMPLE.0 / 10.0);

@@ -60,7 +60,8 @@ impl Decisions {
             .collect();
         let decided = cells.iter().enumerate().filter(|(_, cell)| !compared.contains(&cell.0));
         for (index, (experiment, labels)) in decided {
-            if let Some(headline) = Headline::of(labels).filter(|_| labels.job.is_empty()) {
+            let headline = Headline::of(labels);
+            if let Some(headline) = headline.filter(|_| labels.job.is_empty()) {
                 headlines.entry(headline).or_default().push(index);
             }
             if axis(experiment).of(labels).is_some() {
@@ -70,8 +71,8 @@ impl Decisions {
                 jobs.entry(format!("{experiment}: {}, {:?}", labels.job, labels.cache))
                     .or_default()
                     .push(index);
-            } else if Headline::of(labels) != Some(Headline::Roof) {
-                others.entry((experiment, Headline::of(labels))).or_default().push(index);
+            } else if headline != Some(Headline::Roof) {
+                others.entry((experiment, headline)).or_default().push(index);
             }
         }
         let mut ranks = vec![0; cells.len()];

@@ -120,18 +120,26 @@ impl DocumentBuilder {
         builder
     }
 
-    /// Adds a cell, or replaces it by one with further samples.
-    pub(super) fn add_cell(&mut self, one: &ActiveCell) {
+    fn add_cell(&mut self, one: &ActiveCell) {
+        let cell = self.summarised(one);
+        self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
+        self.cells.push(cell);
+    }
+
+    /// Replaces a cell by the same one with further samples.
+    pub(super) fn update(&mut self, one: &ActiveCell) {
+        let cell = self.summarised(one);
+        let known = self.cells.iter_mut().filter(|known| known.id == cell.id);
+        known.for_each(|known| known.clone_from(&cell));
+    }
+
+    fn summarised(&self, one: &ActiveCell) -> Cell {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
         let regime = self.regime;
         cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
-        self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
-        match self.cells.iter_mut().find(|known| known.id == cell.id) {
-            Some(known) => *known = cell,
-            None => self.cells.push(cell),
-        }
+        cell
     }
 
     /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix

@@ -17,6 +17,26 @@ pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
 }
 
+/// Runs `command` with each of the times in seconds until its results in the folder `results` suffice; returns what it
+/// printed, and the results. A busy machine needs longer than an idle one.
+pub(crate) fn measure_until(
+    dir: &TestDir,
+    results: &str,
+    times: &[u32],
+    command: impl Fn(u32) -> String,
+    enough: impl Fn(&Document) -> bool,
+) -> (String, Document) {
+    for &seconds in times {
+        let text = dir.run(&command(seconds)).succeeds().text();
+        let document = document(&dir.at(results).join("results.json"));
+        if enough(&document) {
+            return (text, document);
+        }
+        fs::remove_dir_all(dir.at(results)).unwrap();
+    }
+    panic!("too few cells have sound samples, even of the longest of {times:?} seconds");
+}
+
 #[test]
 fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let dir = TestDir::new();
@@ -27,22 +47,18 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
         let measured = measurable().filter(|cell| cell.summary.is_some()).count();
         (measured, measurable().count() - measured)
     };
-    let mut times = [24, 60, 120].into_iter();
-    let text = loop {
-        let words = format!("bench --dir . --size 32M --time {} --output results", times.next().unwrap());
-        let text = dir.run(&words).succeeds().text();
-        let (measured, not) = measured(&document(&results.join("results.json")));
-        if measured > 2 * not {
-            break text;
-        }
-        fs::remove_dir_all(&results).unwrap();
-    };
+    let (text, document) = measure_until(
+        &dir,
+        "results",
+        &[24, 60, 120],
+        |seconds| format!("bench --dir . --size 32M --time {seconds} --output results"),
+        |document| measured(document).0 > 2 * measured(document).1,
+    );
     assert_contains(&text, &["Use this", "Bulk read", "Warnings", "profile:"]);
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(names(&results), ["report.html", "results.csv", "results.json"]);
     assert_eq!(dir.names(), ["config", "results"], "the test files are removed");
 
-    let document = document(&results.join("results.json"));
     assert_eq!(document.run.file_bytes, 32 << 20);
     assert_eq!(document.run.complete, measured(&document).1 == 0);
     let warm = document.cells.iter().flat_map(|cell| {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::bench::{TWO_CELLS, document};
+use crate::bench::{TWO_CELLS, measure_until};
 use crate::support::{TestDir, bytes, fullbore, installed, or_skip, root, run, transform};
 
 /// A loop device on a file until it is dropped.
@@ -72,32 +72,28 @@ fn block_device_needs_serial_and_no_data() {
     let Some(device) = or_skip("a block device", Loop::new(&image)) else { return };
     let name = device.0.display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
-    let measured = |serial: &str, seconds: u32| {
-        let words = format!("bench run roof own.toml --time {seconds} --output results");
-        dir.run(&format!("{words} --device {name} --serial {serial}"))
+    let measure = |serial: &str, seconds: u32| {
+        format!("bench run roof own.toml --time {seconds} --output results --device {name} --serial {serial}")
     };
     dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));
     dir.run(&format!("bench run roof --device {name}")).fails(2, &["--serial"]);
-    measured("another", 10).fails(2, &[&name, "another", "serial number"]);
+    dir.run(&measure("another", 10)).fails(2, &[&name, "another", "serial number"]);
     let made = Command::new("mkfs.ext4").args(["-q", &name]).status();
     if made.is_ok_and(|made| made.success()) {
-        measured(&serial, 10).fails(2, &["ext4", "wipefs"]);
+        dir.run(&measure(&serial, 10)).fails(2, &["ext4", "wipefs"]);
         let wiped = Command::new("dd")
             .args(["if=/dev/zero", "bs=1M", "count=1", "status=none"])
             .arg(format!("of={name}"))
             .status();
         assert!(wiped.unwrap().success());
     }
-    // A busy machine needs longer for a sample of each cell.
-    let mut times = [10, 30, 90].into_iter();
-    let document = loop {
-        measured(&serial, times.next().expect("every cell has samples after 90 s")).succeeds();
-        let document = document(&dir.at("results/results.json"));
-        if document.cells.iter().all(|cell| cell.summary.is_some()) {
-            break document;
-        }
-        fs::remove_dir_all(dir.at("results")).unwrap();
-    };
+    let (_, document) = measure_until(
+        &dir,
+        "results",
+        &[10, 30, 90],
+        |seconds| measure(&serial, seconds),
+        |document| document.cells.iter().all(|cell| cell.summary.is_some()),
+    );
     assert!(document.run.notes.iter().any(|note| note.contains("block device")), "{:?}", document.run.notes);
     assert_eq!(document.run.file_bytes, 64 << 20);
     let reads = document.cells.iter().filter(|cell| cell.labels.method == "direct");

@@ -1,6 +1,6 @@
 //! `fullbore predict`: throughput of unmeasured requests from a results document.
 
-use crate::bench::document;
+use crate::bench::measure_until;
 use crate::support::TestDir;
 
 const CELLS: &str = "
@@ -20,16 +20,16 @@ const CELLS: &str = "
 fn unmeasured_sizes_are_predicted_from_measured_ones() {
     let dir = TestDir::new();
     dir.file("own.toml", CELLS);
-    // A busy machine needs longer for a few sound samples of each cell.
-    for seconds in [10, 30, 90] {
-        let options =
-            format!("--time {seconds} --size 16M --precision 50 --no-save --output fullbore-results-1");
-        dir.run(&format!("bench run own.toml {options}")).succeeds();
-        if document(&dir.at("fullbore-results-1/results.json")).findings.predictions.len() == 4 {
-            break;
-        }
-        std::fs::remove_dir_all(dir.at("fullbore-results-1")).unwrap();
-    }
+    measure_until(
+        &dir,
+        "fullbore-results-1",
+        &[10, 30, 90],
+        |seconds| {
+            let options = "--size 16M --precision 50 --no-save --output fullbore-results-1";
+            format!("bench run own.toml --time {seconds} {options}")
+        },
+        |document| document.findings.predictions.len() == 4,
+    );
 
     let within = dir.run("predict read request=64K cache=warm").succeeds().text();
     assert!(

@@ -13,10 +13,9 @@ use super::cells::{ActiveCell, Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::event::{Event, RunProgress};
 use super::options::Options;
-use crate::action::{DeviceLimits, Iteration, RunContext};
+use crate::action::{DeviceLimits, RunContext};
 use crate::document::Experiment;
 use crate::experiment::Trial;
-use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, Xoshiro256};
 use crate::test_files::TestFiles;
 
@@ -128,7 +127,7 @@ impl<'a, 'b> Session<'a, 'b> {
         let mut references = std::mem::take(&mut self.references);
         for one in &mut references {
             self.sample(one, round)?;
-            self.builder.add_cell(one);
+            self.builder.update(one);
         }
         self.references = references;
         Ok(())
@@ -136,17 +135,13 @@ impl<'a, 'b> Session<'a, 'b> {
 
     /// Takes a sample of a cell. An error is recorded in the cell, unless it is the run's cancellation.
     fn sample(&mut self, one: &mut ActiveCell, round: u32) -> Result<()> {
-        let context = self.context;
         self.iteration += 1;
-        let iteration = Iteration { span: one.span, number: self.iteration };
-        let before = context.clock.seconds();
-        match take_sample(one.workload.as_mut(), iteration, one.ramp, context, self.limits) {
-            Ok(mut sample) => {
+        match one.take(self.iteration, one.ramp, (self.context, self.limits)) {
+            Ok((mut sample, spent)) => {
                 sample.round = round;
                 one.cell.samples.push(sample);
                 one.cell.skipped = None;
                 one.correct();
-                let spent = context.clock.seconds() - before;
                 one.cost = one.cost.clamp(spent, 2.0 * spent);
                 let rates = one.cell.rates();
                 one.precise = self.rule().narrow_enough(&rates, &Bootstrap::default());

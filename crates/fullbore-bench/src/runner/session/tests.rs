@@ -6,7 +6,7 @@ use fullbore::Error;
 use fullbore::pattern::Progress;
 
 use super::*;
-use crate::action::{DeviceLimits, ExpectedState, Ramp, RunResult, Workload};
+use crate::action::{DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::clock::Clock;
 use crate::document::{Document, Labels, StopReason};
 

@@ -61,7 +61,7 @@ pub(crate) fn latest(directory: &Path, flag: &str) -> Result<PathBuf, Exit> {
         .map_err(|error| Exit::failure(format!("{}: {error}", directory.display())))?;
     let folders = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
-        let path = entry.path().join("results.json");
+        let path = document_file(&entry.path());
         let changed: SystemTime = path.metadata().ok()?.modified().ok()?;
         name.to_string_lossy().starts_with("fullbore-results-").then_some((changed, path))
     });

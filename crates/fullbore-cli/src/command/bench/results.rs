@@ -8,13 +8,10 @@ use std::time::SystemTime;
 use fullbore::Error;
 use fullbore::file::{Durability, Output, Temporary};
 use fullbore::stream::FileStream;
-use fullbore_bench::document::{Document, rfc3339};
+use fullbore_bench::document::{DOCUMENT, Document, rfc3339};
 use fullbore_bench::{csv, report};
 
 use crate::exit::Exit;
-
-/// The name of the document in its folder.
-const DOCUMENT: &str = "results.json";
 
 /// A folder for the results of a run.
 pub(super) struct ResultsFolder {

@@ -8,7 +8,7 @@ use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
-use fullbore_bench::document::{Document, Regime};
+use fullbore_bench::document::{DOCUMENT, Document, Regime};
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
 use fullbore_bench::{Event, Measured, Options, fio, table};
 use fullbore_cli::values::names;
@@ -299,10 +299,7 @@ impl MeasureArgs {
             let view = if self.full { table::render } else { table::summary };
             let mut text = view(&document.printable(), table_options());
             text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
-            text.push_str(&format!(
-                "results: {} and results.csv\n",
-                folder.path().join("results.json").display()
-            ));
+            text.push_str(&format!("results: {} and results.csv\n", folder.path().join(DOCUMENT).display()));
             if let Some(Ok(path)) = &saved {
                 text.push_str(&format!("profile: {}\n", path.display()));
             }
