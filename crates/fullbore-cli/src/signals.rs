@@ -2,14 +2,13 @@
 //! was held back for a while.
 
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fullbore::file::cleanup;
 use fullbore::quote::Shown;
-use fullbore::sys::{self, Interest};
+use fullbore::sys::{self, AsHandle, Handle, Interest};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
@@ -19,7 +18,7 @@ use crate::output;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Wakes the thread; empty if the thread could not be started.
-static WAKE: OnceLock<OwnedFd> = OnceLock::new();
+static WAKE: OnceLock<Handle> = OnceLock::new();
 
 /// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
 /// without end. If it cannot be started, signals end the process immediately.
@@ -48,10 +47,10 @@ pub(crate) fn tick() -> bool {
     WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok())
 }
 
-fn watch(woken: &impl AsFd, caught: &AtomicUsize) {
+fn watch(woken: &impl AsHandle, caught: &AtomicUsize) {
     let mut held = false;
     loop {
-        let polled = sys::wait_ready([woken.as_fd()], Interest::Read, held.then_some(TICK));
+        let polled = sys::wait_ready([woken.as_handle()], Interest::Read, held.then_some(TICK));
         match caught.load(Ordering::Relaxed) {
             0 => {}
             signal => end(signal as i32),

@@ -31,6 +31,15 @@ pub struct Environment {
     pub facts: Value,
 }
 
+impl Environment {
+    /// Returns the number of processors that the run could use: those of the system or, if fewer, those of the control
+    /// group, a part of one counted as one; 0 if unknown.
+    pub fn usable_processors(&self) -> u32 {
+        let granted = self.cpu_quota.map_or(u32::MAX, |quota| quota.ceil().max(1.0) as u32);
+        self.logical_cpus.min(granted)
+    }
+}
+
 /// A mounted file system.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -83,4 +92,21 @@ pub struct Audit {
     pub findings: Vec<String>,
     /// Ids of the cells whose throughput the meter limits, not the storage.
     pub tool_bound: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_limits_the_processors() {
+        let usable = |logical_cpus, cpu_quota| {
+            Environment { logical_cpus, cpu_quota, ..Environment::default() }.usable_processors()
+        };
+        assert_eq!(usable(8, None), 8);
+        assert_eq!(usable(8, Some(1.5)), 2);
+        assert_eq!(usable(8, Some(0.25)), 1);
+        assert_eq!(usable(2, Some(16.0)), 2);
+        assert_eq!(usable(0, Some(3.0)), 0);
+    }
 }

@@ -24,6 +24,10 @@ pub(crate) enum Headline {
 }
 
 impl Headline {
+    /// Figures that the summary shows, each with the one that it replaces.
+    pub(crate) const REPLACED: [(Self, Self); 2] =
+        [(Self::RandomReads, Self::CachedRandomReads), (Self::FlushedWrites, Self::DirectWrites)];
+
     /// Returns the figure that a cell, or a path, with these labels contributes to.
     pub(crate) fn of(labels: &Labels) -> Option<Self> {
         if labels.method == "memory" {

@@ -75,6 +75,11 @@ impl Decisions {
                 others.entry((experiment, headline)).or_default().push(index);
             }
         }
+        for (shown, replaced) in Headline::REPLACED {
+            if headlines.contains_key(&shown) {
+                headlines.remove(&replaced);
+            }
+        }
         let mut ranks = vec![0; cells.len()];
         // Cells without an axis and a job: all are needed, but the first of each experiment and headline figure the most.
         for cells in others.values() {

@@ -168,7 +168,8 @@ impl DocumentBuilder {
         document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
         document.findings.limits.clone_from(&self.limits);
         if whole {
-            document.findings.predictions = predictions(&comparable, document.environment.logical_cpus);
+            document.findings.predictions =
+                predictions(&comparable, document.environment.usable_processors());
             document.findings.variation = variations(&comparable);
         }
         document.findings.pipeline = pipeline(&document.cells, &document.environment);

@@ -176,6 +176,12 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
     Ok(())
 }
 
+/// True if the first file ends after `done` bytes, written in `time`: at a power of two, so that two runs on one machine
+/// have the same length, unless twice as many fit into `patience`.
+fn ends_here(done: u64, time: Duration, patience: Duration) -> bool {
+    done >= SMALLEST && done.is_power_of_two() && 2 * time > patience
+}
+
 impl TestFiles {
     /// Creates the files in a new directory within `parent`. If writing takes longer than `patience`, the files are
     /// smaller, unless `insist`.
@@ -201,8 +207,7 @@ impl TestFiles {
         let mut notes = Vec::new();
         let start = Instant::now();
         // The first file is written in steps: its speed predicts the time of the others.
-        let cold =
-            creator.file("cold", len, |done| !insist && done >= SMALLEST && start.elapsed() > patience)?;
+        let cold = creator.file("cold", len, |done| !insist && ends_here(done, start.elapsed(), patience))?;
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(

@@ -4,14 +4,13 @@
 use std::fs;
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind, FileStamp};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys;
+use fullbore::sys::{self, AsHandle};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
 use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
@@ -432,7 +431,7 @@ fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> 
 }
 
 /// Fails if a regular file is not as it was `before` reading: the bytes read may mix two states of it.
-fn unchanged(file: &impl AsFd, before: &(FileKind, FileStamp), path: &Path) -> Result<(), SearchError> {
+fn unchanged(file: &impl AsHandle, before: &(FileKind, FileStamp), path: &Path) -> Result<(), SearchError> {
     if before.0 == FileKind::Regular && FileStamp::of_open(file)? != *before {
         return Err(Error::new(ErrorKind::Changed, "read", path, "modified while being read").into());
     }
@@ -441,7 +440,7 @@ fn unchanged(file: &impl AsFd, before: &(FileKind, FileStamp), path: &Path) -> R
 
 /// True if the first byte in a pipe does not begin a byte order mark. The byte stays in the pipe. `false` if peeking is
 /// not possible.
-fn first_is_plain(pipe: &impl AsFd) -> bool {
+fn first_is_plain(pipe: &impl AsHandle) -> bool {
     let Ok((reader, writer)) = sys::pipe() else { return false };
     let mut byte = [0];
     match sys::tee(pipe, &writer, 1) {

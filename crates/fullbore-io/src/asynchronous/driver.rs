@@ -53,14 +53,14 @@ impl Default for DriverConfig {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Driver {
-    handle: Arc<Handle>,
+    handle: Arc<Closer>,
 }
 
 /// Closes the dispatch when the last driver is dropped: the threads hold the dispatch, so its own count never reaches zero.
 #[derive(Debug)]
-struct Handle(Arc<Dispatch>);
+struct Closer(Arc<Dispatch>);
 
-impl Drop for Handle {
+impl Drop for Closer {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -103,7 +103,7 @@ impl Driver {
                 .spawn(move || watched.watch(&waiter))
                 .map_err(|error| Error::io("start", "asynchronous driver", error))?;
         }
-        Ok(Self { handle: Arc::new(Handle(dispatch)) })
+        Ok(Self { handle: Arc::new(Closer(dispatch)) })
     }
 
     /// Returns the driver shared by the whole process, created with the default [`DriverConfig`].

@@ -1,5 +1,4 @@
 //! A file whose transfers are futures.
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -8,8 +7,7 @@ use super::slots::IoResult;
 use super::transfer::Transfer;
 use crate::buf::{Buffer, Direction};
 use crate::file::{File, FileKind};
-use crate::sys::Code;
-use crate::sys::{self, OpenFlags, TransferFlags};
+use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 
 /// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
 ///
@@ -57,7 +55,7 @@ const ALWAYS: u8 = 2;
 impl AsyncFile {
     /// Makes an open file asynchronous.
     pub fn new(file: File, driver: &Driver) -> Self {
-        let flags = sys::status_flags(file.as_fd()).unwrap_or(OpenFlags::empty());
+        let flags = sys::status_flags(file.as_handle()).unwrap_or(OpenFlags::empty());
         Self::with_flags(file, driver, flags)
     }
 

@@ -1,7 +1,6 @@
 //! A read or a write as a future.
 use std::future::Future;
 use std::io;
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -10,9 +9,7 @@ use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::Code;
-use crate::sys::TransferFlags;
-use crate::sys::transfer;
+use crate::sys::{AsHandle, Code, TransferFlags, transfer};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -188,7 +185,7 @@ impl<B: Buffer> Transfer<B> {
             }
         }
         if let (None, Some(offset), Some(flags)) = (straight, offset, flags) {
-            let call = |more| transfer::once(&mut loan, file.as_fd(), Some(offset), flags | more);
+            let call = |more| transfer::once(&mut loan, file.as_handle(), Some(offset), flags | more);
             if let Some(outcome) = self.file.at_once(self.direction, call) {
                 return Ok((loan, outcome));
             }

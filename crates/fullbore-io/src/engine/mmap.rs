@@ -75,7 +75,7 @@ impl Mapping {
             };
             let length = usize::try_from(stop - start)
                 .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
-            let map = Map::new(std::os::fd::AsFd::as_fd(&self.file), start, length, self.write)?;
+            let map = Map::new(crate::sys::AsHandle::as_handle(&self.file), start, length, self.write)?;
             // Only a hint: the mapping works without it.
             let _ = map.advise(self.random);
             self.current = Some((start, map));

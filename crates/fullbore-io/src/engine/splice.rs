@@ -1,11 +1,10 @@
 //! `splice`: copies from file to file through a pipe in the kernel, without mapping the bytes into the process.
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
-use crate::sys::{self, Code};
+use crate::sys::{self, Code, Handle};
 
 pub(super) static METHOD: Method = Method {
     name: "splice",
@@ -28,8 +27,8 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 struct Splice {
     from: File,
     to: File,
-    entry: OwnedFd,
-    exit: OwnedFd,
+    entry: Handle,
+    exit: Handle,
 }
 
 impl Engine for Splice {

@@ -7,7 +7,8 @@ use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRON
 use crate::buf::{Completion, Request};
 use crate::file::CachePolicy;
 use crate::file::File;
-use crate::sys::uring::{Pages, Ring};
+use crate::sys::RingPages;
+use crate::sys::uring::Ring;
 
 pub(super) static METHOD: Method = Method {
     name: "uring",
@@ -26,9 +27,9 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
         CachePolicy::Keep | CachePolicy::Direct => None,
     };
     let pages = match &dropping {
-        _ if config.cache == CachePolicy::Direct => Pages::None,
-        Some(dropping) if dropping.by_flag() => Pages::Dropped,
-        _ => Pages::Kept,
+        _ if config.cache == CachePolicy::Direct => RingPages::None,
+        Some(dropping) if dropping.by_flag() => RingPages::Dropped,
+        _ => RingPages::Kept,
     };
     let ring = Ring::new(file, config.depth, config.pool, pages)?;
     Ok(Box::new(Uring { ring, dropping }))

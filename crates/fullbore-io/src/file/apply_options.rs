@@ -2,7 +2,6 @@
 //! its support is that of the file that was opened.
 
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use super::option_report::{OptionSupport, Support};
@@ -10,11 +9,11 @@ use super::options::{Hint, Mode, OpenOptions};
 use super::{Durability, FileKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
-use crate::sys::{self, Advice, Allocate, Code};
+use crate::sys::{self, Advice, Allocate, AsHandle, Code, Handle};
 
 impl OpenOptions {
     /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
-    pub(super) fn note(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<()> {
+    pub(super) fn note(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<()> {
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
             let kind = stat.kind();
@@ -44,7 +43,7 @@ impl OpenOptions {
     }
 
     /// Reserves the requested space; content and length stay.
-    pub(super) fn set_room_aside(&self, path: &Path, fd: &OwnedFd) -> Result<Support> {
+    pub(super) fn set_room_aside(&self, path: &Path, fd: &Handle) -> Result<Support> {
         loop {
             return match sys::allocate(fd, Allocate::KeepLength, 0, self.room) {
                 Ok(()) => Ok(Support::Native),
@@ -67,7 +66,7 @@ impl OpenOptions {
         }
     }
 
-    pub(super) fn advise(&self, fd: &OwnedFd, report: &mut Vec<OptionSupport>) {
+    pub(super) fn advise(&self, fd: &Handle, report: &mut Vec<OptionSupport>) {
         for &hint in &self.hints {
             let option = match hint {
                 Hint::Sequential => "hint=sequential",
@@ -110,7 +109,7 @@ fn writing_through(kind: FileKind, in_memory: bool) -> Support {
 }
 
 /// Passes a hint to the system and returns its support.
-pub(super) fn hinted(fd: impl AsFd, range: Range<u64>, hint: Hint) -> Support {
+pub(super) fn hinted(fd: impl AsHandle, range: Range<u64>, hint: Hint) -> Support {
     let advice = match hint {
         Hint::Sequential => Advice::Sequential,
         Hint::Random => Advice::Random,

@@ -6,7 +6,6 @@
 use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher;
 use std::mem;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +14,7 @@ use super::held::HeldDir;
 use super::on_close::DeleteOnExit;
 use super::sweep::{remove, remove_tree, reserve};
 use crate::error::{Error, Result};
-use crate::sys::{self, Code};
+use crate::sys::{self, BorrowedHandle, Code};
 
 /// True once the cleanup has begun.
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
@@ -111,14 +110,14 @@ impl Temporary {
         directory: &HeldDir,
         stem: &OsStr,
         tree: bool,
-        mut make: impl FnMut(BorrowedFd<'_>, &OsStr) -> sys::Result<T>,
+        mut make: impl FnMut(BorrowedHandle<'_>, &OsStr) -> sys::Result<T>,
     ) -> std::io::Result<(Self, T)> {
-        use std::os::fd::AsFd;
+        use crate::sys::AsHandle;
         let fd = directory.fd()?;
         for _ in 0..ATTEMPTS {
             let name = hidden_name(stem);
             let mut state = state();
-            match make(fd.as_fd(), &name) {
+            match make(fd.as_handle(), &name) {
                 Err(Code::EXISTS) => {}
                 made => {
                     let made = made?;

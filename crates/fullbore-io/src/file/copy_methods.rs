@@ -5,15 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use super::spans::clonable;
 use super::{CopyReport, File, FileKind, LONGEST, cut};
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
-use crate::sys::{self, Code};
-use crate::sys::{Splice, clone};
+use crate::sys::{self, AsHandle, Code, Handle, Splice, clone};
 
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
@@ -138,7 +136,7 @@ impl Copying<'_> {
 
     /// Moves the `count` bytes in a pipe to the target; returns `true` if splicing moved all. The bytes have left the
     /// source, so the rest is read from the pipe.
-    fn empty(&mut self, exit: &OwnedFd, count: usize) -> Result<bool> {
+    fn empty(&mut self, exit: &Handle, count: usize) -> Result<bool> {
         let mut inside = count;
         while inside > 0 {
             let mut to = self.to;
@@ -275,8 +273,8 @@ pub fn clones(devices: (u64, u64)) -> bool {
 
 /// Shares all blocks of a file with a new one on the same device; returns `true` if `target` is complete. For large
 /// numbers of files, so it makes no more calls than necessary.
-pub fn share_all(source: impl AsFd, target: impl AsFd, devices: (u64, u64)) -> bool {
-    match clone::clone_range(source.as_fd(), 0, 0, target.as_fd(), 0) {
+pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
+    match clone::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
         Ok(()) => true,
         Err(error) => {
             if matches!(
@@ -327,7 +325,7 @@ pub(super) fn clone_once(
         return Ok(Err(error));
     }
     Ok(loop {
-        match clone::clone_range(source.as_fd(), from, len, target.as_fd(), to) {
+        match clone::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
             Err(Code::INTERRUPTED) => {}
             result => break result,
         }

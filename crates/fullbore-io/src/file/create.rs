@@ -1,7 +1,6 @@
 //! The opening call, and the knowledge if it created the file: only a file that this open created may be removed when a
 //! later step fails.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +9,12 @@ use super::cleanup::{self, CleanupGuard};
 use super::on_close::{DeleteOnExit, Name};
 use super::open::ATTEMPTS;
 use super::options::{Mode, OpenOptions};
-use crate::sys::{self, Code, OpenFlags};
+use crate::sys::{self, Code, Handle, OpenFlags};
 
 /// An opened file.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<Handle>,
     /// The path of the file, if this open is known to have created it.
     pub(super) created: Option<PathBuf>,
     /// The guard for the removal of its name, if requested.
@@ -48,7 +47,7 @@ impl OpenOptions {
     }
 
     /// Opens `path` in one call.
-    pub(super) fn plainly(&self, path: &Path) -> Result<OwnedFd, Code> {
+    pub(super) fn plainly(&self, path: &Path) -> Result<Handle, Code> {
         self.call(path, self.mode_flags())
     }
 
@@ -119,11 +118,11 @@ impl OpenOptions {
         Err(Code::NOT_FOUND)
     }
 
-    fn call(&self, path: &Path, more: OpenFlags) -> Result<OwnedFd, Code> {
+    fn call(&self, path: &Path, more: OpenFlags) -> Result<Handle, Code> {
         sys::open(path, self.flags() | more, self.permissions)
     }
 }
 
-fn is_directory(fd: &OwnedFd) -> bool {
+fn is_directory(fd: &Handle) -> bool {
     sys::status(fd).is_ok_and(|found| found.kind() == FileKind::Directory)
 }

@@ -1,13 +1,12 @@
 //! Opening of many files one after another: siblings by name in their common directory.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::File;
 use crate::error::Result;
-use crate::sys::{self, OpenFlags};
+use crate::sys::{self, Handle, OpenFlags};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
 /// that the system resolves the path of a directory once, not once per file. For small files eight directories deep
@@ -28,7 +27,7 @@ pub struct DirOpener {
     /// The path of the previous file's directory, with its slash.
     parent: Vec<u8>,
     /// Open since the second file in it.
-    directory: Option<OwnedFd>,
+    directory: Option<Handle>,
 }
 
 impl DirOpener {
@@ -47,7 +46,7 @@ impl DirOpener {
 
     /// Opens a file in the directory of the previous one and returns its descriptor, for callers that open other files
     /// in their own way; `None` if the directory differs or opening fails.
-    pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<OwnedFd> {
+    pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         let path = path.as_ref().as_os_str().as_bytes();
         let slash = path.iter().rposition(|&byte| byte == b'/')?;
         let (parent, name) = path.split_at(slash + 1);

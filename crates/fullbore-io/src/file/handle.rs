@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +17,7 @@ use super::preflight::Blocks;
 use super::sync::Health;
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Advice, Allocate, AtFlags, Code, OpenFlags};
+use crate::sys::{self, Advice, Allocate, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -67,12 +66,12 @@ pub(super) struct Inner {
 
 impl Inner {
     /// A newly opened file with these flags, about which nothing has been determined yet.
-    pub(super) fn plain(fd: OwnedFd, path: PathBuf, flags: OpenFlags) -> Self {
+    pub(super) fn plain(fd: Handle, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Own(fd), path, flags)
     }
 
     /// As [`plain`](Self::plain), on a descriptor that others may hold too.
-    pub(super) fn shared(fd: Arc<OwnedFd>, path: PathBuf, flags: OpenFlags) -> Self {
+    pub(super) fn shared(fd: Arc<Handle>, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Shared(fd), path, flags)
     }
 
@@ -126,7 +125,7 @@ impl File {
     /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
     /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
     /// a pipe's reader has already seen this one.
-    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<OwnedFd>> {
+    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Handle>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
         let found = sys::open_cached(path, flags | OpenFlags::NONBLOCK);
@@ -159,7 +158,12 @@ impl File {
     }
 
     /// Opens a name in a directory; messages use `path`.
-    pub(super) fn open_at(directory: impl AsFd, name: &OsStr, path: &Path, flags: OpenFlags) -> Result<Self> {
+    pub(super) fn open_at(
+        directory: impl AsHandle,
+        name: &OsStr,
+        path: &Path,
+        flags: OpenFlags,
+    ) -> Result<Self> {
         let flags = flags | OpenFlags::NOCTTY;
         match sys::open_at(directory, name, flags, 0) {
             Ok(fd) => Ok(Self::opened(fd, path, flags)),
@@ -175,7 +179,7 @@ impl File {
     }
 
     /// The file that was just opened at `path` with `flags`.
-    pub(super) fn opened(fd: OwnedFd, path: &Path, flags: OpenFlags) -> Self {
+    pub(super) fn opened(fd: Handle, path: &Path, flags: OpenFlags) -> Self {
         Self::of(Inner::plain(fd, path.to_owned(), flags))
     }
 
@@ -202,7 +206,7 @@ impl File {
     ///
     /// # Errors
     /// If the kind of file cannot be determined, or it is a directory.
-    pub fn from_fd(fd: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+    pub fn from_fd(fd: Handle, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
         let kind = stat.kind();
@@ -241,7 +245,7 @@ impl File {
         Self::standard(sys::stdout(), "standard output")
     }
 
-    fn standard(fd: BorrowedFd<'_>, name: &str) -> Result<Self> {
+    fn standard(fd: BorrowedHandle<'_>, name: &str) -> Result<Self> {
         let fd = sys::try_clone(fd).map_err(|error| Error::io("use", name, error.into()))?;
         Self::from_fd(fd, name)
     }
@@ -437,7 +441,7 @@ impl File {
 
     /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
     /// to none.
-    pub fn reopen_fd(&self, write: bool) -> io::Result<OwnedFd> {
+    pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
@@ -448,7 +452,7 @@ impl File {
     }
 
     /// A handle on another open file of the same inode.
-    pub(super) fn same(&self, fd: OwnedFd, unit: usize) -> Self {
+    pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
         Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
     }
 
@@ -457,7 +461,7 @@ impl File {
         Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
     }
 
-    pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<OwnedFd> {
+    pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
     }
 
@@ -477,11 +481,7 @@ impl File {
     }
 }
 
-impl AsFd for File {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.inner.fd.as_fd()
-    }
-}
+crate::as_handle!(File, this => this.inner.fd.as_handle());
 
 pub(super) fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")

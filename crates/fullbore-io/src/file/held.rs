@@ -1,13 +1,15 @@
 //! Directories held open, so that names in them are resolved once, independent of later changes to the paths.
 
-use crate::sys::{self, Code, OpenFlags};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+
 use std::sync::atomic::{AtomicUsize, Ordering};
+
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::sys::{self, Code, Handle, OpenFlags};
 
 /// A directory that stays the same one even if its path refers to another later.
 ///
@@ -40,7 +42,7 @@ struct Held {
 
 #[derive(Debug)]
 struct OpenDir {
-    fd: Option<Arc<OwnedFd>>,
+    fd: Option<Arc<Handle>>,
     /// The name in the parent.
     name: OsString,
 }
@@ -84,7 +86,7 @@ impl HeldDir {
     }
 
     /// Adopts a descriptor of the directory that `path` refers to.
-    pub fn opened(fd: OwnedFd, path: &Path) -> Self {
+    pub fn opened(fd: Handle, path: &Path) -> Self {
         let identity = sys::status(&fd).map_or((0, 0), |stat| stat.identity());
         let state = Mutex::new(OpenDir { fd: Some(Arc::new(fd)), name: OsString::new() });
         Self(Arc::new(Held { path: path.to_owned(), parent: None, follow: true, identity, state }))
@@ -138,7 +140,7 @@ impl HeldDir {
     /// Adopts a descriptor of the subdirectory `name`; messages use `shown`.
     pub fn with(
         &self,
-        fd: OwnedFd,
+        fd: Handle,
         (name, shown): (&OsStr, &OsStr),
         follow: bool,
         identity: (u64, u64),
@@ -154,14 +156,14 @@ impl HeldDir {
     ///
     /// # Errors
     /// Only if it was released: those of reopening, and `ESTALE` if the name now refers to another directory.
-    pub fn fd(&self) -> io::Result<Arc<OwnedFd>> {
+    pub fn fd(&self) -> io::Result<Arc<Handle>> {
         if let Some(fd) = &self.0.state().fd {
             return Ok(fd.clone());
         }
         Ok(self.reopen()?)
     }
 
-    fn reopen(&self) -> sys::Result<Arc<OwnedFd>> {
+    fn reopen(&self) -> sys::Result<Arc<Handle>> {
         let mut closed = vec![self];
         let mut above = self.0.parent.as_ref();
         let mut fd = loop {
@@ -248,7 +250,7 @@ impl Held {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn verify(&self, fd: &OwnedFd) -> sys::Result<()> {
+    fn verify(&self, fd: &Handle) -> sys::Result<()> {
         let stat = sys::status(fd)?;
         if stat.identity() == self.identity { Ok(()) } else { Err(Code::STALE) }
     }
@@ -268,7 +270,7 @@ fn unless(follow: bool) -> OpenFlags {
 
 /// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
 /// too long.
-fn beneath_at_once(fd: &OwnedFd, path: &Path) -> sys::Result<Option<OwnedFd>> {
+fn beneath_at_once(fd: &Handle, path: &Path) -> sys::Result<Option<Handle>> {
     match sys::open_beneath(fd, path, FLAGS) {
         Ok(found) => Ok(Some(found)),
         Err(

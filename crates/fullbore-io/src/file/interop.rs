@@ -2,11 +2,11 @@
 
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use super::{Durability, File, Output, Placement};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AsHandle, Handle};
 
 /// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
 ///
@@ -16,17 +16,17 @@ impl TryFrom<fs::File> for File {
     type Error = Error;
 
     fn try_from(file: fs::File) -> Result<Self> {
-        let name = format!("/dev/fd/{}", file.as_raw_fd());
+        let name = sys::handle_name(&file);
         Self::from_fd(file.into(), name)
     }
 }
 
 /// The descriptor, duplicated: clones of the handle stay usable.
-impl TryFrom<&File> for OwnedFd {
+impl TryFrom<&File> for Handle {
     type Error = Error;
 
     fn try_from(file: &File) -> Result<Self> {
-        file.as_fd().try_clone_to_owned().map_err(|error| Error::io("duplicate", file.path(), error))
+        file.as_handle().try_clone_to_owned().map_err(|error| Error::io("duplicate", file.path(), error))
     }
 }
 
@@ -35,7 +35,7 @@ impl TryFrom<&File> for fs::File {
     type Error = Error;
 
     fn try_from(file: &File) -> Result<Self> {
-        OwnedFd::try_from(file).map(Self::from)
+        Handle::try_from(file).map(Self::from)
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
         let (mine, std) = (file.metadata().unwrap(), fs::metadata(&path).unwrap());
         assert_eq!((mine.len(), mine.permissions().mode() & 0o777), (5, 0o640));
         assert_eq!(mine.modified().unwrap(), std.modified().unwrap());
-        let descriptor = OwnedFd::try_from(&file).unwrap();
+        let descriptor = Handle::try_from(&file).unwrap();
         drop(file);
         assert_eq!(fs::File::from(descriptor).metadata().unwrap().len(), 5);
     }

@@ -1,7 +1,6 @@
 //! The kind of a path's target, and stamps of files.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::File;
@@ -9,7 +8,7 @@ use super::cache_mode::CacheMode;
 use super::handle::directory;
 use super::settled::SettledReader;
 use crate::error::{Error, Result};
-use crate::sys::{self, Code, FileKind, SeekFrom, Status};
+use crate::sys::{self, AsHandle, Code, FileKind, SeekFrom, Status};
 
 /// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
 /// identities mean the same file.
@@ -29,7 +28,7 @@ impl FileStamp {
     ///
     /// # Errors
     /// If the system call fails.
-    pub fn of_open(file: impl AsFd) -> io::Result<(FileKind, Self)> {
+    pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
         let stat = sys::status(file)?;
         Ok((stat.kind(), Self::of(&stat)))
     }

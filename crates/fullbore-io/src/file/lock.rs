@@ -1,10 +1,8 @@
 //! Share locks.
 
-use std::os::fd::OwnedFd;
-
 use super::option_report::Support;
 use super::options::Share;
-use crate::sys::{self, Code, WholeLock};
+use crate::sys::{self, Code, Handle, WholeLock};
 
 /// Magic numbers of `statfs(2)` of file systems on which a shared lock with write access reports success and writes are
 /// dropped (dotnet/runtime issues 44546, 53182).
@@ -18,7 +16,7 @@ pub(super) fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> 
 }
 
 /// Takes the lock without waiting; `Err` if a conflicting one is held.
-pub(super) fn take(fd: &OwnedFd, share: Share, writes: bool) -> Result<Support, Code> {
+pub(super) fn take(fd: &Handle, share: Share, writes: bool) -> Result<Support, Code> {
     let exclusive = share == Share::NONE;
     if !exclusive && writes {
         let magic = sys::file_system_kind(fd).unwrap_or(0);

@@ -5,13 +5,12 @@
 //! page remains and reads as zeros.
 
 use std::ops::Range;
-use std::os::fd::AsFd;
 
 use super::{File, FileKind};
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
-use crate::sys::{self, Code};
+use crate::sys::{self, AsHandle, Code};
 
 /// A range of a file mapped into memory for reading.
 ///
@@ -66,11 +65,14 @@ impl Mmap {
             let length = usize::try_from(range.end - start)
                 .map_err(|_| refuse(ErrorKind::Unsupported, "larger than the address space".to_owned()))?;
             let map =
-                Map::new(file.as_fd(), start, length, writable).map_err(|error| match Code::of(&error) {
-                    Some(Code::NO_DEVICE) => {
-                        refuse(ErrorKind::Unsupported, "its file system does not support mappings".to_owned())
+                Map::new(file.as_handle(), start, length, writable).map_err(|error| {
+                    match Code::of(&error) {
+                        Some(Code::NO_DEVICE) => refuse(
+                            ErrorKind::Unsupported,
+                            "its file system does not support mappings".to_owned(),
+                        ),
+                        _ => Error::io("map", file.path(), error).at(range.start),
                     }
-                    _ => Error::io("map", file.path(), error).at(range.start),
                 })?;
             Some(map)
         };

@@ -1,7 +1,6 @@
 //! Names for complete files: given in one step, in a held directory, and made durable by syncing it.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -10,7 +9,7 @@ use super::cleanup::Temporary;
 use super::held::HeldDir;
 use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 /// A name in a held directory.
 #[derive(Debug, Clone)]
@@ -86,14 +85,14 @@ enum Linking {
 }
 
 /// True if nameless files can be given a name here; tested with any descriptor.
-pub fn linkable(fd: &OwnedFd) -> bool {
+pub fn linkable(fd: &Handle) -> bool {
     linking(fd).is_some()
 }
 
 /// True once a file system has refused to name a nameless file.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-fn linking(fd: &OwnedFd) -> Option<Linking> {
+fn linking(fd: &Handle) -> Option<Linking> {
     static FOUND: OnceLock<Option<Linking>> = OnceLock::new();
     if REFUSED.load(Ordering::Relaxed) {
         return None;
@@ -107,7 +106,7 @@ fn linking(fd: &OwnedFd) -> Option<Linking> {
     })
 }
 
-fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> sys::Result<()> {
+fn call(linking: Linking, fd: impl AsHandle, directory: impl AsHandle, name: &OsStr) -> sys::Result<()> {
     match linking {
         Linking::Descriptor => sys::hard_link(fd, c"", directory, name, AtFlags::EMPTY_PATH),
         Linking::Proc => {
@@ -119,7 +118,7 @@ fn call(linking: Linking, fd: impl AsFd, directory: impl AsFd, name: &OsStr) -> 
 
 /// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
 /// name at creation.
-pub fn name_unnamed(fd: impl AsFd, directory: &OwnedFd, name: &OsStr) -> sys::Result<bool> {
+pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
             // The process gave up its privileges meanwhile.
@@ -258,7 +257,7 @@ pub fn umask() -> u32 {
 
 /// The mode of a file created in the directory with `mode`: determined by the default access control list, or else by
 /// the umask.
-pub fn usual_mode(directory: &OwnedFd, mode: u32) -> u32 {
+pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
     let mut list = [0; 4096];
     let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
     by_list(&list[..len], mode).unwrap_or(mode & !umask())
@@ -280,7 +279,7 @@ fn by_list(list: &[u8], mode: u32) -> Option<u32> {
 }
 
 /// Creates a file under a temporary name in the directory that only this user can open.
-pub(super) fn create_named(place: &Place, flags: OpenFlags) -> Result<(Temporary, OwnedFd)> {
+pub(super) fn create_named(place: &Place, flags: OpenFlags) -> Result<(Temporary, Handle)> {
     let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
     Temporary::create(&place.directory, &place.name, false, |directory, name| {
         sys::open_at(directory, name, flags, 0o600)

@@ -2,20 +2,19 @@
 //! its lock.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::cleanup::CleanupGuard;
 use super::reservation::release;
 use crate::error::Error;
-use crate::sys::{self, AtFlags, Code, OpenFlags};
+use crate::sys::{self, AtFlags, Code, Handle, OpenFlags};
 
 /// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
 /// its meaning.
 #[derive(Debug)]
 pub(super) struct Name {
-    directory: OwnedFd,
+    directory: Handle,
     name: OsString,
 }
 
@@ -31,7 +30,7 @@ impl Name {
     /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
     /// The system has no call that compares and removes atomically: a process that renames between the two calls
     /// without requesting the lock can lose a name.
-    pub(super) fn remove(&self, fd: &OwnedFd) -> Result<(), Code> {
+    pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
         let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
             Err(Code::NOT_FOUND) => return Ok(()),
             there => there?,
@@ -51,7 +50,7 @@ impl Name {
 #[derive(Debug)]
 pub(super) struct DeleteOnExit {
     pub(super) name: Name,
-    pub(super) fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<Handle>,
 }
 
 impl DeleteOnExit {
@@ -64,7 +63,7 @@ impl DeleteOnExit {
 /// the lock, then close the descriptor.
 #[derive(Debug)]
 pub(super) struct OnClose {
-    pub(super) fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<Handle>,
     pub(super) delete_on_exit: Option<CleanupGuard>,
     pub(super) locked: bool,
     /// The number of bytes reserved at opening.

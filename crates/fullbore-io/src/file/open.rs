@@ -1,7 +1,6 @@
 //! Carries out [`OpenOptions`] in an order that is safe: open, lock, check the name again, truncate, reserve, hints.
 
 use std::ffi::OsStr;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -19,7 +18,7 @@ use super::options::{Access, Mode, OpenOptions};
 use super::reservation::{has_room, release};
 use super::{Durability, File};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Code, OpenFlags};
+use crate::sys::{self, BorrowedHandle, Code, Handle, OpenFlags};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
 pub(super) const ATTEMPTS: usize = 16;
@@ -154,13 +153,13 @@ impl OpenOptions {
 
     /// A nameless file in the directory `path`; on a file system without `O_TMPFILE`, a file whose name is removed at
     /// once.
-    fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<OwnedFd> {
+    fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
         let bits = self.permissions;
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
         let (fd, support) = match sys::open(path, flags | OpenFlags::UNNAMED, bits) {
             Ok(fd) => (fd, Support::Native),
             Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
-                let make = |directory: BorrowedFd<'_>, name: &OsStr| {
+                let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
                     sys::open_at(directory, name, flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE, bits)
                 };
                 let (name, fd) = HeldDir::open(path)
@@ -192,7 +191,7 @@ impl OpenOptions {
     }
 
     /// Takes the requested lock; returns `true` if one is held.
-    fn lock(&self, path: &Path, fd: &OwnedFd, report: &mut Vec<OptionSupport>) -> Result<bool> {
+    fn lock(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
         let option = share.option_name();
         let support = if !self.locking || switched_off() {
@@ -218,7 +217,7 @@ impl OpenOptions {
     }
 
     /// Truncates, unless the open has already done so.
-    fn empty(&self, path: &Path, fd: &OwnedFd) -> Result<()> {
+    fn empty(&self, path: &Path, fd: &Handle) -> Result<()> {
         if !self.empties_late() || !matches!(self.mode, Mode::CreateOrTruncate | Mode::Truncate) {
             return Ok(());
         }
@@ -237,7 +236,7 @@ fn switched_off() -> bool {
 }
 
 /// True if `path` still refers to the opened file.
-fn leads_to(path: &Path, fd: &OwnedFd) -> bool {
+fn leads_to(path: &Path, fd: &Handle) -> bool {
     match (sys::stat(path), sys::status(fd)) {
         (Ok(there), Ok(ours)) => there.identity() == ours.identity(),
         _ => false,

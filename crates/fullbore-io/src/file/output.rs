@@ -4,7 +4,6 @@
 //! the destination's name when it is complete. Until then the old file is unchanged.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use super::cleanup;
@@ -13,7 +12,7 @@ use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::{CommitReport, Durability, File, FileKind, stat};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AtFlags, Code, OpenFlags, Status};
+use crate::sys::{self, AtFlags, Code, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,7 +123,7 @@ impl Output {
     pub fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
-        open: impl FnOnce(&HeldDir, &OsStr) -> Result<(OwnedFd, OsString)>,
+        open: impl FnOnce(&HeldDir, &OsStr) -> Result<(Handle, OsString)>,
     ) -> Result<Self> {
         let place = Place { directory: directory.clone(), name: name.to_owned() };
         let (place, finish) = match only_regular(&place)? {

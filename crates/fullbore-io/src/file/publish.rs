@@ -1,7 +1,6 @@
 //! The steps that give a complete output its name, and the attributes that it takes over from the replaced file.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::AsFd;
 
 use super::cleanup::{Temporary, Unfinished};
 use super::naming::{
@@ -9,7 +8,7 @@ use super::naming::{
 };
 use super::{CommitReport, Durability, File, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AtFlags, Code, OpenFlags};
+use crate::sys::{self, AsHandle, AtFlags, Code, OpenFlags};
 
 /// The location of an output until it is complete.
 #[derive(Debug)]
@@ -164,7 +163,7 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
             let failed = |error| Error::io("set the mode of", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
             let mode = usual_mode(&directory, NEW);
-            sys::change_mode(file.as_fd(), mode).map_err(|error| failed(error.into()))
+            sys::change_mode(file.as_handle(), mode).map_err(|error| failed(error.into()))
         }
     }
 }

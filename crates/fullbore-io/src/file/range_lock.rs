@@ -4,11 +4,10 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 
 use super::File;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::range_lock::{self, LockRequest};
+use crate::sys::{AsHandle, LockRequest, range_lock};
 
 /// The level of a lock on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub struct RangeGuard {
 impl Drop for RangeGuard {
     fn drop(&mut self) {
         // The only failure on release is one that the caller could not handle.
-        let _ = range_lock::set(self.file.as_fd(), &self.range, LockRequest::None);
+        let _ = range_lock::set(self.file.as_handle(), &self.range, LockRequest::None);
     }
 }
 
@@ -59,7 +58,8 @@ impl File {
     /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
-        range_lock::set(self.as_fd(), &range, request(lock)).map_err(|error| self.refused(&range, error))?;
+        range_lock::set(self.as_handle(), &range, request(lock))
+            .map_err(|error| self.refused(&range, error))?;
         Ok(RangeGuard { file: self.clone(), range })
     }
 
@@ -69,7 +69,7 @@ impl File {
     /// As [`lock_range`](Self::lock_range).
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
-        let taken = range_lock::try_set(self.as_fd(), &range, request(lock));
+        let taken = range_lock::try_set(self.as_handle(), &range, request(lock));
         let taken = taken.map_err(|error| self.refused(&range, error))?;
         Ok(taken.then(|| RangeGuard { file: self.clone(), range }))
     }

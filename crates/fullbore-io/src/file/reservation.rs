@@ -1,20 +1,18 @@
 //! Reserved blocks: those that a file has already, and the release of those past its end.
 
-use std::os::fd::AsFd;
-
 use super::{File, FileKind};
 use crate::error::Error;
-use crate::sys::{self, Code};
+use crate::sys::{self, AsHandle, Code};
 
 /// True if a file has blocks for that many bytes.
-pub(super) fn has_room(fd: impl AsFd, room: u64) -> bool {
+pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
     sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
 }
 
 /// Frees the blocks past the end of a file for which `reserved` bytes were reserved. Length, content and modification
 /// time stay. The system has no call that compares and truncates atomically: bytes that another process appends between
 /// the two calls are lost.
-pub(super) fn release(fd: impl AsFd, reserved: u64) -> Result<(), Code> {
+pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
     if reserved == 0 {
         return Ok(());
     }

@@ -1,12 +1,11 @@
 //! Sequential reads and writes of files without offsets: pipes, sockets and character devices.
 
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
 
 use super::{File, cut};
 use crate::buf::Direction;
 use crate::error::{Error, Result};
-use crate::sys::{self, Code, Interest};
+use crate::sys::{self, AsHandle, Code, Interest};
 
 impl File {
     /// Reads the next bytes of a file without offsets.
@@ -74,7 +73,7 @@ impl File {
     fn comes_again(&self, doing: &'static str, interest: Interest, error: io::Error) -> Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock => match sys::wait_ready([self.as_fd()], interest, None) {
+            io::ErrorKind::WouldBlock => match sys::wait_ready([self.as_handle()], interest, None) {
                 Ok(_) | Err(Code::INTERRUPTED) => Ok(()),
                 Err(error) => Err(Error::io("wait for", self.path(), error.into())),
             },

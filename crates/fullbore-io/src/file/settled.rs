@@ -1,10 +1,9 @@
 //! Small files that are read by one call and verified by one `fstat`.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use super::FileKind;
-use crate::sys::{self, Status, Time, TransferFlags};
+use crate::sys::{self, AsHandle, Status, Time, TransferFlags};
 
 /// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
 /// F2FS.
@@ -32,7 +31,7 @@ impl SettledReader {
     /// if the file needs a separate check: it is longer, not cached, not a regular file, or recently changed.
     pub fn read(
         &mut self,
-        file: impl AsFd,
+        file: impl AsHandle,
         bytes: &mut [u8],
         read: impl FnOnce(&mut [u8], TransferFlags) -> io::Result<usize>,
     ) -> Option<usize> {
@@ -44,7 +43,7 @@ impl SettledReader {
         (whole && changed_before(&stat, began) && self.local(&file, &stat)).then_some(count)
     }
 
-    fn local(&mut self, file: impl AsFd, stat: &Status) -> bool {
+    fn local(&mut self, file: impl AsHandle, stat: &Status) -> bool {
         match self.device {
             Some((device, local)) if device == stat.dev => local,
             _ => {

@@ -1,11 +1,10 @@
 //! Removal of names in held directories, by descriptors only: a link placed in the way is removed, not followed.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use super::held::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags};
 
 /// The number of attempts to empty a directory in which workers still create files: they run until the process ends.
 const SWEEPS: usize = 100;
@@ -19,20 +18,17 @@ pub(super) fn remove(directory: &HeldDir, name: &OsStr) {
 }
 
 /// Descriptors reserved for emptying a directory, so that a run that fails for lack of descriptors can still clean up.
-static RESERVE: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
+static RESERVE: Mutex<Vec<Handle>> = Mutex::new(Vec::new());
 
 /// Reserves the descriptors needed to empty a directory, or releases them.
 pub(super) fn reserve(keep: bool) {
-    const NEEDED: usize = 2;
     let mut reserve = RESERVE.lock().unwrap_or_else(PoisonError::into_inner);
     if !keep {
         reserve.clear();
-    }
-    while keep
-        && reserve.len() < NEEDED
-        && let Ok(fd) = sys::event_handle()
+    } else if reserve.is_empty()
+        && let Ok((reader, writer)) = sys::pipe()
     {
-        reserve.push(fd);
+        reserve.extend([reader, writer]);
     }
 }
 
@@ -51,17 +47,17 @@ pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     }
 }
 
-fn identity(fd: impl AsFd) -> sys::Result<(u64, u64)> {
+fn identity(fd: impl AsHandle) -> sys::Result<(u64, u64)> {
     let stat = sys::status(fd)?;
     Ok(stat.identity())
 }
 
-fn open(directory: impl AsFd, name: &OsStr) -> sys::Result<OwnedFd> {
+fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
     let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
-    match sys::open_at(directory.as_fd(), name, flags, 0) {
+    match sys::open_at(directory.as_handle(), name, flags, 0) {
         // The directory has the mode of the one that it is a copy of.
         Err(Code::ACCESS_DENIED) => {
-            sys::change_mode_at(directory.as_fd(), name, 0o700)?;
+            sys::change_mode_at(directory.as_handle(), name, 0o700)?;
             sys::open_at(directory, name, flags, 0)
         }
         other => other,
@@ -70,7 +66,7 @@ fn open(directory: impl AsFd, name: &OsStr) -> sys::Result<OwnedFd> {
 
 /// Empties and removes a directory. At any depth, at most two descriptors are open: the way up is `..`, if that is the
 /// directory that the way down came through.
-fn emptied(top: &OwnedFd, name: &OsStr) -> sys::Result<()> {
+fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
     let mut inner = open(top, name)?;
     way.push((name.to_owned(), identity(&inner)?));
@@ -99,7 +95,7 @@ fn emptied(top: &OwnedFd, name: &OsStr) -> sys::Result<()> {
 }
 
 /// Removes the entries of a directory up to the first directory that is not empty, whose name it returns.
-fn sweep(mut names: sys::Directory) -> sys::Result<(OwnedFd, Option<OsString>)> {
+fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
     use std::os::unix::ffi::OsStrExt;
     let at = names.handle()?;
     for entry in names.by_ref() {

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::file_system::{Memory, memory};
 use super::kernel_files::KernelFiles;
-use crate::sys::{self, FileKind, Status};
+use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Status};
 
 /// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +32,9 @@ pub struct DeviceFacts {
 ///
 /// # Errors
 /// If the system does not report the file system.
-pub fn device_facts(file: impl AsFd) -> io::Result<DeviceFacts> {
+pub fn device_facts(file: impl AsHandle) -> io::Result<DeviceFacts> {
     static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
-    let file = file.as_fd();
+    let file = file.as_handle();
     let id = FileSystemId::of(file)?;
     Ok(LEARNED.get(id, || learn(file, id)))
 }
@@ -69,20 +68,20 @@ pub struct FileSystemId {
 }
 
 impl FileSystemId {
-    pub(crate) fn of(file: impl AsFd) -> io::Result<Self> {
+    pub(crate) fn of(file: impl AsHandle) -> io::Result<Self> {
         let device = sys::status(&file)?.dev;
         Self::on(device, file)
     }
 
     /// As [`of`](Self::of), for a file whose device number is known.
-    pub(crate) fn on(device: u64, file: impl AsFd) -> io::Result<Self> {
-        let file = file.as_fd();
+    pub(crate) fn on(device: u64, file: impl AsHandle) -> io::Result<Self> {
+        let file = file.as_handle();
         let kind = sys::file_system_kind(file)?;
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
 }
 
-fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
+fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
     let FileSystemId { device, kind, fsid } = id;
     let (major, minor) = sys::split_device(device);
     let directory = KernelFiles::running().sys.join(format!("dev/block/{major}:{minor}"));
@@ -105,25 +104,25 @@ fn learn(file: BorrowedFd<'_>, id: FileSystemId) -> DeviceFacts {
 }
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.
-pub fn in_memory(file: impl AsFd) -> bool {
+pub fn in_memory(file: impl AsHandle) -> bool {
     is_on(file, |number| memory(number) == Some(Memory::Bytes))
 }
 
 /// True if a file is on an overlay, whose inodes have no pages of their own: calls that use the inode's pages see none.
-pub fn overlaid(file: impl AsFd) -> bool {
+pub fn overlaid(file: impl AsHandle) -> bool {
     /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
     const OVERLAY: u64 = 0x794c_7630;
     is_on(file, |number| number == OVERLAY)
 }
 
 /// True if a file has nothing on any device: in memory, or generated when read, as on procfs.
-pub fn off_device(file: impl AsFd) -> bool {
+pub fn off_device(file: impl AsHandle) -> bool {
     is_on(file, |number| memory(number).is_some())
 }
 
 /// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
-fn is_on(file: impl AsFd, such: impl Fn(u64) -> bool) -> bool {
-    let file = file.as_fd();
+fn is_on(file: impl AsHandle, such: impl Fn(u64) -> bool) -> bool {
+    let file = file.as_handle();
     let block = |found: Status| found.kind() == FileKind::BlockDevice;
     sys::file_system_kind(file).is_ok_and(such) && !sys::status(file).is_ok_and(block)
 }

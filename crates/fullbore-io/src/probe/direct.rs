@@ -3,15 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
 
 use super::residency::residency;
-use crate::sys::statx::{self, ExtendedStatus};
-use crate::sys::{self, Advice, Code, FileKind, OpenFlags};
+use crate::sys::{
+    self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags, statx,
+};
 
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
@@ -103,8 +103,8 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 ///
 /// # Errors
 /// [`NoDirect`] if the file has no direct I/O or it could not be determined.
-pub fn direct_alignment(file: impl AsFd) -> Result<Alignment, NoDirect> {
-    let fd = file.as_fd();
+pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
+    let fd = file.as_handle();
     let status = statx::of_file(fd).map_err(unknown("cannot stat the file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
@@ -177,7 +177,7 @@ fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
     }
 }
 
-fn reopen_direct(fd: BorrowedFd<'_>) -> Result<OwnedFd, NoDirect> {
+fn reopen_direct(fd: BorrowedHandle<'_>) -> Result<Handle, NoDirect> {
     let flags = OpenFlags::READ | OpenFlags::DIRECT | OpenFlags::NONBLOCK;
     sys::reopen(&fd, flags).map_err(|error| match error {
         Code::INVALID | Code::UNSUPPORTED => {
@@ -310,7 +310,7 @@ fn assumed(file: &File) -> Alignment {
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     let mut file =
         File::from(nameless(folder).map_err(unknown("cannot create a trial file in the directory"))?);
-    let status = statx::of_file(file.as_fd()).map_err(unknown("cannot stat the trial file"))?;
+    let status = statx::of_file(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
     }
@@ -323,7 +323,7 @@ fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
 }
 
 /// Creates a file without a name, or if the file system does not support that, one whose name is removed at once.
-fn nameless(folder: &Path) -> io::Result<OwnedFd> {
+fn nameless(folder: &Path) -> io::Result<Handle> {
     let mode = 0o600;
     match sys::open(folder, OpenFlags::UNNAMED | OpenFlags::READ_WRITE, mode) {
         Ok(file) => return Ok(file),
@@ -391,11 +391,11 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut file = File::from(nameless(folder).unwrap());
         write_sample(&mut file).unwrap();
-        let Some(Ok(reported)) = reported(&statx::of_file(file.as_fd()).unwrap()) else {
+        let Some(Ok(reported)) = reported(&statx::of_file(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
             return;
         };
-        let direct = reopen_direct(file.as_fd()).unwrap();
+        let direct = reopen_direct(file.as_handle()).unwrap();
         let tried = try_reads(direct.into(), SAMPLE as u64).unwrap();
         assert_eq!(tried.source, AlignmentSource::Tried);
         // 512 is the smallest alignment tried; the system may allow less.

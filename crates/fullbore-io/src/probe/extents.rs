@@ -1,10 +1,8 @@
 //! Layout of a file on its device, and the bytes that were never written.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::sys::{self, Code, OpenFlags, SeekFrom};
-use crate::sys::{fiemap, statx};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, OpenFlags, SeekFrom, extent, fiemap, statx};
 
 /// A contiguous run of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +27,17 @@ pub struct FileExtent {
 }
 
 impl FileExtent {
-    fn of(raw: &fiemap::RawExtent) -> Self {
+    fn of(raw: &extent::RawExtent) -> Self {
         let has = |flag: u32| raw.flags & flag != 0;
         Self {
             offset: raw.logical,
-            physical: (!has(fiemap::UNKNOWN | fiemap::DELALLOC | fiemap::INLINE)).then_some(raw.physical),
+            physical: (!has(extent::UNKNOWN | extent::DELALLOC | extent::INLINE)).then_some(raw.physical),
             length: raw.length,
-            unwritten: has(fiemap::UNWRITTEN),
-            delayed: has(fiemap::DELALLOC),
-            inline: has(fiemap::INLINE),
-            encoded: has(fiemap::ENCODED),
-            shared: has(fiemap::SHARED),
+            unwritten: has(extent::UNWRITTEN),
+            delayed: has(extent::DELALLOC),
+            inline: has(extent::INLINE),
+            encoded: has(extent::ENCODED),
+            shared: has(extent::SHARED),
         }
     }
 
@@ -228,9 +226,9 @@ impl LayoutCounts {
 ///
 /// # Errors
 /// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` if the file system has no `FIEMAP`.
-pub fn extents(fd: impl AsFd) -> io::Result<Vec<FileExtent>> {
+pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
-    fiemap::each_extent(fd.as_fd(), |raw| extents.push(FileExtent::of(raw)))?;
+    fiemap::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
     Ok(extents)
 }
 
@@ -248,8 +246,8 @@ pub fn extents(fd: impl AsFd) -> io::Result<Vec<FileExtent>> {
 ///
 /// # Errors
 /// The system's; also if the file system has neither `FIEMAP` nor `SEEK_HOLE`.
-pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
-    let fd = fd.as_fd();
+pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
+    let fd = fd.as_handle();
     let status = statx::of_file(fd)?;
     let allocated = status.blocks.saturating_mul(512);
     let mut counts = LayoutCounts::of_size(status.size);
@@ -264,8 +262,8 @@ pub fn provenance(fd: impl AsFd) -> io::Result<Provenance> {
 ///
 /// # Errors
 /// As [`extents`].
-pub fn layout(fd: impl AsFd) -> io::Result<(Provenance, Layout)> {
-    let fd = fd.as_fd();
+pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
+    let fd = fd.as_handle();
     let status = statx::of_file(fd)?;
     let mut counts = LayoutCounts::of_size(status.size);
     let mut first_extents = Vec::new();
@@ -305,7 +303,7 @@ fn lacks_fiemap(error: &io::Error) -> bool {
 }
 
 /// Counts holes by seeking from one to the next, on a separate descriptor: the caller's position stays unchanged.
-fn by_seeking(fd: BorrowedFd<'_>, size: u64, allocated: u64) -> io::Result<Provenance> {
+fn by_seeking(fd: BorrowedHandle<'_>, size: u64, allocated: u64) -> io::Result<Provenance> {
     let own = sys::reopen(&fd, OpenFlags::READ | OpenFlags::NONBLOCK)?;
     let mut holes = 0;
     let mut hole_bytes = 0;
@@ -429,7 +427,7 @@ mod tests {
         file.seek(Position::Start(17)).unwrap();
         let told = provenance(&file).unwrap();
         assert_eq!((told.holes, told.hole_bytes), (3, 3 * (262_144 - 65536)));
-        let sought = by_seeking(file.as_fd(), told.size, told.allocated).unwrap();
+        let sought = by_seeking(file.as_handle(), told.size, told.allocated).unwrap();
         assert_eq!((sought.holes, sought.hole_bytes), (told.holes, told.hole_bytes));
         assert_eq!(file.stream_position().unwrap(), 17);
     }

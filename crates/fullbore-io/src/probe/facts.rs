@@ -14,8 +14,7 @@ use super::kernel_files::KernelFiles;
 use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
 use super::storage::Storage;
-use crate::sys::statx::{self, ExtendedStatus};
-use crate::sys::{self, FileKind, OpenFlags};
+use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags, statx};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq)]

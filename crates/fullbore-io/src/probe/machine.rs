@@ -60,7 +60,14 @@ impl Machine {
 /// Collects the facts of this machine.
 pub fn machine() -> Machine {
     let allowed = sys::processor::allowed().ok().map(|count| count as u64);
-    of(&KernelFiles::running(), allowed)
+    let found = of(&KernelFiles::running(), allowed);
+    // Without the kernel's files, calls know some of the facts.
+    Machine {
+        kernel: found.kernel.or_else(|| Some(sys::kernel_release())),
+        logical_processors: found.logical_processors.or(allowed),
+        memory_total: found.memory_total.or_else(sys::memory_total),
+        ..found
+    }
 }
 
 fn of(kernel: &KernelFiles, allowed: Option<u64>) -> Machine {

@@ -2,9 +2,8 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 
-use crate::sys::{self, Code, cachestat, statx};
+use crate::sys::{self, AsHandle, Code, cachestat, mincore, statx};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +59,14 @@ impl Residency {
 /// # Errors
 /// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
-pub fn residency(fd: impl AsFd, range: Range<u64>) -> io::Result<Residency> {
-    let size = statx::of_file(fd.as_fd())?.size;
+pub fn residency(fd: impl AsHandle, range: Range<u64>) -> io::Result<Residency> {
+    let size = statx::of_file(fd.as_handle())?.size;
     residency_within(fd, range, size)
 }
 
 /// As [`residency`], for a file of known size, in bytes.
-pub fn residency_within(fd: impl AsFd, range: Range<u64>, size: u64) -> io::Result<Residency> {
-    let fd = fd.as_fd();
+pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::Result<Residency> {
+    let fd = fd.as_handle();
     let page = sys::page_size() as u64;
     let start = range.start.min(size) / page * page;
     let end = range.end.min(size).div_ceil(page).saturating_mul(page);
@@ -103,7 +102,7 @@ pub fn residency_within(fd: impl AsFd, range: Range<u64>, size: u64) -> io::Resu
     // The last page may be partly past the end of the file: a mapping covers it anyway.
     Ok(Residency {
         total,
-        cached: cachestat::mincore(fd, start, total)? * page,
+        cached: mincore::mincore(fd, start, total)? * page,
         dirty: None,
         writeback: None,
         evicted: None,
@@ -142,10 +141,10 @@ mod tests {
         let warm = residency(&file, 0..u64::MAX).unwrap();
         assert_eq!((warm.total, warm.cached), (total, total));
         assert_eq!(warm.share(), Some(1.0));
-        assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, warm.cached);
+        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, warm.cached);
         sys::advise(&file, 0, None, sys::Advice::DontNeed).unwrap();
         let cold = residency(&file, 0..u64::MAX).unwrap();
-        assert_eq!(cachestat::mincore(file.as_fd(), 0, total).unwrap() * page, cold.cached);
+        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, cold.cached);
         let in_memory = crate::probe::in_memory(&file);
         assert!(cold.cached == 0 || in_memory, "{cold:?}");
     }

@@ -65,7 +65,7 @@ impl ProcessUsage {
         sys::usage::of_thread().map(Self::from_system)
     }
 
-    fn from_system(usage: sys::usage::Usage) -> Self {
+    fn from_system(usage: sys::Usage) -> Self {
         Self {
             user: usage.user,
             system: usage.system,

@@ -2,6 +2,15 @@
 //! a system call's crate, a path of the kernel's files or the number of an error.
 #![allow(unsafe_code)]
 
+pub(crate) mod extent;
+mod types;
+pub use types::*;
+
+#[cfg(not(target_os = "linux"))]
+mod absent;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use absent::*;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -12,5 +21,10 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::*;
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("fullbore runs on Linux only");
+#[cfg(any(target_os = "freebsd", target_os = "macos"))]
+mod bsd;
+#[cfg(any(target_os = "freebsd", target_os = "macos"))]
+pub use bsd::*;
+
+#[cfg(not(any(target_os = "freebsd", target_os = "linux", target_os = "macos")))]
+compile_error!("fullbore runs on Linux, macOS and FreeBSD");

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Stdin};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -47,7 +46,7 @@ impl Input<'_> {
             Repr::Path(path) => File::open(path)?,
             Repr::File(file) => file.clone(),
             Repr::System(file) => {
-                let name = || format!("/dev/fd/{}", file.as_raw_fd());
+                let name = || sys::handle_name(&file);
                 let file = file.try_clone().map_err(|error| Error::io("duplicate", name(), error))?;
                 File::try_from(file)?
             }

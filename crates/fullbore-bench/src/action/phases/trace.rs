@@ -3,13 +3,12 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use fullbore::error::Error;
 use fullbore::file::Temporary;
 use fullbore::probe::DeviceNumber;
-use fullbore::sys;
+use fullbore::sys::{self, Handle};
 
 use super::events::{EVENTS, Event, parse};
 
@@ -24,7 +23,7 @@ const NAME: &str = "fullbore-";
 pub(super) struct Trace {
     // Removed before its mount is closed.
     instance: Temporary,
-    _mount: Option<OwnedFd>,
+    _mount: Option<Handle>,
 }
 
 impl Trace {
@@ -100,7 +99,7 @@ fn refused(path: &Path, error: &io::Error) -> String {
 }
 
 /// Returns the tracing file system: its mount point, or an own detached mount that ends with its descriptor.
-fn root() -> Result<(PathBuf, Option<OwnedFd>), String> {
+fn root() -> Result<(PathBuf, Option<Handle>), String> {
     for place in ["kernel/tracing", "kernel/debug/tracing"] {
         let place = Path::new(sys::SYS).join(place);
         if place.join("instances").exists() {

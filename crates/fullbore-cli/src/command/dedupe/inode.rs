@@ -1,12 +1,11 @@
 //! Inodes and their attributes: files that differ in more than their names must not be linked.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::File;
-use fullbore::sys::{self, Code, Status};
+use fullbore::sys::{self, Code, Handle, Status};
 
 use super::directories::Entry;
 
@@ -72,7 +71,7 @@ impl OpenInode {
 }
 
 /// Copies owner, mode, attributes and times of a file to a new one.
-pub(super) fn copy_metadata(new: &OwnedFd, like: &OpenInode, path: &Path) -> Result<()> {
+pub(super) fn copy_metadata(new: &Handle, like: &OpenInode, path: &Path) -> Result<()> {
     let fail = |error: Code| Error::io("copy the owner, mode and attributes of", path, error.into());
     let stat = &like.stat;
     let made = sys::status(new).map_err(fail)?;

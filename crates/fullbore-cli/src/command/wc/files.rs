@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
-use fullbore::sys::{self, SeekFrom};
+use fullbore::sys::{self, AsHandle, SeekFrom};
 
 use super::Diagnostic;
 use fullbore_cli::exit::program;
@@ -137,7 +136,7 @@ impl Iterator for Inputs {
 
 fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
     let file = match list == Path::new("-") {
-        true => io::stdin().as_fd().try_clone_to_owned().map(fs::File::from),
+        true => io::stdin().as_handle().try_clone_to_owned().map(fs::File::from),
         false => fs::File::open(list),
     };
     let file = file.map_err(|error| {

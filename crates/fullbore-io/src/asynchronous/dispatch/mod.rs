@@ -5,7 +5,7 @@ mod state;
 mod workers;
 
 use std::io;
-use std::os::fd::OwnedFd;
+
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -14,9 +14,9 @@ use super::operation::Operation;
 use super::slots::{IoResult, Key};
 use crate::buf::Direction;
 use crate::file::File;
-use crate::sys::Code;
 use crate::sys::forks::forks;
 use crate::sys::shared_ring::{RingWaiter, SharedRing};
+use crate::sys::{Code, Wake};
 
 /// The state shared by the clones of a driver, its threads and its futures.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Dispatch {
     core: Mutex<Core>,
     work: Condvar,
     /// Wakes the thread that waits for files (`eventfd`).
-    wake: OnceLock<OwnedFd>,
+    wake: OnceLock<Wake>,
     has_ring: bool,
     threads: usize,
     /// Number of forks when the driver was created.

@@ -2,7 +2,6 @@
 //! be read or written.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,17 +11,16 @@ use crate::asynchronous::operation::Operation;
 use crate::asynchronous::slots::{IoResult, Key};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
-use crate::sys::transfer;
-use crate::sys::{self, Code, Interest, TransferFlags};
+use crate::sys::{self, AsHandle, Code, Interest, TransferFlags, Wake, transfer};
 
 /// Makes a transfer that does not wait; `None` if it would.
 pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags) -> Option<IoResult> {
-    let outcome = match transfer::once(loan, file.as_fd(), None, flags | TransferFlags::NO_WAIT) {
+    let outcome = match transfer::once(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
         // A terminal, or a pipe before Linux 6.4. Another reader may still take the bytes first.
         Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
-            match sys::wait_ready([file.as_fd()], interest(loan.direction()), Some(Duration::ZERO)) {
+            match sys::wait_ready([file.as_handle()], interest(loan.direction()), Some(Duration::ZERO)) {
                 Ok([false]) => return None,
-                _ => transfer::once(loan, file.as_fd(), None, flags),
+                _ => transfer::once(loan, file.as_handle(), None, flags),
             }
         }
         outcome => outcome,
@@ -60,7 +58,7 @@ impl Dispatch {
         }
         if self.wake.get().is_none() {
             // Only set under the lock.
-            let _ = self.wake.set(sys::event_handle()?);
+            let _ = self.wake.set(Wake::new()?);
         }
         let this = self.clone();
         std::thread::Builder::new().name("fullbore-poll".into()).spawn(move || this.watch_files())?;
@@ -71,7 +69,7 @@ impl Dispatch {
     /// Makes the thread that waits for files look at the parked operations again.
     pub(super) fn wake_watch(&self) {
         if let Some(wake) = self.wake.get() {
-            let _ = sys::write(wake, &1u64.to_ne_bytes());
+            wake.wake();
         }
     }
 
@@ -110,12 +108,12 @@ impl Dispatch {
 }
 
 /// Waits until a file is ready, or for `wake`, and returns the operations whose files are.
-fn ready(wake: &OwnedFd, waiting: &[(Key, File, Interest)]) -> Vec<Key> {
-    let files: Vec<_> = std::iter::once((wake.as_fd(), Interest::Read))
-        .chain(waiting.iter().map(|(_, file, interest)| (file.as_fd(), *interest)))
+fn ready(wake: &Wake, waiting: &[(Key, File, Interest)]) -> Vec<Key> {
+    let files: Vec<_> = std::iter::once((wake.file(), Interest::Read))
+        .chain(waiting.iter().map(|(_, file, interest)| (file.as_handle(), *interest)))
         .collect();
     // Interrupted, or out of memory.
     let Ok(ready) = sys::wait_any(&files) else { return Vec::new() };
-    let _ = sys::read(wake, &mut [0; 8]);
+    wake.clear();
     waiting.iter().zip(&ready[1..]).filter(|(_, is_ready)| **is_ready).map(|((key, ..), _)| *key).collect()
 }

@@ -1,15 +1,14 @@
 //! The operations of a driver and what they wait for; everything in it is under one lock.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::task::Waker;
 
 use crate::asynchronous::operation::{How, Movement, Operation};
 use crate::asynchronous::slots::{IoResult, Key, Slots};
 use crate::buf::Loan;
 use crate::file::File;
-use crate::sys::Code;
 use crate::sys::shared_ring::{Completed, SharedRing};
+use crate::sys::{self, Code, RawHandle};
 
 #[derive(Debug)]
 pub(super) struct Core {
@@ -18,7 +17,7 @@ pub(super) struct Core {
     /// Started, waiting for a thread.
     pub(super) ready: VecDeque<Key>,
     /// Files that a thread writes to through the cache.
-    pub(super) writing: Vec<RawFd>,
+    pub(super) writing: Vec<RawHandle>,
     /// Waiting until their files can be read or written.
     pub(super) parked: Vec<Key>,
     /// To be parked.
@@ -59,10 +58,10 @@ impl Core {
 
     /// The file of a buffered write. File systems execute these one after the other, and threads that wait for each other there
     /// serve no other file.
-    fn written_file(&mut self, key: Key) -> Option<RawFd> {
+    fn written_file(&mut self, key: Key) -> Option<RawHandle> {
         match self.slots.flight(key) {
             Some(Operation::Transfer(Movement { how: How::Call, owned: Some((file, _)), .. })) => {
-                Some(file.as_fd().as_raw_fd())
+                Some(sys::raw(file))
             }
             _ => None,
         }
@@ -79,7 +78,7 @@ impl Core {
     }
 
     /// Takes the first operation that a thread may execute now, with the file if it is a buffered write.
-    pub(super) fn take(&mut self) -> Option<(Key, Option<RawFd>)> {
+    pub(super) fn take(&mut self) -> Option<(Key, Option<RawHandle>)> {
         let index = (0..self.ready.len()).find(|index| !self.must_wait(self.ready[*index]))?;
         let key = self.ready.remove(index)?;
         let file = self.written_file(key);

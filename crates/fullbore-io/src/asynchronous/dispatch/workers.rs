@@ -1,7 +1,6 @@
 //! The threads that make blocking calls.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
 use super::readiness::without_waiting;
@@ -11,7 +10,7 @@ use crate::asynchronous::operation::{How, Operation};
 use crate::asynchronous::slots::{IoResult, Key};
 use crate::buf::Loan;
 use crate::file::File;
-use crate::sys::transfer;
+use crate::sys::{AsHandle, transfer};
 
 impl Dispatch {
     /// Ensures that a thread takes the ready operations.
@@ -76,7 +75,7 @@ impl Dispatch {
                             interrupted(|| Some(by_cache_mode(&file, &mut loan, offset.unwrap_or(0))))
                         }
                         (_, None) => interrupted(|| without_waiting(&file, &mut loan, flags)),
-                        _ => interrupted(|| Some(transfer::once(&mut loan, file.as_fd(), offset, flags))),
+                        _ => interrupted(|| Some(transfer::once(&mut loan, file.as_handle(), offset, flags))),
                     };
                     core = self.lock();
                     core.give_back(key, file, loan);

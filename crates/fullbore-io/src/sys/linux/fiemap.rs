@@ -5,32 +5,10 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
+use super::super::extent::{LAST, RawExtent};
+
 /// Maximum number of extents of one call: 28 KiB.
 const CHUNK: usize = 512;
-
-pub(crate) const LAST: u32 = 0x0001;
-pub(crate) const UNKNOWN: u32 = 0x0002;
-pub(crate) const DELALLOC: u32 = 0x0004;
-pub(crate) const ENCODED: u32 = 0x0008;
-pub(crate) const INLINE: u32 = 0x0200;
-pub(crate) const UNWRITTEN: u32 = 0x0800;
-pub(crate) const SHARED: u32 = 0x2000;
-
-/// One extent, as the kernel writes it.
-#[repr(C)]
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct RawExtent {
-    /// Offset in the file in bytes.
-    pub(crate) logical: u64,
-    /// Offset on the device in bytes.
-    pub(crate) physical: u64,
-    /// Length in bytes.
-    pub(crate) length: u64,
-    reserved64: [u64; 2],
-    /// `FIEMAP_EXTENT_*`.
-    pub(crate) flags: u32,
-    reserved: [u32; 3],
-}
 
 /// `struct fiemap` without its extents: the part that the size in the ioctl's number covers.
 #[repr(C)]

@@ -1,31 +1,22 @@
 //! Calls on files that only Linux has, or has in this form.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, Mode, RenameFlags, ResolveFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, RenameFlags, ResolveFlags};
 use rustix::io::ReadWriteFlags;
 use rustix::time::ClockId;
 
-use super::super::{CURRENT_DIRECTORY, OpenFlags, PathArg, Result};
+use super::super::{
+    Advice, Allocate, CURRENT_DIRECTORY, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
+};
 
 /// Mount point of the kernel's files about processes and the machine.
 pub const PROC: &str = "/proc";
 
 /// Mount point of the kernel's files about devices.
 pub const SYS: &str = "/sys";
-
-bitflags::bitflags! {
-    /// Flags of one transfer: `preadv2(2)`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct TransferFlags: u32 {
-        /// The pages are dropped after use: `RWF_DONTCACHE`, Linux 6.14.
-        const DONT_CACHE = 0x80;
-        /// Only what is in the page cache.
-        const NO_WAIT = ReadWriteFlags::NOWAIT.bits();
-    }
-}
 
 /// The path of an open file, through which it can be opened again or linked.
 pub fn handle_path(file: &impl AsFd) -> PathBuf {
@@ -81,11 +72,6 @@ pub fn write_vectored_flagged(
     Ok(rustix::io::pwritev2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
 }
 
-/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
-pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
-    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
-}
-
 /// Copies between two files inside the kernel; the offsets move.
 pub fn copy_range(
     from: impl AsFd,
@@ -102,19 +88,6 @@ pub fn clone_file(target: impl AsFd, source: impl AsFd) -> Result<()> {
     Ok(rustix::fs::ioctl_ficlone(target, source)?)
 }
 
-/// Flags of [`allocate`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Allocate {
-    /// Blocks are reserved; the length grows to the end of the range.
-    Extend,
-    /// Blocks are reserved; the length stays.
-    KeepLength,
-    /// Blocks are released; the range reads as zeros.
-    Punch,
-    /// The range reads as zeros and keeps its blocks; the length stays.
-    Zero,
-}
-
 /// Reserves, zeroes or releases the blocks of a range: `fallocate(2)`.
 pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
     let flags = match what {
@@ -124,26 +97,6 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
         Allocate::Zero => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
     };
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
-}
-
-/// Sets the length.
-pub fn truncate(file: impl AsFd, len: u64) -> Result<()> {
-    Ok(rustix::fs::ftruncate(file, len)?)
-}
-
-/// Expected access to a file, or to a mapping of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
-    /// In order.
-    Sequential,
-    /// In no order.
-    Random,
-    /// Soon.
-    WillNeed,
-    /// Not again: the pages may be dropped.
-    DontNeed,
-    /// Once.
-    NoReuse,
 }
 
 /// Announces to the kernel the expected access to a range; no length means to the end.
@@ -189,80 +142,9 @@ pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     Ok(rustix::fs::statfs(path)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// The space of a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
-    /// Identity of the mounted file system.
-    pub id: u64,
-    /// Preferred unit of transfers, in bytes.
-    pub block: u64,
-    /// Unit in which space is counted, in bytes.
-    pub unit: u64,
-    /// All bytes.
-    pub total: u64,
-    /// Bytes that nobody uses.
-    pub free: u64,
-    /// Bytes that an ordinary user may use.
-    pub available: u64,
-}
-
-impl From<rustix::fs::StatVfs> for Space {
-    fn from(found: rustix::fs::StatVfs) -> Self {
-        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-        Self {
-            id: found.f_fsid,
-            block: found.f_bsize,
-            unit: found.f_frsize,
-            total: bytes(found.f_blocks),
-            free: bytes(found.f_bfree),
-            available: bytes(found.f_bavail),
-        }
-    }
-}
-
-/// The space of the file system of an open file.
-pub fn space(file: impl AsFd) -> Result<Space> {
-    Ok(rustix::fs::fstatvfs(file)?.into())
-}
-
-/// The space of the file system of a path.
-pub fn space_of(path: impl PathArg) -> Result<Space> {
-    Ok(rustix::fs::statvfs(path)?.into())
-}
-
-/// A lock of a whole file that belongs to the open file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WholeLock {
-    /// With others.
-    Shared,
-    /// Alone.
-    Exclusive,
-    /// None.
-    Unlocked,
-}
-
-/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`](super::super::Code::WOULD_BLOCK) if another has a lock that conflicts.
-pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
-    let operation = match lock {
-        WholeLock::Shared => FlockOperation::NonBlockingLockShared,
-        WholeLock::Exclusive => FlockOperation::NonBlockingLockExclusive,
-        WholeLock::Unlocked => FlockOperation::Unlock,
-    };
-    Ok(rustix::fs::flock(file, operation)?)
-}
-
 /// A file in memory without a name.
 pub fn memory_file(name: &str) -> Result<OwnedFd> {
     Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
-}
-
-/// The flags of an inode: `FS_IOC_GETFLAGS`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InodeFlags {
-    /// It can be neither changed nor linked.
-    pub immutable: bool,
-    /// It can only grow.
-    pub append_only: bool,
 }
 
 /// The flags of a file's inode.
@@ -282,24 +164,10 @@ pub fn birth_time(file: impl AsFd) -> Option<Time> {
     known.then(|| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()))
 }
 
-/// The major and minor numbers of a device.
-pub fn split_device(number: u64) -> (u32, u32) {
-    (rustix::fs::major(number), rustix::fs::minor(number))
-}
-
-/// The time of a clock: seconds and nanoseconds.
-pub type Time = (i64, i64);
-
 /// The clock that stamps files, exact only to the kernel's tick.
 pub fn coarse_time() -> Time {
     let time = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
     (time.tv_sec, time.tv_nsec)
-}
-
-/// Nanoseconds of the clock that never jumps.
-pub fn monotonic_nanoseconds() -> u64 {
-    let time = rustix::time::clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Wakes the calling thread within nanoseconds of the time at which it asked to be woken, not in groups.
@@ -315,8 +183,28 @@ pub fn mount_trace_files() -> Result<OwnedFd> {
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
-/// A counter that is ready for reading after a write of eight bytes and does not wait: `eventfd(2)`.
-pub fn event_handle() -> Result<OwnedFd> {
-    use rustix::event::EventfdFlags;
-    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
+/// Wakes a thread that waits for files.
+#[derive(Debug)]
+pub(crate) struct Wake(OwnedFd);
+
+impl Wake {
+    pub(crate) fn new() -> Result<Self> {
+        use rustix::event::EventfdFlags;
+        Ok(Self(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Wakes the thread, or the next that waits.
+    pub(crate) fn wake(&self) {
+        let _ = super::super::write(&self.0, &1u64.to_ne_bytes());
+    }
+
+    /// Withdraws all calls so far.
+    pub(crate) fn clear(&self) {
+        let _ = super::super::read(&self.0, &mut [0; 8]);
+    }
 }

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::pipe::{PipeFlags, SpliceFlags};
 
-use super::super::Result;
+use super::super::{Result, Splice};
 
 /// A new pipe: its reading and its writing end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd)> {
@@ -24,17 +24,6 @@ pub fn pipe_capacity(pipe: impl AsFd) -> Result<usize> {
 /// Sets the capacity of a pipe; returns the one that it got.
 pub fn set_pipe_capacity(pipe: impl AsFd, bytes: usize) -> Result<usize> {
     Ok(rustix::pipe::fcntl_setpipe_size(pipe, bytes)?)
-}
-
-/// Treatment of the pages by [`splice`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Splice {
-    /// References to them.
-    Plain,
-    /// Moved where possible.
-    Move,
-    /// Without waiting.
-    NoWait,
 }
 
 /// Moves bytes between a pipe and a file inside the kernel; an offset moves.

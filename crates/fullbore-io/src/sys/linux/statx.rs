@@ -7,36 +7,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
 
+use super::super::{DirectAlignment, ExtendedStatus};
+
 /// `STATX_DIO_READ_ALIGN`, Linux 6.14.
 const DIO_READ_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2_0000);
-
-/// Alignments in bytes that direct I/O requires; 0 means that the file does not support direct I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DirectAlignment {
-    pub(crate) memory: u32,
-    pub(crate) offset: u32,
-    /// For reads only, if the system reports it separately.
-    pub(crate) read_offset: Option<u32>,
-}
-
-/// Status of a file, available without opening it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExtendedStatus {
-    /// Type and permission bits.
-    pub(crate) mode: u32,
-    /// Major and minor number of the file system's device.
-    pub(crate) device: (u32, u32),
-    /// Major and minor number of a device file's device.
-    pub(crate) special: (u32, u32),
-    /// Size in bytes.
-    pub(crate) size: u64,
-    /// Allocated blocks of 512 bytes.
-    pub(crate) blocks: u64,
-    /// Number of the mount in `/proc/self/mountinfo`.
-    pub(crate) mount: Option<u64>,
-    /// Alignment for direct I/O; `None` if the file system does not report it.
-    pub(crate) direct: Option<DirectAlignment>,
-}
 
 /// Returns the status of a path; follows symbolic links.
 pub(crate) fn of_path(path: &Path) -> io::Result<ExtendedStatus> {

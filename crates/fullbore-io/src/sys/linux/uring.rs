@@ -8,21 +8,11 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
+use super::super::RingPages;
 use crate::buf::{Completion, Direction, Pool, Request};
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
-
-/// Treatment of the pages of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pages {
-    /// No pages: the transfer bypasses the page cache.
-    None,
-    /// The pages stay in the page cache.
-    Kept,
-    /// The system drops the pages at the end of the transfer.
-    Dropped,
-}
 
 /// A ring with the requests it owns.
 pub(crate) struct Ring<F: AsFd> {
@@ -62,7 +52,7 @@ macro_rules! entry {
 impl<F: AsFd> Ring<F> {
     /// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
     /// the kernel and its limits allow it.
-    pub(crate) fn new(file: F, depth: usize, pool: Option<&Pool>, pages: Pages) -> io::Result<Self> {
+    pub(crate) fn new(file: F, depth: usize, pool: Option<&Pool>, pages: RingPages) -> io::Result<Self> {
         let entries =
             u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // The task-run flag reports completions that become visible only in a call: without it a check that does not
@@ -89,8 +79,8 @@ impl<F: AsFd> Ring<F> {
             file,
             registered_file,
             registered_buffers,
-            rw_flags: if pages == Pages::Dropped { RWF_DONTCACHE } else { 0 },
-            at_once: pages == Pages::None,
+            rw_flags: if pages == RingPages::Dropped { RWF_DONTCACHE } else { 0 },
+            at_once: pages == RingPages::None,
             depth,
             queued: 0,
             submitted: 0,

@@ -1,24 +1,26 @@
-//! Modes, owners, times and extended attributes.
+//! Modes, owners and times.
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, Uid};
 
-use super::{PathArg, Result, Status};
+use super::super::Status;
+use super::open::permissions;
+use super::{PathArg, Result};
 
 /// Sets the permission bits of an open file.
 pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?)
+    Ok(rustix::fs::fchmod(file, permissions(mode))?)
 }
 
 /// Sets the permission bits of a path's target.
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
+    Ok(rustix::fs::chmod(path, permissions(mode))?)
 }
 
 /// Sets the permission bits of the target of a name in a directory.
 pub fn change_mode_at(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::chmodat(directory, name, Mode::from_raw_mode(mode), AtFlags::empty())?)
+    Ok(rustix::fs::chmodat(directory, name, permissions(mode), AtFlags::empty())?)
 }
 
 /// Sets the owner and group of an open file; `None` keeps one.
@@ -59,39 +61,4 @@ pub fn set_modified(file: impl AsFd, of: &Status) -> Result<()> {
 /// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Result<()> {
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::SYMLINK_NOFOLLOW)?)
-}
-
-/// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
-pub fn attributes(file: impl AsFd, names: &mut [u8]) -> Result<usize> {
-    Ok(rustix::fs::flistxattr(file, names)?)
-}
-
-/// As [`attributes`], for a path whose last name is not followed.
-pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
-    Ok(rustix::fs::llistxattr(path, names)?)
-}
-
-/// Reads an extended attribute of an open file; returns its length.
-pub fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    Ok(rustix::fs::fgetxattr(file, name, value)?)
-}
-
-/// As [`attribute`], for a path's target.
-pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    Ok(rustix::fs::getxattr(path, name, value)?)
-}
-
-/// As [`attribute`], for a path whose last name is not followed.
-pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    Ok(rustix::fs::lgetxattr(path, name, value)?)
-}
-
-/// Sets an extended attribute of an open file.
-pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Result<()> {
-    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
-}
-
-/// As [`set_attribute`], for a path whose last name is not followed.
-pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
-    Ok(rustix::fs::lsetxattr(path, name, value, XattrFlags::empty())?)
 }

@@ -3,9 +3,18 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{Dir, Mode};
+use rustix::fs::Dir;
 
-use super::{FileKind, PathArg, Result};
+use super::super::FileKind;
+use super::open::permissions;
+use super::{PathArg, Result};
+
+#[cfg(target_os = "linux")]
+const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
+
+/// Only this module knows it.
+#[cfg(not(target_os = "linux"))]
+const EMPTY_PATH: u32 = 1 << 31;
 
 bitflags::bitflags! {
     /// Flags of the calls that take a directory and a name.
@@ -17,9 +26,8 @@ bitflags::bitflags! {
         const FOLLOW = rustix::fs::AtFlags::SYMLINK_FOLLOW.bits();
         /// A directory is removed.
         const REMOVE_DIRECTORY = rustix::fs::AtFlags::REMOVEDIR.bits();
-        #[cfg(target_os = "linux")]
         /// The descriptor itself, with an empty name.
-        const EMPTY_PATH = rustix::fs::AtFlags::EMPTY_PATH.bits();
+        const EMPTY_PATH = EMPTY_PATH;
     }
 }
 
@@ -47,6 +55,10 @@ pub fn hard_link(
     new: impl PathArg,
     flags: AtFlags,
 ) -> Result<()> {
+    #[cfg(not(target_os = "linux"))]
+    if flags.contains(AtFlags::EMPTY_PATH) {
+        return Err(super::Code::UNSUPPORTED);
+    }
     Ok(rustix::fs::linkat(from, old, to, new, flags.to_system())?)
 }
 
@@ -62,29 +74,7 @@ pub fn read_link(directory: impl AsFd, name: impl PathArg) -> Result<CString> {
 
 /// Creates a directory.
 pub fn make_directory(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode))?)
-}
-
-/// Creates a pipe, a socket or a device of the number `device`.
-pub fn make_special(
-    directory: impl AsFd,
-    name: impl PathArg,
-    kind: FileKind,
-    mode: u32,
-    device: u64,
-) -> Result<()> {
-    use rustix::fs::FileType;
-    let kind = match kind {
-        FileKind::Fifo => FileType::Fifo,
-        FileKind::Socket => FileType::Socket,
-        FileKind::CharacterDevice => FileType::CharacterDevice,
-        FileKind::BlockDevice => FileType::BlockDevice,
-        FileKind::Regular => FileType::RegularFile,
-        FileKind::Directory => FileType::Directory,
-        FileKind::Symlink => FileType::Symlink,
-        FileKind::Other => FileType::Unknown,
-    };
-    Ok(rustix::fs::mknodat(directory, name, kind, Mode::from_raw_mode(mode), device as _)?)
+    Ok(rustix::fs::mkdirat(directory, name, permissions(mode))?)
 }
 
 /// The names in an open directory.

@@ -42,37 +42,79 @@ bitflags::bitflags! {
         const DATA_SYNC = OFlags::DSYNC.bits();
         /// Writes return after the bytes and all metadata are durable.
         const SYNC = OFlags::SYNC.bits();
-        #[cfg(target_os = "linux")]
         /// Bypasses the page cache.
-        const DIRECT = OFlags::DIRECT.bits();
-        #[cfg(target_os = "linux")]
-        /// Reads do not change the access time.
-        const NOATIME = OFlags::NOATIME.bits();
-        #[cfg(target_os = "linux")]
+        const DIRECT = system::DIRECT;
+        /// Reads do not change the access time; elsewhere than on Linux they do.
+        const NOATIME = system::NOATIME;
         /// The path alone, without access to the content.
-        const PATH = OFlags::PATH.bits();
-        #[cfg(target_os = "linux")]
+        const PATH = system::PATH;
         /// A new file without a name, in the directory that is opened.
-        const UNNAMED = OFlags::TMPFILE.bits();
+        const UNNAMED = system::UNNAMED;
         // Other flags of the system.
         const _ = !0;
     }
 }
 
+/// Flags that the systems have in forms of their own.
+#[cfg(target_os = "linux")]
+mod system {
+    use rustix::fs::OFlags;
+
+    pub(super) const DIRECT: u32 = OFlags::DIRECT.bits();
+    pub(super) const NOATIME: u32 = OFlags::NOATIME.bits();
+    pub(super) const PATH: u32 = OFlags::PATH.bits();
+    pub(super) const UNNAMED: u32 = OFlags::TMPFILE.bits();
+    /// Flags that only this module knows.
+    pub(super) const OWN: u32 = 0;
+}
+
+#[cfg(target_os = "freebsd")]
+mod system {
+    pub(super) const DIRECT: u32 = libc::O_DIRECT as u32;
+    pub(super) const NOATIME: u32 = 0;
+    pub(super) const PATH: u32 = libc::O_PATH as u32;
+    pub(super) const UNNAMED: u32 = 1 << 31;
+    pub(super) const OWN: u32 = UNNAMED;
+}
+
+#[cfg(target_os = "macos")]
+mod system {
+    /// Set by `F_NOCACHE` after opening.
+    pub(super) const DIRECT: u32 = 1 << 28;
+    pub(super) const NOATIME: u32 = 0;
+    pub(super) const PATH: u32 = libc::O_EVTONLY as u32;
+    pub(super) const UNNAMED: u32 = 1 << 31;
+    pub(super) const OWN: u32 = DIRECT | UNNAMED;
+}
+
 impl OpenFlags {
     pub(in crate::sys) fn to_system(self) -> OFlags {
-        OFlags::from_bits_retain(self.bits()) | OFlags::CLOEXEC
+        OFlags::from_bits_retain(self.bits() & !system::OWN) | OFlags::CLOEXEC
     }
+}
+
+/// Permission bits in the type of the system.
+pub(super) fn permissions(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode as _)
 }
 
 /// Opens a path; `mode` has the permission bits of a new file.
 pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
-    Ok(rustix::fs::open(path, flags.to_system(), Mode::from_raw_mode(mode))?)
+    open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
 /// Opens a name in a directory.
 pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
-    Ok(rustix::fs::openat(directory, name, flags.to_system(), Mode::from_raw_mode(mode))?)
+    #[cfg(not(target_os = "linux"))]
+    if flags.contains(OpenFlags::UNNAMED) {
+        return Err(super::Code::UNSUPPORTED);
+    }
+    let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode))?;
+    #[cfg(target_os = "macos")]
+    if flags.contains(OpenFlags::DIRECT) {
+        rustix::fs::fcntl_nocache(&file, true)?;
+    }
+    Ok(file)
 }
 
 /// The access mode and status flags of an open file.

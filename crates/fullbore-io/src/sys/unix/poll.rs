@@ -5,16 +5,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::super::Interest;
 use super::Result;
-
-/// The transfer that a file is to be ready for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interest {
-    /// Bytes, or the end.
-    Read,
-    /// Room.
-    Write,
-}
 
 impl Interest {
     fn to_system(self) -> PollFlags {

@@ -5,25 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::Mode;
 use rustix::process::{Pid, Rlimit, Signal};
 
+use super::super::{Limit, Resource};
 use super::Result;
-
-/// A limited resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resource {
-    /// Open files.
-    OpenFiles,
-    /// Locked memory, in bytes.
-    LockedMemory,
-}
-
-/// A limit; `None` is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    /// The limit in force.
-    pub current: Option<u64>,
-    /// The highest that the process may set.
-    pub maximum: Option<u64>,
-}
 
 impl Resource {
     fn to_system(self) -> rustix::process::Resource {
@@ -60,7 +43,7 @@ pub fn effective_user() -> u32 {
 pub fn umask() -> u32 {
     let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(mask);
-    mask.as_raw_mode()
+    mask.bits() as _
 }
 
 /// Ends a process at once.
@@ -92,4 +75,16 @@ pub fn page_size() -> usize {
 /// The unit of times in the kernel's files: ticks per second.
 pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
+}
+
+/// The release of the kernel.
+pub(crate) fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The memory of the machine, in bytes.
+pub(crate) fn memory_total() -> Option<u64> {
+    // SAFETY: the call has no preconditions.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).ok().filter(|pages| *pages > 0).map(|pages| pages * page_size() as u64)
 }

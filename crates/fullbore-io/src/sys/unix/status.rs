@@ -1,41 +1,11 @@
 //! The status of files.
 
-use std::fmt;
 use std::os::fd::AsFd;
 
 use rustix::fs::{Access, FileType, Stat};
 
+use super::super::{FileKind, Status};
 use super::{AtFlags, PathArg, Result};
-
-/// The kind of file that a path refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FileKind {
-    /// A regular file.
-    Regular,
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Symlink,
-    /// A pipe, named or not.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A character device.
-    CharacterDevice,
-    /// A block device.
-    BlockDevice,
-    /// Any other kind of the system.
-    Other,
-}
-
-impl FileKind {
-    /// The kind in the bits of a mode.
-    #[doc(hidden)]
-    pub fn of_mode(mode: u32) -> Self {
-        FileType::from_raw_mode(mode).into()
-    }
-}
 
 impl From<FileType> for FileKind {
     fn from(found: FileType) -> Self {
@@ -49,65 +19,6 @@ impl From<FileType> for FileKind {
             FileType::BlockDevice => Self::BlockDevice,
             FileType::Unknown => Self::Other,
         }
-    }
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Regular => "regular file",
-            Self::Directory => "directory",
-            Self::Symlink => "symbolic link",
-            Self::Fifo => "pipe",
-            Self::Socket => "socket",
-            Self::CharacterDevice => "character device",
-            Self::BlockDevice => "block device",
-            Self::Other => "file of an unknown kind",
-        })
-    }
-}
-
-/// The status of a file, with the names and units of [`std::os::unix::fs::MetadataExt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "as in the standard library")]
-pub struct Status {
-    pub dev: u64,
-    pub ino: u64,
-    pub mode: u32,
-    pub nlink: u64,
-    pub uid: u32,
-    pub gid: u32,
-    pub rdev: u64,
-    pub size: u64,
-    pub blocks: u64,
-    pub blksize: u64,
-    pub atime: i64,
-    pub atime_nsec: i64,
-    pub mtime: i64,
-    pub mtime_nsec: i64,
-    pub ctime: i64,
-    pub ctime_nsec: i64,
-}
-
-impl Status {
-    /// The kind of the file.
-    pub fn kind(&self) -> FileKind {
-        FileKind::of_mode(self.mode)
-    }
-
-    /// The permission bits, those of set-user-ID, set-group-ID and sticky included.
-    pub fn permissions(&self) -> u32 {
-        self.mode & 0o7777
-    }
-
-    /// The device and inode numbers.
-    pub fn identity(&self) -> (u64, u64) {
-        (self.dev, self.ino)
-    }
-
-    /// The allocated bytes.
-    pub fn allocated(&self) -> u64 {
-        self.blocks.saturating_mul(512)
     }
 }
 

@@ -42,6 +42,11 @@ pub fn write_vectored_at(file: impl AsFd, parts: &[IoSlice<'_>], offset: u64) ->
     Ok(rustix::io::pwritev(file, parts, offset)?)
 }
 
+/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
+pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+}
+
 /// Moves the file's own position; returns the new one.
 pub fn seek(file: impl AsFd, to: SeekFrom) -> Result<u64> {
     Ok(rustix::fs::seek(file, to)?)

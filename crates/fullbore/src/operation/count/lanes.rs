@@ -193,6 +193,7 @@ impl Processor {
     /// Returns all lanes that run here, the best last.
     pub(super) fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<Processor>> = LazyLock::new(|| {
+            #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
             let mut all = vec![Processor::Plain];
             #[cfg(target_arch = "x86_64")]
             {

@@ -4,7 +4,6 @@
 //! second thread the right. Available bytes are compared at once; no reader waits for a full block.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use crate::buf::{Buf, Pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileKind};
 use crate::pattern::{Progress, Stats};
-use crate::sys::{self, Code, Interest};
+use crate::sys::{self, AsHandle, Code, Handle, Interest};
 
 /// One side.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Reads the next bytes into `buf`; none at the end. Also returns no bytes if `stop` closes while it waits.
-    fn read(&mut self, buf: &mut Buf, request: usize, stop: Option<&OwnedFd>) -> Result<()> {
+    fn read(&mut self, buf: &mut Buf, request: usize, stop: Option<&Handle>) -> Result<()> {
         while self.skip > 0 && !self.ended {
             let len = self.skip.min(request as u64) as usize;
             buf.place(0, len);
@@ -63,7 +62,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    fn once(&mut self, data: &mut [u8], stop: Option<&OwnedFd>) -> Result<usize> {
+    fn once(&mut self, data: &mut [u8], stop: Option<&Handle>) -> Result<usize> {
         match self.at {
             Some(at) => {
                 let count = self.file.read_at(data, at)?;
@@ -76,14 +75,14 @@ impl<'a> Flow<'a> {
     }
 
     /// True if a read would not block; false if `stop` closes first.
-    fn ready(&self, patience: Option<Duration>, stop: Option<&OwnedFd>) -> bool {
+    fn ready(&self, patience: Option<Duration>, stop: Option<&Handle>) -> bool {
         if self.at.is_some() {
             return true;
         }
         loop {
-            let file = self.file.as_fd();
+            let file = self.file.as_handle();
             let ready = match stop {
-                Some(stop) => sys::wait_ready([file, stop.as_fd()], Interest::Read, patience),
+                Some(stop) => sys::wait_ready([file, stop.as_handle()], Interest::Read, patience),
                 None => sys::wait_ready([file], Interest::Read, patience).map(|[ready]| [ready, false]),
             };
             match ready {
@@ -235,7 +234,7 @@ fn read_beside(
     request: usize,
     taken: &Receiver<Buf>,
     give: &SyncSender<Result<Buf>>,
-    stop: &OwnedFd,
+    stop: &Handle,
 ) {
     while let Ok(mut buf) = taken.recv() {
         let block = right.read(&mut buf, request, Some(stop)).map(|()| buf);

@@ -1,7 +1,6 @@
 //! The law of comparison: for any strategy, cut and number of workers the result equals that of a plain loop.
 
 use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
@@ -11,7 +10,7 @@ use super::*;
 use crate::engine::{METHODS, method, probe};
 use crate::error::ErrorKind;
 use crate::strategy::{Model, Strategy};
-use crate::sys;
+use crate::sys::{self, Handle};
 
 /// The bytes compared of two byte strings.
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
@@ -78,7 +77,7 @@ impl Source {
                         let _ = writer.write_all(part);
                     }
                 });
-                Self(File::from_fd(OwnedFd::from(reader), "piped").unwrap(), Some(writes))
+                Self(File::from_fd(Handle::from(reader), "piped").unwrap(), Some(writes))
             }
         }
     }
@@ -306,7 +305,7 @@ fn a_terabyte_of_holes_is_compared_at_once() {
 fn a_difference_is_found_while_a_pipe_stays_open() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(b"abc").unwrap();
-    let pipe = File::from_fd(OwnedFd::from(reader), "pipe").unwrap();
+    let pipe = File::from_fd(Handle::from(reader), "pipe").unwrap();
     let Source(file, _) = Source::of(By::File, b"abd");
     let strategy = Strategy::plain();
     let sides = [Side::new(&pipe, &strategy), Side::new(&file, &strategy)];

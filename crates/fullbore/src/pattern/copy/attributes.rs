@@ -2,13 +2,12 @@
 //! undoes another.
 
 use std::ffi::{CStr, OsStr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::options::Preserve;
 use crate::error::{Error, Result};
 use crate::file::{lawful, usual_mode};
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
@@ -32,7 +31,7 @@ pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
 pub(super) fn widen(
     preserve: &Preserve,
     stat: &Status,
-    within: &OwnedFd,
+    within: &Handle,
     target: Place<'_>,
 ) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
@@ -49,9 +48,9 @@ pub(super) fn widen(
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     /// An open file or directory.
-    Open(BorrowedFd<'a>),
+    Open(BorrowedHandle<'a>),
     /// A name; symbolic links are not followed.
-    Name(BorrowedFd<'a>, &'a CStr),
+    Name(BorrowedHandle<'a>, &'a CStr),
 }
 
 impl Place<'_> {
@@ -110,7 +109,7 @@ pub(super) fn keep(
 }
 
 /// Sets the mode of a file just created under a name, unless another file has taken the name since.
-fn chmod(directory: BorrowedFd<'_>, name: &CStr, stat: &Status, mode: u32) -> sys::Result<()> {
+fn chmod(directory: BorrowedHandle<'_>, name: &CStr, stat: &Status, mode: u32) -> sys::Result<()> {
     let flags = OpenFlags::PATH | OpenFlags::NOFOLLOW;
     let fd = sys::open_at(directory, name, flags, 0)?;
     let there = sys::status(&fd)?;
@@ -227,7 +226,7 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> sys::Result<Vec
 }
 
 /// Gives a file that replaces another the access control list of the other as its mode.
-pub(super) fn inherit_list(directory: &OwnedFd, name: &OsStr, target: impl AsFd) {
+pub(super) fn inherit_list(directory: &Handle, name: &OsStr, target: impl AsHandle) {
     let old = sys::path_in(directory, name);
     if let Ok(list) = {
         let mut value = vec![0; 4096];

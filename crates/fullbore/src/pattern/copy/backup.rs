@@ -1,7 +1,6 @@
 //! Backups: an existing target is kept under another name.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use super::options::{Backup, BackupControl};
 use super::tree::Job;
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
+use crate::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 /// A backup.
 pub(super) struct Saved {
@@ -121,7 +120,7 @@ pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
 }
 
 /// The highest number among the target's numbered backups, if the next one is numbered.
-fn last_number(within: &OwnedFd, target: &[u8], control: BackupControl) -> sys::Result<Option<u64>> {
+fn last_number(within: &Handle, target: &[u8], control: BackupControl) -> sys::Result<Option<u64>> {
     if control == BackupControl::Simple {
         return Ok(None);
     }

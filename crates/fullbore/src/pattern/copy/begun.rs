@@ -2,13 +2,12 @@
 //! as existing directories to copy into.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use super::note::{Note, identity};
 use crate::error::Result;
 use crate::file::HeldDir;
-use crate::sys::{self, FileKind, OpenFlags};
+use crate::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
 
 const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
 /// Magic, source, target, creation time of the target, hash of all before.
@@ -26,7 +25,7 @@ struct Made {
 }
 
 impl Made {
-    fn of(directory: impl AsFd) -> sys::Result<Self> {
+    fn of(directory: impl AsHandle) -> sys::Result<Self> {
         let identity = identity(&sys::status(&directory)?);
         let born =
             sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
@@ -57,7 +56,7 @@ impl Begun {
     }
 
     /// Notes that the directory was created.
-    pub(super) fn made(&self, source: (u64, u64), target: &OwnedFd) -> Result<()> {
+    pub(super) fn made(&self, source: (u64, u64), target: &Handle) -> Result<()> {
         self.0.write(&bytes(source, Made::of(target).unwrap_or_default()))
     }
 
@@ -69,7 +68,7 @@ impl Begun {
         parent: &HeldDir,
         target: &OsStr,
         source: (u64, u64),
-        there: &OwnedFd,
+        there: &Handle,
     ) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, false)? else { return Ok(None) };
         let mut said = vec![0; LEN + 1];
@@ -94,7 +93,7 @@ impl Begun {
 }
 
 /// True for an empty directory of this user: one that was just created.
-fn untouched(directory: &OwnedFd) -> bool {
+fn untouched(directory: &Handle) -> bool {
     let own = sys::status(directory).is_ok_and(|stat| stat.uid == sys::effective_user());
     let names = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     own && names

@@ -314,7 +314,7 @@ impl Content<'_> {
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
-        use std::os::fd::AsFd;
+        use crate::sys::AsHandle;
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
             let mode = attributes::usual(&options.preserve, stat) & !umask();
@@ -324,7 +324,7 @@ impl Content<'_> {
                     .map_err(|error| Error::io("set the mode of", file.path(), error.into()))?;
             }
         }
-        let (source, target) = (Place::Open(self.input.as_fd()), Place::Open(file.as_fd()));
+        let (source, target) = (Place::Open(self.input.as_handle()), Place::Open(file.as_handle()));
         attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)
     }
 
@@ -339,7 +339,7 @@ fn zeros(block: &[u8]) -> bool {
 
 /// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
 /// a page (sysfs) or more.
-pub(super) fn lengthless(file: impl std::os::fd::AsFd, stat: &Status) -> bool {
+pub(super) fn lengthless(file: impl crate::sys::AsHandle, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u64; 8] = [
         0x6265_6572,

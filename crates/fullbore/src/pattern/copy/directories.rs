@@ -3,7 +3,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -15,7 +14,7 @@ use super::failure::{Copied, CopyError};
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::{Durability, HeldDir, Temporary, usual_mode};
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 impl Job<'_> {
     /// Creates a directory and copies its content.
@@ -129,7 +128,7 @@ impl Job<'_> {
     }
 
     /// The existing entry at a directory's target, and true if it was reached through a symbolic link.
-    fn directory_there(&self, entry: &Entry<'_>, within: &OwnedFd) -> sys::Result<Option<(Status, bool)>> {
+    fn directory_there(&self, entry: &Entry<'_>, within: &Handle) -> sys::Result<Option<(Status, bool)>> {
         let look = |flags| match sys::stat_at(within, entry.target, flags) {
             Ok(stat) => Ok(Some(stat)),
             Err(Code::NOT_FOUND) => Ok(None),
@@ -181,9 +180,9 @@ impl Job<'_> {
         }
         attributes::keep(
             preserve,
-            Place::Open(source.as_fd()),
+            Place::Open(source.as_handle()),
             stat,
-            Place::Open(target.as_fd()),
+            Place::Open(target.as_handle()),
             &paths,
             false,
         )
@@ -218,7 +217,7 @@ impl Job<'_> {
 }
 
 /// True if a directory is another, or is below it.
-fn is_in(directory: &OwnedFd, identity: (u64, u64)) -> bool {
+fn is_in(directory: &Handle, identity: (u64, u64)) -> bool {
     let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
     let mut last = None;
     let mut above = sys::open_at(directory, ".", flags, 0);

@@ -1,14 +1,13 @@
 //! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
 
 use std::ffi::{CStr, OsStr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, Status};
+use crate::sys::{self, AsHandle, Handle, Status};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
@@ -37,17 +36,13 @@ pub(super) enum Base {
     /// The working directory; the name may be absolute.
     Working,
     /// An open directory.
-    Open(Arc<OwnedFd>),
+    Open(Arc<Handle>),
 }
 
-impl AsFd for Base {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Working => sys::CURRENT_DIRECTORY,
-            Self::Open(fd) => fd.as_fd(),
-        }
-    }
-}
+fullbore_io::as_handle!(Base, this => match this {
+    Base::Working => sys::CURRENT_DIRECTORY,
+    Base::Open(handle) => handle.as_handle(),
+});
 
 impl Directory {
     /// The directory of the named sources, whose names are paths, with the directory of their targets.
@@ -105,7 +100,7 @@ impl Directory {
     /// Holds a directory of the source open.
     pub(super) fn source_child(
         &self,
-        fd: OwnedFd,
+        fd: Handle,
         name: &CStr,
         follow: bool,
         identity: (u64, u64),
@@ -118,7 +113,7 @@ impl Directory {
     }
 
     /// The target.
-    pub(super) fn target(&self) -> Result<Arc<OwnedFd>> {
+    pub(super) fn target(&self) -> Result<Arc<Handle>> {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 

@@ -1,13 +1,12 @@
 //! A name to copy: a named source, or an entry of a directory.
 
 use std::ffi::CStr;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::directory::Directory;
 use crate::error::{Error, Result};
-use crate::sys::{self, AtFlags, Status};
+use crate::sys::{self, AtFlags, Handle, Status};
 
 /// A name in a directory, and the name of its copy.
 #[derive(Clone, Copy)]
@@ -31,7 +30,7 @@ impl Entry<'_> {
     }
 
     /// The directory of the target.
-    pub(super) fn within(&self) -> Result<Arc<OwnedFd>> {
+    pub(super) fn within(&self) -> Result<Arc<Handle>> {
         self.directory.target()
     }
 

@@ -7,14 +7,13 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Mutex, PoisonError};
 
 use super::note::{Note, create, identity, name_of, open_private, random};
 use crate::error::{Error, Result};
 use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, Status};
+use crate::sys::{self, AtFlags, Code, FileKind, Handle, Status};
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
@@ -39,7 +38,7 @@ pub(super) struct Journal {
 }
 
 /// The open part, and its name.
-pub(super) type Part = (OwnedFd, OsString);
+pub(super) type Part = (Handle, OsString);
 
 /// The fields of a header.
 struct Header {
@@ -224,7 +223,7 @@ fn read_header(note: &Note) -> Result<Option<Header>> {
 
 /// Opens the part that a journal names, if it is the file that this user created and no other user could open since.
 /// Removes one that another user could open; leaves other files alone.
-fn adopt(directory: &OwnedFd, header: &Header) -> sys::Result<Option<OwnedFd>> {
+fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     match open_private(directory, &header.part) {
         Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
         Err(Code::NOT_FOUND) => return Ok(None),

@@ -5,12 +5,11 @@
 //! random name, which the next run finds by reading the directory.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, HeldDir, hidden_name};
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
@@ -33,7 +32,7 @@ pub(super) struct Note {
 enum Found {
     Nothing,
     Foreign,
-    Own(OwnedFd),
+    Own(Handle),
 }
 
 impl Note {
@@ -116,7 +115,7 @@ pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
 }
 
 /// Opens a name in a directory for reading and writing, if it is a [private](private) file.
-pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> sys::Result<Option<(OwnedFd, Status)>> {
+pub(super) fn open_private(directory: &Handle, name: &OsStr) -> sys::Result<Option<(Handle, Status)>> {
     match sys::open_at(directory, name, FLAGS, 0) {
         Ok(fd) => {
             let stat = sys::status(&fd)?;
@@ -135,13 +134,13 @@ pub(super) fn open_private(directory: &OwnedFd, name: &OsStr) -> sys::Result<Opt
 }
 
 /// Creates a file that only this user can open.
-pub(super) fn create(directory: &OwnedFd, name: &OsStr) -> sys::Result<OwnedFd> {
+pub(super) fn create(directory: &Handle, name: &OsStr) -> sys::Result<Handle> {
     let flags = FLAGS | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     sys::open_at(directory, name, flags, 0o600)
 }
 
 /// True for a regular file with one link that only this user can have created and can open.
-fn private(directory: &OwnedFd, stat: &Status) -> bool {
+fn private(directory: &Handle, stat: &Status) -> bool {
     let regular = stat.kind() == FileKind::Regular;
     let ours = stat.uid == sys::effective_user() && stat.mode & 0o7177 == 0;
     regular && stat.nlink == 1 && (ours || as_made_here(directory, stat))
@@ -149,7 +148,7 @@ fn private(directory: &OwnedFd, stat: &Status) -> bool {
 
 /// True for files with the owner and mode of one created now: some file systems (FAT, shares) have one owner and mode
 /// for all.
-fn as_made_here(directory: &OwnedFd, stat: &Status) -> bool {
+fn as_made_here(directory: &Handle, stat: &Status) -> bool {
     let name = hidden_name(OsStr::new("probe"));
     let Ok(made) = create(directory, &name) else { return false };
     let look = |stat: &Status| (stat.uid, stat.mode);
@@ -158,7 +157,7 @@ fn as_made_here(directory: &OwnedFd, stat: &Status) -> bool {
     same
 }
 
-fn own(directory: &OwnedFd, name: &OsStr) -> sys::Result<Found> {
+fn own(directory: &Handle, name: &OsStr) -> sys::Result<Found> {
     match open_private(directory, name) {
         Ok(Some((fd, _))) => Ok(Found::Own(fd)),
         Ok(None) => Ok(Found::Foreign),
@@ -168,7 +167,7 @@ fn own(directory: &OwnedFd, name: &OsStr) -> sys::Result<Found> {
 }
 
 /// A note under a random name beside one whose name is taken, or a free name for it.
-fn others(directory: &OwnedFd, taken: &OsStr) -> sys::Result<(Found, OsString)> {
+fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Found, OsString)> {
     let stem = [taken.as_bytes(), b"."].concat();
     let listed = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     for entry in listed.filter(|entry| entry.file_name().to_bytes().starts_with(&stem)) {
@@ -186,7 +185,7 @@ pub(super) fn random() -> String {
     name.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned()
 }
 
-fn lock(fd: impl AsFd, directory: &HeldDir, name: &OsStr) -> Result<()> {
+fn lock(fd: impl AsHandle, directory: &HeldDir, name: &OsStr) -> Result<()> {
     loop {
         match sys::lock_whole(&fd, sys::WholeLock::Exclusive) {
             Err(Code::INTERRUPTED) => {}

@@ -2,7 +2,6 @@
 //! create, write, two closes.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
@@ -19,7 +18,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, SeekFrom, Status};
+use crate::sys::{
+    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
+};
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
 const SMALL: usize = 256 << 10;
@@ -55,7 +56,7 @@ impl Job<'_> {
         &self,
         worker: &mut Worker,
         entry: &Entry<'_>,
-        fd: OwnedFd,
+        fd: Handle,
         stat: &Status,
         found: &Found,
     ) -> Result<CopyStats> {
@@ -85,20 +86,20 @@ impl Job<'_> {
     fn attributes_only(
         &self,
         entry: &Entry<'_>,
-        fd: OwnedFd,
+        fd: Handle,
         stat: &Status,
         found: &Found,
     ) -> Result<CopyStats> {
         let place = || entry.target_path();
-        let keep = |to: BorrowedFd<'_>| {
-            let (from, to) = (Place::Open(fd.as_fd()), Place::Open(to));
+        let keep = |to: BorrowedHandle<'_>| {
+            let (from, to) = (Place::Open(fd.as_handle()), Place::Open(to));
             attributes::keep(&self.options.preserve, from, stat, to, &place, false)
         };
         if matches!(found, Found::There) {
             let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("open", place(), error.into()))?;
-            keep(there.as_fd())?;
+            keep(there.as_handle())?;
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             let file = output.file();
@@ -107,7 +108,7 @@ impl Job<'_> {
                 sys::change_mode(file, mode)
                     .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
             }
-            keep(file.as_fd())?;
+            keep(file.as_handle())?;
             output.inherit_metadata(false).commit(self.options.durability)?;
         }
         Ok(CopyStats { files: 1, ..CopyStats::default() })
@@ -119,7 +120,7 @@ impl Job<'_> {
         worker: &mut Worker,
         directory: &Directory,
         (source, target): (&CStr, &CStr),
-        fd: &OwnedFd,
+        fd: &Handle,
         stat: &Status,
         nameless: bool,
     ) -> Result<Option<CopyStats>> {
@@ -173,8 +174,8 @@ impl Job<'_> {
         let result = self
             .fill(directory, target, fd, stat, &made, &memory[..read], &mut stats)
             .and_then(|()| {
-                let from = Place::Open(fd.as_fd());
-                let to = Place::Open(made.as_fd());
+                let from = Place::Open(fd.as_handle());
+                let to = Place::Open(made.as_handle());
                 attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
@@ -198,7 +199,7 @@ impl Job<'_> {
         Ok(Some(stats))
     }
 
-    fn rewound(&self, fd: &OwnedFd, failed: impl Fn(Code) -> Error) -> Result<Option<CopyStats>> {
+    fn rewound(&self, fd: &Handle, failed: impl Fn(Code) -> Error) -> Result<Option<CopyStats>> {
         sys::seek(fd, SeekFrom::Start(0)).map_err(failed)?;
         Ok(None)
     }
@@ -208,9 +209,9 @@ impl Job<'_> {
         &self,
         directory: &Directory,
         target: &CStr,
-        source: &OwnedFd,
+        source: &Handle,
         stat: &Status,
-        made: &OwnedFd,
+        made: &Handle,
         data: &[u8],
         stats: &mut CopyStats,
     ) -> Result<()> {
@@ -239,7 +240,7 @@ impl Job<'_> {
     }
 
     /// Copies a file with all options and methods.
-    fn large(&self, entry: &Entry<'_>, fd: OwnedFd, stat: &Status, found: &Found) -> Result<CopyStats> {
+    fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
         let input = File::from_fd(fd, entry.source_path())?;

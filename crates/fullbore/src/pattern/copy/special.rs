@@ -1,7 +1,6 @@
 //! Entries copied as such: symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
 use super::attributes::{self, Place};
@@ -12,7 +11,7 @@ use super::failure::Copied;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::Temporary;
-use crate::sys::{self, Code, FileKind, Status};
+use crate::sys::{self, AsHandle, Code, FileKind, Status};
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.
@@ -67,8 +66,8 @@ impl Job<'_> {
             _ => make(target).map_err(failed)?,
         }
         let base = directory.source()?;
-        let from = Place::Name(base.as_fd(), source);
-        let to = Place::Name(within.as_fd(), target);
+        let from = Place::Name(base.as_handle(), source);
+        let to = Place::Name(within.as_handle(), target);
         if !link {
             attributes::widen(&self.options.preserve, stat, &within, to)
                 .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;

@@ -7,7 +7,6 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +25,7 @@ use super::stats::{CopyStats, Shared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
-use crate::sys::{self, AtFlags, FileKind, OpenFlags};
+use crate::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;
@@ -382,7 +381,7 @@ impl Job<'_> {
     }
 
     /// Opens a source's bytes.
-    pub(super) fn open(&self, entry: &Entry<'_>) -> Result<OwnedFd> {
+    pub(super) fn open(&self, entry: &Entry<'_>) -> Result<Handle> {
         let once = if entry.follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
         let flags = OpenFlags::READ | OpenFlags::NOCTTY | once;
         sys::open_at(entry.directory.source()?, entry.source, flags, 0)

@@ -1,12 +1,11 @@
 //! The state that a worker keeps between small files.
 
 use std::io::IoSliceMut;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use crate::error::Result;
 use crate::file::{DirOpener, File, SettledReader};
-use crate::sys;
+use crate::sys::{self, AsHandle, Handle};
 
 /// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;
@@ -49,14 +48,14 @@ impl Worker {
     }
     /// Opens a file for reading if it is in the directory of the file before it; `None` if it is not, or cannot be
     /// opened.
-    pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<OwnedFd> {
+    pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         self.dir_opener.beside(path)
     }
 
     /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
     /// a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat`
     /// before the read, too.
-    pub fn read_settled(&mut self, file: impl AsFd) -> Option<&[u8]> {
+    pub fn read_settled(&mut self, file: impl AsHandle) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
         let count = self.settled.read(&file, bytes, |bytes, flags| {
             Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-/// Closes `fd`. Linux releases the descriptor whatever it returns, so there is no second attempt, and an interruption
+/// Closes `fd`. Linux, macOS and FreeBSD release the descriptor whatever it returns, so there is no second attempt, and an interruption
 /// means that it is closed (`man 2 close`, "Dealing with error returns").
 pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor is owned, given away here, and not used afterwards.

@@ -31,6 +31,17 @@ static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 /// The page size, for the handler, which must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
+/// The place of the calling thread's error number.
+fn errno_place() -> *mut libc::c_int {
+    // SAFETY: the call has no preconditions.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        return libc::__errno_location();
+        #[cfg(not(target_os = "linux"))]
+        return libc::__error();
+    }
+}
+
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -43,7 +54,7 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
             // SAFETY: errno is thread-local and restored below; mmap is a bare system call here; the replaced range is
             // entirely within a mapping that a live `Map` owns, which remains readable and writable.
             unsafe {
-                let errno = *libc::__errno_location();
+                let errno = *errno_place();
                 let placed = libc::mmap(
                     page as *mut libc::c_void,
                     end - page,
@@ -52,7 +63,7 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
                     -1,
                     0,
                 );
-                *libc::__errno_location() = errno;
+                *errno_place() = errno;
                 if placed != libc::MAP_FAILED {
                     return;
                 }

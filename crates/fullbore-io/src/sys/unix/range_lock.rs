@@ -5,13 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Requested lock of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LockRequest {
-    Shared,
-    Exclusive,
-    None,
-}
+use super::super::LockRequest;
 
 /// Builds a `struct flock` for a range that is not empty; an end above every offset means any later length.
 fn lock(range: &Range<u64>, request: LockRequest) -> io::Result<libc::flock> {

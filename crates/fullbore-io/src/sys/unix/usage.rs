@@ -3,19 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Use of resources; times in seconds, sizes in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
-    pub(crate) user: f64,
-    pub(crate) system: f64,
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) written_bytes: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-    pub(crate) max_resident: u64,
-}
+use super::super::Usage;
 
 /// Returns the use of the whole process, including its threads.
 pub(crate) fn of_process() -> io::Result<Usage> {
@@ -29,7 +17,10 @@ pub(crate) fn of_children() -> io::Result<Usage> {
 
 /// Returns the use of the calling thread.
 pub(crate) fn of_thread() -> io::Result<Usage> {
-    of(libc::RUSAGE_THREAD)
+    #[cfg(not(target_os = "macos"))]
+    return of(libc::RUSAGE_THREAD);
+    #[cfg(target_os = "macos")]
+    return Err(io::ErrorKind::Unsupported.into());
 }
 
 fn of(whom: libc::c_int) -> io::Result<Usage> {
@@ -52,6 +43,6 @@ fn of(whom: libc::c_int) -> io::Result<Usage> {
         written_bytes: count(usage.ru_oublock) * 512,
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
-        max_resident: count(usage.ru_maxrss) * 1024,
+        max_resident: count(usage.ru_maxrss) * if cfg!(target_os = "macos") { 1 } else { 1024 },
     })
 }

@@ -1,0 +1,132 @@
+//! Facilities of Linux that this platform lacks: the types have no values, and each function fails.
+
+use std::io;
+
+/// The error of each function here.
+fn absent<T>(what: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, format!("only Linux has {what}")))
+}
+
+pub(crate) mod aio {
+    use std::convert::Infallible;
+    use std::io;
+    use std::marker::PhantomData;
+
+    use crate::buf::{Completion, Request};
+
+    #[derive(Debug)]
+    pub(crate) struct Context<F>(Infallible, PhantomData<F>);
+
+    impl<F> Context<F> {
+        pub(crate) fn new(_: F, _: usize) -> io::Result<Self> {
+            super::absent("io_submit")
+        }
+
+        pub(crate) fn queue(&mut self, _: Request) -> Result<(), Request> {
+            match self.0 {}
+        }
+
+        pub(crate) fn submit(&mut self, _: &mut Vec<Completion>) -> io::Result<()> {
+            match self.0 {}
+        }
+
+        pub(crate) fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> io::Result<()> {
+            match self.0 {}
+        }
+    }
+}
+
+pub(crate) mod uring {
+    use std::convert::Infallible;
+    use std::io;
+    use std::marker::PhantomData;
+
+    use super::super::RingPages;
+    use crate::buf::{Completion, Pool, Request};
+
+    #[derive(Debug)]
+    pub(crate) struct Ring<F>(Infallible, PhantomData<F>);
+
+    impl<F> Ring<F> {
+        pub(crate) fn new(_: F, _: usize, _: Option<&Pool>, _: RingPages) -> io::Result<Self> {
+            super::absent("io_uring")
+        }
+
+        pub(crate) fn queue(&mut self, _: Request) -> Result<(), Request> {
+            match self.0 {}
+        }
+
+        pub(crate) fn submit(&mut self) -> io::Result<()> {
+            match self.0 {}
+        }
+
+        pub(crate) fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> io::Result<()> {
+            match self.0 {}
+        }
+    }
+}
+
+pub(crate) mod shared_ring {
+    use std::convert::Infallible;
+    use std::io;
+    use std::marker::PhantomData;
+
+    use super::super::TransferFlags;
+    use crate::buf::Loan;
+
+    pub(crate) struct Completed<F> {
+        pub(crate) key: u64,
+        pub(crate) file: F,
+        pub(crate) loan: Loan,
+        pub(crate) result: io::Result<usize>,
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Ticket(Infallible);
+
+    #[derive(Debug)]
+    pub(crate) struct SharedRing<F>(Infallible, PhantomData<F>);
+
+    #[derive(Debug)]
+    pub(crate) struct RingWaiter(Infallible);
+
+    impl<F> SharedRing<F> {
+        pub(crate) fn new(_: usize) -> io::Result<Self> {
+            super::absent("io_uring")
+        }
+
+        pub(crate) fn waiter(&self) -> RingWaiter {
+            match self.0 {}
+        }
+
+        pub(crate) fn transfer(&mut self, _: u64, _: F, _: Loan, _: Option<u64>, _: TransferFlags) -> Ticket {
+            match self.0 {}
+        }
+
+        pub(crate) fn cancel(&mut self, _: Ticket) {
+            match self.0 {}
+        }
+
+        pub(crate) fn nudge(&mut self) {
+            match self.0 {}
+        }
+
+        pub(crate) fn submit(&mut self) {
+            match self.0 {}
+        }
+
+        pub(crate) fn queued(&self) -> usize {
+            match self.0 {}
+        }
+
+        pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
+            match self.0 {}
+        }
+    }
+
+    impl RingWaiter {
+        pub(crate) fn submit_and_wait(&self, _: usize) {
+            match self.0 {}
+        }
+    }
+}

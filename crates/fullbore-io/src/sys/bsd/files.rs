@@ -1,0 +1,359 @@
+//! Calls on files in the forms of macOS and FreeBSD. What neither has fails with [`Code::UNSUPPORTED`].
+
+use std::ffi::OsStr;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::time::ClockId;
+
+use super::super::{
+    Advice, Allocate, CURRENT_DIRECTORY, Code, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
+    open, open_at, status,
+};
+
+/// There are no files about processes and the machine: a path that nobody has.
+pub const PROC: &str = "/proc/none";
+
+/// There are no files about devices.
+pub const SYS: &str = "/sys/none";
+
+/// The path of an open file: the name by which it was opened or last renamed, where the system knows it.
+pub fn handle_path(file: &impl AsFd) -> PathBuf {
+    known_path(file).unwrap_or_else(|| format!("/dev/fd/{}", file.as_fd().as_raw_fd()).into())
+}
+
+#[cfg(target_os = "macos")]
+fn known_path(file: &impl AsFd) -> Option<PathBuf> {
+    let path = rustix::fs::getpath(file).ok()?;
+    Some(OsStr::from_bytes(path.to_bytes()).into())
+}
+
+#[cfg(target_os = "freebsd")]
+fn known_path(file: &impl AsFd) -> Option<PathBuf> {
+    // SAFETY: a structure of numbers and bytes, for which zeros are valid.
+    let mut found: libc::kinfo_file = unsafe { std::mem::zeroed() };
+    found.kf_structsize = size_of::<libc::kinfo_file>() as libc::c_int;
+    // SAFETY: the command writes at most the size that the structure states.
+    if unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_KINFO, &raw mut found) } != 0 {
+        return None;
+    }
+    let path: Vec<u8> = found.kf_path.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    (!path.is_empty()).then(|| OsStr::from_bytes(&path).into())
+}
+
+/// The path of a name in an open directory, for calls that take no directory.
+pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
+    if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
+        return name.as_ref().to_owned();
+    }
+    handle_path(&directory).join(name)
+}
+
+/// Opens a file again, with other flags and a position of its own. Fails with [`Code::STALE`] if its path leads to another
+/// file by now.
+pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
+    #[cfg(target_os = "freebsd")]
+    if let Ok(again) = open_at(file, c"", flags | OpenFlags::from_bits_retain(libc::O_EMPTY_PATH as u32), 0) {
+        return Ok(again);
+    }
+    let again = open(handle_path(file), flags, 0)?;
+    match status(&again)?.identity() == status(file)?.identity() {
+        true => Ok(again),
+        false => Err(Code::STALE),
+    }
+}
+
+/// Opens a path in a directory that symbolic links and `..` do not leave.
+pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
+    let path = path.into_c_str()?;
+    let parts: Vec<&[u8]> =
+        path.to_bytes().split(|&byte| byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
+    if path.to_bytes().starts_with(b"/") || parts.contains(&b"..".as_slice()) {
+        return Err(Code::CROSSES_DEVICES);
+    }
+    let Some((last, folders)) = parts.split_last() else {
+        return open_at(directory, c".", flags, 0);
+    };
+    let mut at = super::super::try_clone(directory)?;
+    for folder in folders {
+        at = open_at(&at, *folder, OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW, 0)?;
+    }
+    open_at(&at, *last, flags | OpenFlags::NOFOLLOW, 0)
+}
+
+/// No call opens a path only if the system knows its names already.
+pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<OwnedFd> {
+    Err(Code::WOULD_BLOCK)
+}
+
+/// Renames a file; fails if a file has the new name.
+pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
+    #[cfg(target_os = "macos")]
+    return Ok(rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE)?);
+    #[cfg(not(target_os = "macos"))]
+    {
+        use super::super::{AtFlags, hard_link, remove};
+        // Directories have one name: those cannot be renamed without the risk of a replacement.
+        let old = old.into_c_str()?;
+        hard_link(&from, &*old, to, new, AtFlags::empty())?;
+        remove(from, &*old, AtFlags::empty())
+    }
+}
+
+/// Reads into several buffers at an offset. No flag is supported.
+pub fn read_vectored_flagged(
+    file: impl AsFd,
+    parts: &mut [IoSliceMut<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    match flags.is_empty() {
+        true => super::super::read_vectored_at(file, parts, offset),
+        false => Err(Code::UNSUPPORTED),
+    }
+}
+
+/// Writes from several buffers at an offset. No flag is supported.
+pub fn write_vectored_flagged(
+    file: impl AsFd,
+    parts: &[IoSlice<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    match flags.is_empty() {
+        true => super::super::write_vectored_at(file, parts, offset),
+        false => Err(Code::UNSUPPORTED),
+    }
+}
+
+/// Copies between two files inside the kernel; the offsets move. FreeBSD only.
+pub fn copy_range(
+    from: impl AsFd,
+    offset: &mut u64,
+    to: impl AsFd,
+    target: &mut u64,
+    len: usize,
+) -> Result<usize> {
+    #[cfg(target_os = "freebsd")]
+    {
+        let invalid = |_| Code::INVALID;
+        let mut source = libc::off_t::try_from(*offset).map_err(invalid)?;
+        let mut sink = libc::off_t::try_from(*target).map_err(invalid)?;
+        let (from, to) = (from.as_fd().as_raw_fd(), to.as_fd().as_raw_fd());
+        // SAFETY: both offsets live through the call; the descriptors are borrowed.
+        let copied = unsafe { libc::copy_file_range(from, &raw mut source, to, &raw mut sink, len, 0) };
+        let copied = usize::try_from(copied).map_err(|_| last_error())?;
+        (*offset, *target) = (source as u64, sink as u64);
+        Ok(copied)
+    }
+    #[cfg(not(target_os = "freebsd"))]
+    {
+        let _ = (from, offset, to, target, len);
+        Err(Code::NOT_IMPLEMENTED)
+    }
+}
+
+/// Neither system shares the blocks of two open files.
+pub fn clone_file(_: impl AsFd, _: impl AsFd) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// Reserves or releases the blocks of a range. No range is zeroed in place.
+pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
+    let invalid = |_| Code::INVALID;
+    let (start, count) =
+        (libc::off_t::try_from(offset).map_err(invalid)?, libc::off_t::try_from(len).map_err(invalid)?);
+    let fd = file.as_fd().as_raw_fd();
+    match what {
+        Allocate::Zero => Err(Code::UNSUPPORTED),
+        #[cfg(target_os = "macos")]
+        Allocate::Extend | Allocate::KeepLength => {
+            let found = status(&file)?;
+            let end = offset.checked_add(len).ok_or(Code::INVALID)?;
+            // The call reserves after the last block of the file.
+            let missing = end.saturating_sub(found.allocated());
+            if missing > 0 {
+                let mut request = libc::fstore_t {
+                    fst_flags: libc::F_ALLOCATEALL,
+                    fst_posmode: libc::F_PEOFPOSMODE,
+                    fst_offset: 0,
+                    fst_length: libc::off_t::try_from(missing).map_err(invalid)?,
+                    fst_bytesalloc: 0,
+                };
+                // SAFETY: the command reads and writes this structure, which lives through the call.
+                if unsafe { libc::fcntl(fd, libc::F_PREALLOCATE, &raw mut request) } != 0 {
+                    return Err(last_error());
+                }
+            }
+            match what == Allocate::Extend && end > found.size {
+                true => super::super::truncate(file, end),
+                false => Ok(()),
+            }
+        }
+        #[cfg(target_os = "macos")]
+        Allocate::Punch => {
+            let mut request =
+                libc::fpunchhole_t { fp_flags: 0, reserved: 0, fp_offset: start, fp_length: count };
+            // SAFETY: the command reads this structure, which lives through the call.
+            match unsafe { libc::fcntl(fd, libc::F_PUNCHHOLE, &raw mut request) } {
+                0 => Ok(()),
+                _ => Err(last_error()),
+            }
+        }
+        #[cfg(target_os = "freebsd")]
+        Allocate::Extend => {
+            // SAFETY: a call with numbers on a borrowed descriptor; it returns the error.
+            match unsafe { libc::posix_fallocate(fd, start, count) } {
+                0 => Ok(()),
+                // ZFS has no reserved blocks.
+                libc::EINVAL => Err(Code::UNSUPPORTED),
+                error => Err(Code::from_number(error)),
+            }
+        }
+        #[cfg(target_os = "freebsd")]
+        Allocate::KeepLength => Err(Code::UNSUPPORTED),
+        #[cfg(target_os = "freebsd")]
+        Allocate::Punch => {
+            let range = libc::spacectl_range { r_offset: start, r_len: count };
+            // SAFETY: the call reads this structure, which lives through it, and reports nothing.
+            let result = unsafe {
+                libc::fspacectl(fd, libc::SPACECTL_DEALLOC, &raw const range, 0, std::ptr::null_mut())
+            };
+            if result == 0 { Ok(()) } else { Err(last_error()) }
+        }
+    }
+}
+
+fn last_error() -> Code {
+    Code::of(&std::io::Error::last_os_error()).unwrap_or(Code::IO)
+}
+
+/// Announces to the kernel the expected access to a range; no length means to the end.
+#[cfg(target_os = "freebsd")]
+pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
+    use rustix::fs::Advice as System;
+    let advice = match advice {
+        Advice::Sequential => System::Sequential,
+        Advice::Random => System::Random,
+        Advice::WillNeed => System::WillNeed,
+        Advice::DontNeed => System::DontNeed,
+        Advice::NoReuse => System::NoReuse,
+    };
+    let len = match len {
+        Some(0) => return Ok(()),
+        len => len.and_then(std::num::NonZeroU64::new),
+    };
+    Ok(rustix::fs::fadvise(file, offset, len, advice)?)
+}
+
+/// Announces to the kernel the expected access to a range; no length means to the end. Pages cannot be dropped through an
+/// open file.
+#[cfg(target_os = "macos")]
+pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
+    let read_ahead = |on: libc::c_int| {
+        // SAFETY: a command with a number on a borrowed descriptor.
+        match unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_RDAHEAD, on) } {
+            -1 => Err(last_error()),
+            _ => Ok(()),
+        }
+    };
+    match advice {
+        Advice::Sequential => read_ahead(1),
+        Advice::Random => read_ahead(0),
+        Advice::WillNeed => {
+            let len = match len {
+                Some(len) => len,
+                None => status(&file)?.size.saturating_sub(offset),
+            };
+            // The command takes a length of 32 bits.
+            Ok(rustix::fs::fcntl_rdadvise(&file, offset, len.min(i32::MAX as u64))?)
+        }
+        Advice::DontNeed | Advice::NoReuse => Err(Code::UNSUPPORTED),
+    }
+}
+
+/// Makes the content of a file durable.
+pub fn sync_data(file: impl AsFd) -> Result<()> {
+    #[cfg(target_os = "macos")]
+    return sync_all(file);
+    #[cfg(not(target_os = "macos"))]
+    return Ok(rustix::fs::fdatasync(file)?);
+}
+
+/// Makes the content and all metadata of a file durable. On macOS `fsync` leaves them in the device's cache, so the command
+/// `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
+pub fn sync_all(file: impl AsFd) -> Result<()> {
+    #[cfg(target_os = "macos")]
+    match rustix::fs::fcntl_fullfsync(&file) {
+        Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOTTY | rustix::io::Errno::INVAL) => {}
+        outcome => return Ok(outcome?),
+    }
+    Ok(rustix::fs::fsync(file)?)
+}
+
+/// Makes everything durable: the systems have no call for one file system.
+pub fn sync_file_system(_: impl AsFd) -> Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+/// The kind of a file system: the number that identifies it in `statfs(2)`.
+pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
+    Ok(u64::from(rustix::fs::fstatfs(file)?.f_type))
+}
+
+/// As [`file_system_kind`], for a path.
+pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
+    Ok(u64::from(rustix::fs::statfs(path)?.f_type))
+}
+
+/// A file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.
+pub fn memory_file(name: &str) -> Result<OwnedFd> {
+    #[cfg(target_os = "freebsd")]
+    return Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?);
+    #[cfg(target_os = "macos")]
+    {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!(".{name}-{}-{number}", std::process::id()));
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
+        let file = open(&path, flags, 0o600)?;
+        super::super::remove(CURRENT_DIRECTORY, &path, super::super::AtFlags::empty())?;
+        Ok(file)
+    }
+}
+
+/// The flags of a file's inode.
+pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
+    let flags = rustix::fs::fstat(file)?.st_flags as u64;
+    let has = |wanted: u64| flags & wanted != 0;
+    Ok(InodeFlags {
+        immutable: has(libc::UF_IMMUTABLE as u64 | libc::SF_IMMUTABLE as u64),
+        append_only: has(libc::UF_APPEND as u64 | libc::SF_APPEND as u64),
+    })
+}
+
+/// The time of birth of an open file, if the file system has it.
+pub fn birth_time(file: impl AsFd) -> Option<Time> {
+    let found = rustix::fs::fstat(file).ok()?;
+    (found.st_birthtime > 0).then_some((found.st_birthtime, found.st_birthtime_nsec))
+}
+
+/// The clock that stamps files.
+pub fn coarse_time() -> Time {
+    let time = rustix::time::clock_gettime(ClockId::Realtime);
+    (time.tv_sec, time.tv_nsec)
+}
+
+/// The precision of wake-ups cannot be set here.
+pub fn set_timer_slack(_: std::num::NonZeroU64) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// There are no trace files.
+pub fn mount_trace_files() -> Result<OwnedFd> {
+    Err(Code::UNSUPPORTED)
+}

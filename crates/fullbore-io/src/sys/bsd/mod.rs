@@ -1,0 +1,24 @@
+//! macOS and FreeBSD.
+
+pub(crate) mod cachestat;
+pub(crate) mod clone;
+pub(crate) mod fiemap;
+mod files;
+mod pipe;
+pub(crate) mod processor;
+#[cfg(target_os = "freebsd")]
+pub(crate) mod range_lock;
+#[cfg(target_os = "macos")]
+mod special;
+pub(crate) mod statx;
+pub(crate) mod transfer;
+pub(crate) mod writeback;
+#[cfg(target_os = "freebsd")]
+mod xattr;
+
+pub use files::*;
+pub use pipe::*;
+#[cfg(target_os = "macos")]
+pub use special::make_special;
+#[cfg(target_os = "freebsd")]
+pub use xattr::*;

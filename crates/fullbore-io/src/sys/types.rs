@@ -1,0 +1,295 @@
+//! Types that the platforms share.
+
+use std::fmt;
+
+/// The kind of file that a path refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A pipe, named or not.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharacterDevice,
+    /// A block device.
+    BlockDevice,
+    /// Any other kind of the system.
+    Other,
+}
+
+impl FileKind {
+    /// The kind in the bits of a mode.
+    #[doc(hidden)]
+    pub fn of_mode(mode: u32) -> Self {
+        match mode & 0o170_000 {
+            0o100_000 => Self::Regular,
+            0o040_000 => Self::Directory,
+            0o120_000 => Self::Symlink,
+            0o010_000 => Self::Fifo,
+            0o140_000 => Self::Socket,
+            0o020_000 => Self::CharacterDevice,
+            0o060_000 => Self::BlockDevice,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "regular file",
+            Self::Directory => "directory",
+            Self::Symlink => "symbolic link",
+            Self::Fifo => "pipe",
+            Self::Socket => "socket",
+            Self::CharacterDevice => "character device",
+            Self::BlockDevice => "block device",
+            Self::Other => "file of an unknown kind",
+        })
+    }
+}
+
+/// The status of a file, with the names and units of [`std::os::unix::fs::MetadataExt`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "as in the standard library")]
+pub struct Status {
+    pub dev: u64,
+    pub ino: u64,
+    pub mode: u32,
+    pub nlink: u64,
+    pub uid: u32,
+    pub gid: u32,
+    pub rdev: u64,
+    pub size: u64,
+    pub blocks: u64,
+    pub blksize: u64,
+    pub atime: i64,
+    pub atime_nsec: i64,
+    pub mtime: i64,
+    pub mtime_nsec: i64,
+    pub ctime: i64,
+    pub ctime_nsec: i64,
+}
+
+impl Status {
+    /// The kind of the file.
+    pub fn kind(&self) -> FileKind {
+        FileKind::of_mode(self.mode)
+    }
+
+    /// The permission bits, those of set-user-ID, set-group-ID and sticky included.
+    pub fn permissions(&self) -> u32 {
+        self.mode & 0o7777
+    }
+
+    /// The device and inode numbers.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.dev, self.ino)
+    }
+
+    /// The allocated bytes.
+    pub fn allocated(&self) -> u64 {
+        self.blocks.saturating_mul(512)
+    }
+}
+
+/// The transfer that a file is to be ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// Bytes, or the end.
+    Read,
+    /// Room.
+    Write,
+}
+
+/// Change of the blocks of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocate {
+    /// Blocks are reserved; the length grows to the end of the range.
+    Extend,
+    /// Blocks are reserved; the length stays.
+    KeepLength,
+    /// Blocks are released; the range reads as zeros.
+    Punch,
+    /// The range reads as zeros and keeps its blocks; the length stays.
+    Zero,
+}
+
+bitflags::bitflags! {
+    /// Flags of one transfer, as in Linux's `preadv2(2)`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct TransferFlags: u32 {
+        /// The pages are dropped after use: `RWF_DONTCACHE`, Linux 6.14.
+        const DONT_CACHE = 0x80;
+        /// Only what is in the page cache: `RWF_NOWAIT`.
+        const NO_WAIT = 0x08;
+    }
+}
+
+/// Expected access to a file, or to a mapping of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// In order.
+    Sequential,
+    /// In no order.
+    Random,
+    /// Soon.
+    WillNeed,
+    /// Not again: the pages may be dropped.
+    DontNeed,
+    /// Once.
+    NoReuse,
+}
+
+/// The space of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Identity of the mounted file system.
+    pub id: u64,
+    /// Preferred unit of transfers, in bytes.
+    pub block: u64,
+    /// Unit in which space is counted, in bytes.
+    pub unit: u64,
+    /// All bytes.
+    pub total: u64,
+    /// Bytes that nobody uses.
+    pub free: u64,
+    /// Bytes that an ordinary user may use.
+    pub available: u64,
+}
+
+/// A lock of a whole file that belongs to the open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WholeLock {
+    /// With others.
+    Shared,
+    /// Alone.
+    Exclusive,
+    /// None.
+    Unlocked,
+}
+
+/// Requested lock of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockRequest {
+    Shared,
+    Exclusive,
+    None,
+}
+
+/// The flags of an inode: `FS_IOC_GETFLAGS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InodeFlags {
+    /// It can be neither changed nor linked.
+    pub immutable: bool,
+    /// It can only grow.
+    pub append_only: bool,
+}
+
+/// Treatment of the pages by a transfer inside the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Splice {
+    /// References to them.
+    Plain,
+    /// Moved where possible.
+    Move,
+    /// Without waiting.
+    NoWait,
+}
+
+/// A limited resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Open files.
+    OpenFiles,
+    /// Locked memory, in bytes.
+    LockedMemory,
+}
+
+/// A limit; `None` is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// The limit in force.
+    pub current: Option<u64>,
+    /// The highest that the process may set.
+    pub maximum: Option<u64>,
+}
+
+/// Use of resources; times in seconds, sizes in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+    pub(crate) minor_faults: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+    pub(crate) max_resident: u64,
+}
+
+/// Number of pages of a range by state, as the kernel counts them.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct CachedPages {
+    /// In the page cache.
+    pub(crate) cached: u64,
+    /// Modified, writeback not started.
+    pub(crate) dirty: u64,
+    /// Under writeback.
+    pub(crate) writeback: u64,
+    /// Once cached, since evicted.
+    pub(crate) evicted: u64,
+    /// Evicted so recently that a read now would count as a refault.
+    pub(crate) recently_evicted: u64,
+}
+
+/// Alignments in bytes that direct I/O requires; 0 means that the file does not support direct I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirectAlignment {
+    pub(crate) memory: u32,
+    pub(crate) offset: u32,
+    /// For reads only, if the system reports it separately.
+    pub(crate) read_offset: Option<u32>,
+}
+
+/// Status of a file, available without opening it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExtendedStatus {
+    /// Type and permission bits.
+    pub(crate) mode: u32,
+    /// Major and minor number of the file system's device.
+    pub(crate) device: (u32, u32),
+    /// Major and minor number of a device file's device.
+    pub(crate) special: (u32, u32),
+    /// Size in bytes.
+    pub(crate) size: u64,
+    /// Allocated blocks of 512 bytes.
+    pub(crate) blocks: u64,
+    /// Number of the mount in `/proc/self/mountinfo`.
+    pub(crate) mount: Option<u64>,
+    /// Alignment for direct I/O; `None` if the file system does not report it.
+    pub(crate) direct: Option<DirectAlignment>,
+}
+
+/// The time of a clock: seconds and nanoseconds.
+pub type Time = (i64, i64);
+
+/// Treatment of the pages of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RingPages {
+    /// No pages: the transfer bypasses the page cache.
+    None,
+    /// The pages stay in the page cache.
+    Kept,
+    /// The system drops the pages at the end of the transfer.
+    Dropped,
+}

@@ -1,0 +1,59 @@
+//! Calls on files and file systems that the Unix systems share.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::FlockOperation;
+use rustix::time::ClockId;
+
+use super::super::{Space, WholeLock};
+use super::{PathArg, Result};
+
+/// Sets the length.
+pub fn truncate(file: impl AsFd, len: u64) -> Result<()> {
+    Ok(rustix::fs::ftruncate(file, len)?)
+}
+
+impl From<rustix::fs::StatVfs> for Space {
+    fn from(found: rustix::fs::StatVfs) -> Self {
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Self {
+            id: found.f_fsid,
+            block: found.f_bsize,
+            unit: found.f_frsize,
+            total: bytes(found.f_blocks),
+            free: bytes(found.f_bfree),
+            available: bytes(found.f_bavail),
+        }
+    }
+}
+
+/// The space of the file system of an open file.
+pub fn space(file: impl AsFd) -> Result<Space> {
+    Ok(rustix::fs::fstatvfs(file)?.into())
+}
+
+/// The space of the file system of a path.
+pub fn space_of(path: impl PathArg) -> Result<Space> {
+    Ok(rustix::fs::statvfs(path)?.into())
+}
+
+/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`](super::super::Code::WOULD_BLOCK) if another has a lock that conflicts.
+pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
+    let operation = match lock {
+        WholeLock::Shared => FlockOperation::NonBlockingLockShared,
+        WholeLock::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        WholeLock::Unlocked => FlockOperation::Unlock,
+    };
+    Ok(rustix::fs::flock(file, operation)?)
+}
+
+/// The major and minor numbers of a device.
+pub fn split_device(number: u64) -> (u32, u32) {
+    (rustix::fs::major(number as _), rustix::fs::minor(number as _))
+}
+
+/// Nanoseconds of the clock that never jumps.
+pub fn monotonic_nanoseconds() -> u64 {
+    let time = rustix::time::clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
