@@ -2,11 +2,11 @@
 
 use std::env;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use fullbore::operation::Encoding;
+use fullbore::sys;
 
 /// The directory of glibc's locales.
 const HOME: &str = "/usr/lib/locale";
@@ -88,12 +88,12 @@ fn installed(name: &str, home: &Path) -> bool {
 fn in_archive(archive: &Path, name: &str) -> std::io::Result<bool> {
     let archive = File::open(archive)?;
     let mut head = [0; 32];
-    archive.read_exact_at(&mut head, 0)?;
+    sys::read_exact_at(&archive, &mut head, 0)?;
     let number =
         |place: usize| u32::from_ne_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
     let (offset, len) = (number(20), number(24).min(1 << 20));
     let mut names = vec![0; len as usize];
-    archive.read_exact_at(&mut names, offset.into())?;
+    sys::read_exact_at(&archive, &mut names, offset.into())?;
     Ok(names.split(|&byte| byte == 0).any(|other| other == name.as_bytes()))
 }
 

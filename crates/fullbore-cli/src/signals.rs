@@ -9,8 +9,6 @@ use std::time::Duration;
 use fullbore::file::cleanup;
 use fullbore::quote::Shown;
 use fullbore::sys::{self, AsHandle, Handle, Interest};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::{flag, low_level};
 
 use crate::output;
 
@@ -23,23 +21,40 @@ static WAKE: OnceLock<Handle> = OnceLock::new();
 /// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
 /// without end. If it cannot be started, signals end the process immediately.
 pub(crate) fn install() -> io::Result<()> {
-    // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
-    // handler does nothing, but its existence has that effect.
-    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let (woken, wake) = sys::pipe_nonblocking()?;
     let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-    let ignored = ignored();
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
-        flag::register_conditional_shutdown(signal, 128 + signal, alone.clone())?;
-        flag::register_usize(signal, caught.clone(), signal as usize)?;
-        low_level::pipe::register(signal, wake.try_clone()?)?;
-    }
+    catch(&wake, &caught, &alone)?;
     let thread = std::thread::Builder::new().name("signals".into()).stack_size(64 << 10);
     match thread.spawn(move || watch(&woken, &caught)) {
         Ok(_) => drop(WAKE.set(wake)),
         Err(_) => alone.store(true, Ordering::Relaxed),
     }
     Ok(())
+}
+
+/// Lets signals store their number and wake the thread; they end the process immediately once `alone` is set.
+#[cfg(unix)]
+fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::{flag, low_level};
+    // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
+    // handler does nothing, but its existence has that effect.
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    let ignored = ignored();
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
+        flag::register_conditional_shutdown(signal, 128 + signal, alone.clone())?;
+        flag::register_usize(signal, caught.clone(), signal as usize)?;
+        low_level::pipe::register(signal, wake.try_clone()?)?;
+    }
+    Ok(())
+}
+
+/// Lets Ctrl-C, Ctrl-Break, the closing of the console and the end of the session end the process, on a thread that the
+/// system starts for them.
+#[cfg(windows)]
+fn catch(_: &Handle, _: &Arc<AtomicUsize>, _: &Arc<AtomicBool>) -> io::Result<()> {
+    const INTERRUPTED: i32 = 2;
+    Ok(sys::on_console_event(|| end(INTERRUPTED))?)
 }
 
 /// Starts regular checks of held output; `false`: there is no thread for them.
@@ -75,6 +90,7 @@ fn end(signal: i32) -> ! {
 
 /// Returns the signals that the parent process set to be ignored (`nohup`, a shell's `trap ''`, background jobs of a
 /// script), as a mask: they stay ignored.
+#[cfg(unix)]
 fn ignored() -> u64 {
     let mask = fullbore::probe::process_status("SigIgn");
     mask.and_then(|mask| u64::from_str_radix(&mask, 16).ok()).unwrap_or(0)

@@ -1,12 +1,15 @@
 //! Standard streams as inherited: a closed one cannot be read or written.
 
-use fullbore::sys::{self, OpenFlags};
 use std::io::{self, Write};
+
+use fullbore::sys;
 
 /// Opens placeholders for closed standard streams before the standard library opens `/dev/null` for them, which reads
 /// as empty and accepts writes. A placeholder, as in gnulib's `stdopen`, fails with "Bad file descriptor".
+#[cfg(unix)]
 #[ctor::ctor(unsafe)]
 fn keep_closed_streams_closed() {
+    use fullbore::sys::OpenFlags;
     for (closed, flags) in
         [(!sys::is_open(sys::stdin()), OpenFlags::WRITE), (!sys::is_open(sys::stdout()), OpenFlags::READ)]
     {

@@ -1,8 +1,9 @@
 //! Options of a search, named after `rg`'s flags.
 
 use std::borrow::Cow;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use fullbore::sys::OsStrExt;
 
 use grep_printer::{ColorSpecs, HyperlinkConfig};
 use grep_searcher::Encoding;

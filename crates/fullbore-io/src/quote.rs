@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use crate::sys::OsStrExt;
 
 /// Quotes a name as the GNU tools do: if `always`, or if it contains a character that is special to a shell or unclear
 /// to a reader; `prints` is true for the characters that the reader can see.

@@ -1,12 +1,11 @@
 //! A block device as the target of a run. Everything on it is lost, so it is used only after all checks.
 
 use std::fs;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::probe::{self, Device};
-use fullbore::sys::{self, OpenFlags};
+use fullbore::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
 
 /// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
 #[derive(Debug, Clone)]
@@ -28,7 +27,7 @@ pub(super) struct ExclusiveDevice {
     /// Its length in bytes.
     pub(super) len: u64,
     /// Opened exclusively.
-    _held: fs::File,
+    _held: Handle,
 }
 
 /// Opens a device exclusively, if `serial` is its serial number and it has no data.
@@ -39,8 +38,8 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
         Error::new(ErrorKind::Invalid, "measure", path, what).advise(advice.to_owned())
     };
-    let status = fs::metadata(path).map_err(|error| Error::io("measure", path, error))?;
-    if !status.file_type().is_block_device() {
+    let status = sys::stat(path).map_err(|error| Error::io("measure", path, error.into()))?;
+    if status.kind() != FileKind::BlockDevice {
         return Err(refuse(
             "not a block device".into(),
             "name a directory with --dir to measure a file system",
@@ -50,7 +49,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let Some(device) = facts.devices.first() else {
         return Err(refuse("the kernel does not list it".into(), "name a whole disk"));
     };
-    let number = sys::split_device(status.rdev());
+    let number = sys::split_device(status.rdev);
     let mut against = in_use(&KernelPaths::default(), number);
     if device.partition.is_some() {
         against.push("it is a partition of a disk".into());
@@ -63,12 +62,8 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
         return Err(refuse(against.join("; "), advice));
     }
     // The kernel refuses exclusive access if anything is mounted, swapped to, or built on the device.
-    let held = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(OpenFlags::EXCLUSIVE.bits() as i32)
-        .open(path)
-        .map_err(|error| Error::io("open exclusively", path, error))?;
+    let held = sys::open(path, OpenFlags::READ_WRITE | OpenFlags::EXCLUSIVE, 0)
+        .map_err(|error| Error::io("open exclusively", path, error.into()))?;
     let len = device.size.unwrap_or(0);
     if let Some(found) = signature(&held, len) {
         let advice = "if the data is not needed, remove its signature with wipefs and try again";
@@ -126,7 +121,7 @@ fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
 }
 
 /// Finds data on a device by the signatures of partition tables, file systems, volumes and swap space.
-fn signature(device: &impl FileExt, len: u64) -> Option<&'static str> {
+fn signature(device: &impl AsHandle, len: u64) -> Option<&'static str> {
     /// (offset in bytes, signature, its meaning); an offset below 0 counts from the end.
     const MARKS: &[(i64, &[u8], &str)] = &[
         (510, b"\x55\xaa", "a partition table or a boot sector"),
@@ -158,7 +153,7 @@ fn signature(device: &impl FileExt, len: u64) -> Option<&'static str> {
         let (offset, mark, _) = **one;
         let at = if offset < 0 { len.checked_add_signed(offset) } else { u64::try_from(offset).ok() };
         let mut there = vec![0; mark.len()];
-        at.is_some_and(|at| device.read_exact_at(&mut there, at).is_ok()) && there == mark
+        at.is_some_and(|at| sys::read_exact_at(device.as_handle(), &mut there, at).is_ok()) && there == mark
     };
     MARKS.iter().find(found).map(|(_, _, what)| *what)
 }

@@ -1,8 +1,7 @@
 //! A process that slightly outlives this one and removes the test directory if this one could not.
 
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 /// Watchdog of a directory: the only remedy after SIGKILL.
 #[derive(Debug)]
@@ -11,8 +10,17 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
+    /// Windows has no shell that waits for the end of a process.
+    #[cfg(windows)]
+    pub(super) fn spawn(_: &Path) -> Option<Self> {
+        None
+    }
+
     /// Starts the watchdog; `None` if there is no shell.
+    #[cfg(unix)]
     pub(super) fn spawn(directory: &Path) -> Option<Self> {
+        use std::os::unix::process::CommandExt;
+        use std::process::{Command, Stdio};
         let directory = directory.canonicalize().ok()?;
         // Its input ends when this process ends, for any reason.
         let watcher = Command::new("/bin/sh")

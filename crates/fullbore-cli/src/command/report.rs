@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fullbore::file::{Durability, Output, Placement, Temporary};
 use fullbore::stream::FileStream;
+use fullbore::sys;
 use fullbore_bench::comparison::{
     self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
 };
@@ -317,7 +317,7 @@ fn name(path: &Path) -> String {
 
 /// Returns device and inode number of a file; `None` if it does not exist.
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    sys::stat(path).ok().map(|found| found.identity())
 }
 
 /// Reads the document of a path; standard input for `-`.

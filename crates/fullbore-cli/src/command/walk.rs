@@ -2,12 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
-use fullbore::sys::{self, AtFlags, Code, FileKind};
+use fullbore::sys::{self, AtFlags, Code, FileKind, OsStrExt};
 
 /// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 //! The configuration file: flags that precede those of the command line, one per line.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::{env, fs};
 
 use crate::exit::{Exit, program};
+use fullbore::sys::OsStrExt;
 
 /// The variable that names the file. When called as `rg`, the program also obeys ripgrep's variable.
 const VARIABLE: &str = "FULLBORE_GREP_CONFIG_PATH";

@@ -1,6 +1,5 @@
 //! Walks one directory with several threads before the search begins.
 
-use std::os::unix::ffi::OsStrExt;
 use std::panic;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use ignore::{WalkBuilder, WalkState};
 
 use super::haystacks::{Item, items};
+use fullbore::sys::OsStrExt;
 
 /// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));

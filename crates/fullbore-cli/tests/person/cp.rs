@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::seen;
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, installed, or_skip, run};
+use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, installed, or_skip, run, system_text};
 
 /// Runs a shell line in which `cp` is this program or the machine's.
 fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
@@ -203,7 +203,9 @@ fn common_command_lines_match_gnu() {
             run(Command::new("rm").arg("-rf").arg(&place)).succeeds();
             let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
             lines.sort();
-            (ended.code(), lines, ended.stderr, all)
+            // The words of GNU's C library for a loop of links; others have their own.
+            let errors = ended.stderr.replace(&system_text(40), "oo many levels of symbolic links");
+            (ended.code(), lines, errors, all)
         });
         if (theirs.0, &theirs.1, &theirs.2) != (ours.0, &ours.1, &ours.2) {
             let [theirs, ours] = [theirs, ours].map(|(code, out, err, _)| format!("{code} {out:?} {err:?}"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, transform};
+use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, system_text, transform};
 
 #[test]
 fn past_a_file_size_limit_it_fails_with_a_message() {
@@ -30,7 +30,7 @@ fn out_of_memory_fails_with_a_message() {
     fs::File::create(&input).unwrap().set_len(1 << 30).unwrap();
     let output = dir.file("out", "old");
     let line = r#"ulimit -v 400000; "$0" transform upper "$1" "$2" --strategy cci-mm"#;
-    shell(line, &[&input, &output]).fails(2, &["annot allocate memory"]);
+    shell(line, &[&input, &output]).fails(2, &[&system_text(12)]);
     // Each thread's stack takes so much address space that only few threads start. Those do all the work.
     let line = r#"ulimit -v 800000; RUST_MIN_STACK=250000000 "$0" transform upper "$1" - --strategy workers=256,request=4K,model=pool | cmp -n 1G - "$1""#;
     shell(line, &[&input]).succeeds();

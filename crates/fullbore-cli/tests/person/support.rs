@@ -144,6 +144,12 @@ pub(crate) fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
 }
 
+/// The C library's words for an error number, without the first letter, whose case depends on the place.
+pub(crate) fn system_text(number: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    text.split(" (os error").next().unwrap_or_default()[1..].to_owned()
+}
+
 /// Asserts that a text has each of `words`.
 #[track_caller]
 pub(crate) fn assert_contains(text: &str, words: &[&str]) {

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::blocking_call::BlockingCall;
 use super::driver::Driver;
 use super::file::AsyncFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{CommitReport, CopyReport, Durability, File, FileKind, Output, Placement};
+use crate::sys::{self, Code};
 
 impl AsyncFile {
     /// Returns the current length in bytes, as [`File::len`].
@@ -133,15 +134,16 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<CopyRe
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
-    use std::os::unix::fs::PermissionsExt;
     let source = File::open(from)?;
     let output = Output::create(to, Placement::Replace, Some(&source))?;
     let report = source.copy_range(0..u64::MAX, output.file(), 0)?;
     let is_new = output.seekable() && !output.inherits();
     if is_new && source.kind() == FileKind::Regular {
         // Not the set-user-ID bits, since the owner may be another.
-        let mode = source.metadata()?.permissions().mode() & 0o777;
-        output.file().set_permissions(PermissionsExt::from_mode(mode))?;
+        let failed = |doing, file: &File, error: Code| Error::io(doing, file.path(), error.into());
+        let status = sys::status(&source).map_err(|error| failed("inspect", &source, error))?;
+        sys::change_mode(output.file(), status.mode & 0o777)
+            .map_err(|error| failed("set the permissions of", output.file(), error))?;
         output.inherit_metadata(false).commit(Durability::None)?;
     } else {
         output.commit(Durability::None)?;

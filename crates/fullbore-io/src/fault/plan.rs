@@ -1,7 +1,6 @@
 //! The plan: decides from a seed, before each call, if it fails.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand_xoshiro::SplitMix64;
@@ -10,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::unsynced::{Unsynced, Worst};
 use super::{Call, Counts, Event, Fault, Operation, Verdict};
 use crate::file::File;
-use crate::sys::Code;
+use crate::sys::{self, Code};
 
 /// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
 /// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
@@ -330,10 +329,10 @@ impl PlanState {
         if let Some(index) = self.faults.iter().position(rots)
             && let Fault::BitRot { offset } = self.faults.remove(index)
         {
-            let other = std::fs::File::from(file.reopen_fd(true)?);
+            let other = file.reopen_fd(true)?;
             let mut byte = [0];
-            other.read_exact_at(&mut byte, offset)?;
-            other.write_all_at(&[byte[0] ^ 1], offset)?;
+            sys::read_exact_at(&other, &mut byte, offset)?;
+            sys::write_all_at(&other, &[byte[0] ^ 1], offset)?;
             self.note(Event::Rotted(offset));
         }
         let struck = self.faults.iter().position(|fault| match *fault {

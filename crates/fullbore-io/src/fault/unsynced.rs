@@ -6,7 +6,6 @@
 use std::fs;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rand_xoshiro::SplitMix64;
@@ -140,7 +139,7 @@ impl Unsynced {
     pub(super) fn renamed(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let old = match fs::metadata(to) {
             Ok(status) => {
-                let identity = (status.dev(), status.ino());
+                let identity = sys::stat(to)?.identity();
                 let content = fs::read(to)?;
                 let content = match self.files.iter().find(|pending| pending.identity == identity) {
                     Some(pending) => pending.undone(content, |_| false),
@@ -165,7 +164,7 @@ impl Unsynced {
         for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
             let len = pending.handle.metadata()?.len();
             let mut now = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?];
-            pending.handle.read_exact_at(&mut now, 0)?;
+            sys::read_exact_at(&pending.handle, &mut now, 0)?;
             let kept: Vec<bool> = pending
                 .changes
                 .iter()
@@ -173,7 +172,7 @@ impl Unsynced {
                 .collect();
             let then = pending.undone(now, |change| kept[change]);
             pending.handle.set_len(0)?;
-            pending.handle.write_all_at(&then, 0)?;
+            sys::write_all_at(&pending.handle, &then, 0)?;
         }
         let kept = match worst {
             Worst::RenameLost => 0,
@@ -215,7 +214,7 @@ impl Unsynced {
 impl Pending {
     fn note(&mut self, len: u64, offset: u64, written: Option<u64>, held: u64) -> io::Result<()> {
         let mut before = vec![0; usize::try_from(held).map_err(|_| io::ErrorKind::OutOfMemory)?];
-        self.handle.read_exact_at(&mut before, offset)?;
+        sys::read_exact_at(&self.handle, &mut before, offset)?;
         self.changes.push(Change { len, offset, written, before, dropped: false });
         Ok(())
     }
@@ -233,7 +232,7 @@ impl Pending {
             let end = range.end.min(change.offset + held).min(now);
             if start < end {
                 let place = (start - change.offset) as usize..(end - change.offset) as usize;
-                self.handle.read_exact_at(&mut change.before[place], start)?;
+                sys::read_exact_at(&self.handle, &mut change.before[place], start)?;
             }
         }
         Ok(())

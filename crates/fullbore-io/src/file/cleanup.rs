@@ -211,13 +211,14 @@ impl Drop for Temporary {
 
 /// A hidden, unpredictable name derived from `stem`.
 pub fn hidden_name(stem: &OsStr) -> OsString {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use crate::sys::{OsStrExt, OsStringExt};
     // The keys of `RandomState` are random and differ each time.
     let random = std::hash::RandomState::new().hash_one(std::process::id());
-    // A name is limited to 255 bytes, which the stem alone may have.
+    // A name is limited to 255 bytes, which the stem alone may have. No character is cut.
     let stem = stem.as_bytes();
     let mut name = b".".to_vec();
-    name.extend_from_slice(&stem[..stem.len().min(180)]);
+    let cut = (0..=stem.len().min(180)).rev().find(|&at| stem.get(at).is_none_or(|byte| byte & 0xc0 != 0x80));
+    name.extend_from_slice(&stem[..cut.unwrap_or(0)]);
     name.extend_from_slice(format!(".fullbore-{random:016x}").as_bytes());
     OsString::from_vec(name)
 }

@@ -1,12 +1,11 @@
 //! Opening of many files one after another: siblings by name in their common directory.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::File;
 use crate::error::Result;
-use crate::sys::{self, Handle, OpenFlags};
+use crate::sys::{self, Handle, OpenFlags, OsStrExt};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
 /// that the system resolves the path of a directory once, not once per file. For small files eight directories deep

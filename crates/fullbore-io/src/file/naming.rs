@@ -62,7 +62,7 @@ impl Place {
             let failed = |error| Error::io("resolve", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
             let link = sys::read_link(&directory, &place.name).map_err(|error| failed(error.into()))?;
-            let link = Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(link.to_bytes()));
+            let link = Path::new(<OsStr as sys::OsStrExt>::from_bytes(link.to_bytes()));
             let name = link.file_name().ok_or_else(|| failed(Code::IS_DIRECTORY.into()))?.to_owned();
             let directory = match link.parent() {
                 Some(parent) if parent.is_absolute() => HeldDir::open(parent),

@@ -96,7 +96,7 @@ fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
 
 /// Removes the entries of a directory up to the first directory that is not empty, whose name it returns.
 fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
-    use std::os::unix::ffi::OsStrExt;
+    use crate::sys::OsStrExt;
     let at = names.handle()?;
     for entry in names.by_ref() {
         let entry = entry?;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
@@ -261,7 +260,7 @@ fn read_at(
     let Some(target) = buffer.get_mut(start..start + length as usize) else {
         return Err(NoDirect::Unknown("the trial buffer is too small".to_owned()));
     };
-    match file.read_at(target, offset) {
+    match sys::read_at(file, target, offset).map_err(io::Error::from) {
         Ok(_) if !watched => Ok(ReadOutcome::Unseen),
         Ok(_) => match residency(file, pages) {
             Ok(after) if after.cached == 0 => Ok(ReadOutcome::Direct),
@@ -349,7 +348,7 @@ fn write_sample(file: &mut File) -> io::Result<()> {
             state.to_le_bytes()
         })
         .collect();
-    file.write_all_at(&sample, 0)?;
+    sys::write_all_at(&*file, &sample, 0)?;
     file.sync_data()
 }
 
@@ -368,7 +367,7 @@ fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
     if held.ok()? == 0 || residency(file, 0..length).ok()?.cached == 0 {
         return None;
     }
-    direct.write_all_at(buffer.get(start..start + length as usize)?, 0).ok()?;
+    sys::write_all_at(&direct, buffer.get(start..start + length as usize)?, 0).ok()?;
     residency(&direct, 0..length).ok().map(|after| after.cached > 0)
 }
 

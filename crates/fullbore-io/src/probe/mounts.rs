@@ -1,10 +1,10 @@
 //! The mount table, `/proc/self/mountinfo`, and the mount of a path.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::device_number::DeviceNumber;
+use crate::sys::OsStringExt;
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,9 @@
 
 pub(crate) mod extent;
 mod types;
+mod whole;
 pub use types::*;
+pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
@@ -26,5 +28,10 @@ mod bsd;
 #[cfg(any(target_os = "freebsd", target_os = "macos"))]
 pub use bsd::*;
 
-#[cfg(not(any(target_os = "freebsd", target_os = "linux", target_os = "macos")))]
-compile_error!("fullbore runs on Linux, macOS and FreeBSD");
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub use windows::*;
+
+#[cfg(not(any(windows, target_os = "freebsd", target_os = "linux", target_os = "macos")))]
+compile_error!("fullbore runs on Linux, macOS, FreeBSD and Windows");

@@ -168,7 +168,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
             handle.set_len(3).unwrap_err(),
         ] {
             let text = error.to_string();
-            assert!(text.contains("an earlier sync of this file failed (Input/output error)"), "{text}");
+            assert!(text.contains("an earlier sync of this file failed ("), "{text}");
             assert!(text.contains("write the file again"), "{text}");
         }
         // Reads still work.

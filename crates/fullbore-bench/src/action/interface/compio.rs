@@ -12,7 +12,6 @@ use ::compio::runtime::Runtime;
 use fullbore::Result;
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
-use fullbore::sys::OpenFlags;
 
 use super::entry::Interface;
 use super::in_flight::{self, OwnedBuffer, PassIo};
@@ -38,7 +37,10 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
         false => options.read(true),
     };
     if config.direct {
-        options.custom_flags(OpenFlags::DIRECT.bits() as i32);
+        #[cfg(target_os = "linux")]
+        options.custom_flags(fullbore::sys::OpenFlags::DIRECT.bits() as i32);
+        #[cfg(not(target_os = "linux"))]
+        return Err(failed(std::io::ErrorKind::Unsupported.into()));
     }
     let file = runtime.block_on(options.open(&config.path)).map_err(failed)?;
     let memory = (0..config.depth).map(|_| aligned(config)).collect();

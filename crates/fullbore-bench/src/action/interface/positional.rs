@@ -1,6 +1,7 @@
 //! Interfaces with an offset per call: one call at a time, or one thread per concurrent call.
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +40,39 @@ impl PositionalIo for File {
     }
 }
 
+/// The methods that Unix has, by those of std for Windows: each call may move fewer bytes.
+#[cfg(windows)]
+trait FileExt: std::os::windows::fs::FileExt {
+    fn read_exact_at(&self, mut data: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+        while !data.is_empty() {
+            match self.seek_read(data, offset)? {
+                0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    data = &mut data[count..];
+                    offset += count as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_all_at(&self, mut data: &[u8], mut offset: u64) -> std::io::Result<()> {
+        while !data.is_empty() {
+            match self.seek_write(data, offset)? {
+                0 => return Err(std::io::ErrorKind::WriteZero.into()),
+                count => {
+                    data = &data[count..];
+                    offset += count as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(windows)]
+impl FileExt for fs::File {}
+
 /// A `std::fs::File` with its path for error messages.
 struct StdFile {
     file: fs::File,
@@ -69,7 +103,7 @@ struct PositionalFile<F> {
     bytes: Payload,
 }
 
-/// Opens a file for `std::os::unix::fs::FileExt`.
+/// Opens a file for std's `FileExt`.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let file = StdFile { file: standard(config)?, config: config.clone() };
     over(file, config, pool)

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::{ArgAction, Args};
 use fullbore::PlannedPair;
@@ -15,7 +14,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
-use fullbore::sys::{self, Code, OpenFlags};
+use fullbore::sys::{self, Code, OpenFlags, OsStrExt};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use fullbore::pattern::{Difference, End};
+use fullbore::sys::OsStrExt;
 
 /// Settings of the message for the first difference.
 pub(super) struct Words<'a> {

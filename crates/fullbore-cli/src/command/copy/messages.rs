@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use std::os::unix::ffi::OsStrExt;
+use fullbore::sys::OsStrExt;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::Encoding;

@@ -1,10 +1,10 @@
 //! Converts the operands to pairs of source and target.
 
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
+use fullbore::sys::{OsStrExt, OsStringExt};
 use fullbore_cli::exit::{Exit, reason};
 
 use super::flags::Flags;

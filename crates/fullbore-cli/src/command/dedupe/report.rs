@@ -1,10 +1,10 @@
 //! The report: groups in the format of fclones, or as JSON.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::hex;
 use fullbore::size;
+use fullbore::sys::OsStrExt;
 use fullbore_cli::common_args::CliRun;
 use serde_json::{Value, json};
 

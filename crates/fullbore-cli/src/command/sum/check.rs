@@ -1,7 +1,6 @@
 //! `fullbore sum --check`: hashes the files of a list again and compares.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,7 +9,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::quote::Shown;
-use fullbore::sys::Code;
+use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
 

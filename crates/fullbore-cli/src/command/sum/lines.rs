@@ -1,11 +1,11 @@
 //! Output formats of a sum: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use fullbore::operation::hash::{Algorithm, hex};
+use fullbore::sys::OsStrExt;
 use serde_json::{Value, json};
 
 /// Base64 with padding. As in coreutils, the bits after the last byte are ignored.

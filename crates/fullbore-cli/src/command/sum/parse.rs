@@ -1,11 +1,11 @@
 //! Parses the lines of checksum lists: those of sha256sum, b3sum, xxhsum, `openssl dgst`, and BSD format.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use base64::Engine;
 use fullbore::operation::hash::{Algorithm, algorithms};
+use fullbore::sys::OsStringExt;
 
 use super::lines::{BASE64, prefix, unescape};
 

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
-use fullbore::sys::{self, AsHandle, SeekFrom};
+use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt, SeekFrom};
 
 use super::Diagnostic;
 use fullbore_cli::exit::program;

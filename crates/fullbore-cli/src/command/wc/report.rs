@@ -1,11 +1,10 @@
 //! Output of the counts: selection, width and order, as lines or as JSON.
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use fullbore::operation::{Counts, Encoding};
-use fullbore::sys::{self, FileKind};
+use fullbore::sys::{self, FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
 use serde_json::{Map, Value};

@@ -24,6 +24,9 @@ pub(crate) mod usage;
 #[cfg(not(target_os = "freebsd"))]
 mod xattr;
 
+/// Names as bytes.
+pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
 pub use attributes::{
     change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, set_modified, set_times,
     set_times_at,

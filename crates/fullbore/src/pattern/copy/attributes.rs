@@ -59,7 +59,7 @@ impl Place<'_> {
         match self {
             Self::Open(_) => None,
             Self::Name(directory, name) => {
-                let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes());
+                let name: &std::ffi::OsStr = crate::sys::OsStrExt::from_bytes(name.to_bytes());
                 Some(sys::path_in(directory, name))
             }
         }

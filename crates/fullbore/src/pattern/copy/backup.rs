@@ -1,7 +1,6 @@
 //! Backups: an existing target is kept under another name.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::entry::Entry;
@@ -10,7 +9,7 @@ use super::options::{Backup, BackupControl};
 use super::tree::Job;
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
+use crate::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
 /// A backup.
 pub(super) struct Saved {

@@ -1,13 +1,12 @@
 //! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
 
 use std::ffi::{CStr, OsStr};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, AsHandle, Handle, Status};
+use crate::sys::{self, Handle, OsStrExt, Status};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
@@ -41,7 +40,7 @@ pub(super) enum Base {
 
 fullbore_io::as_handle!(Base, this => match this {
     Base::Working => sys::CURRENT_DIRECTORY,
-    Base::Open(handle) => handle.as_handle(),
+    Base::Open(handle) => sys::AsHandle::as_handle(handle),
 });
 
 impl Directory {

@@ -7,13 +7,12 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Mutex, PoisonError};
 
 use super::note::{Note, create, identity, name_of, open_private, random};
 use crate::error::{Error, Result};
 use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, Handle, Status};
+use crate::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.

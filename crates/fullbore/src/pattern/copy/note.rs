@@ -5,11 +5,10 @@
 //! random name, which the next run finds by reading the directory.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, HeldDir, hidden_name};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;

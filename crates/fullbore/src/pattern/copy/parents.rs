@@ -1,7 +1,6 @@
 //! The directories of a source's path, created in the target's directory: `cp --parents`.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use super::options::CopyEvent;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt};
 
 impl Job<'_> {
     /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined

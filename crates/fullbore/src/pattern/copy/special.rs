@@ -1,7 +1,6 @@
 //! Entries copied as such: symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
-use std::os::unix::ffi::OsStrExt;
 
 use super::attributes::{self, Place};
 use super::directory::path;
@@ -11,7 +10,7 @@ use super::failure::Copied;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::Temporary;
-use crate::sys::{self, AsHandle, Code, FileKind, Status};
+use crate::sys::{self, AsHandle, Code, FileKind, OsStrExt, Status};
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.

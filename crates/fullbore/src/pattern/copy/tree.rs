@@ -7,7 +7,6 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +24,7 @@ use super::stats::{CopyStats, Shared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
-use crate::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
+use crate::sys::{self, AtFlags, FileKind, Handle, OpenFlags, OsStrExt};
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;

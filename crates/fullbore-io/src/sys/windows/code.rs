@@ -1,0 +1,138 @@
+//! The system's error codes: those of Win32.
+
+use std::fmt;
+use std::io;
+
+use windows_sys::Win32::Foundation as w;
+
+/// Result of a system call.
+pub type Result<T> = std::result::Result<T, Code>;
+
+/// An error code of the system, with constants for those that the program distinguishes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Code(i32);
+
+macro_rules! codes {
+    ($($name:ident = $error:expr),+ $(,)?) => {
+        #[allow(missing_docs, reason = "each has the meaning of its name")]
+        impl Code {
+            $(pub const $name: Self = Self($error as i32);)+
+        }
+    };
+}
+
+codes! {
+    ACCESS_DENIED = w::ERROR_ACCESS_DENIED,
+    BAD_HANDLE = w::ERROR_INVALID_HANDLE,
+    BROKEN_PIPE = w::ERROR_BROKEN_PIPE,
+    CANCELLED = w::ERROR_OPERATION_ABORTED,
+    CROSSES_DEVICES = w::ERROR_NOT_SAME_DEVICE,
+    EXECUTING = w::ERROR_USER_MAPPED_FILE,
+    EXISTS = w::ERROR_ALREADY_EXISTS,
+    INAPPROPRIATE = w::ERROR_INVALID_FUNCTION,
+    // No call is interrupted: a code that none returns.
+    INTERRUPTED = w::ERROR_ALERTED,
+    INVALID = w::ERROR_INVALID_PARAMETER,
+    IO = w::ERROR_IO_DEVICE,
+    IS_DIRECTORY = w::ERROR_DIRECTORY_NOT_SUPPORTED,
+    LINK_LOOP = w::ERROR_STOPPED_ON_SYMLINK,
+    NAME_TOO_LONG = w::ERROR_FILENAME_EXCED_RANGE,
+    NOT_DIRECTORY = w::ERROR_DIRECTORY,
+    NOT_EMPTY = w::ERROR_DIR_NOT_EMPTY,
+    NOT_FOUND = w::ERROR_FILE_NOT_FOUND,
+    NOT_IMPLEMENTED = w::ERROR_CALL_NOT_IMPLEMENTED,
+    NOT_PERMITTED = w::ERROR_PRIVILEGE_NOT_HELD,
+    NOT_SEEKABLE = w::ERROR_SEEK_ON_DEVICE,
+    NO_DEVICE = w::ERROR_DEV_NOT_EXIST,
+    NO_SPACE = w::ERROR_DISK_FULL,
+    NO_SUCH_ADDRESS = w::ERROR_NO_MORE_ITEMS,
+    OUT_OF_MEMORY = w::ERROR_NOT_ENOUGH_MEMORY,
+    OUT_OF_RANGE = w::ERROR_MORE_DATA,
+    OVERFLOW = w::ERROR_ARITHMETIC_OVERFLOW,
+    QUOTA = w::ERROR_DISK_QUOTA_EXCEEDED,
+    READ_ONLY = w::ERROR_WRITE_PROTECT,
+    STALE = w::ERROR_FILE_INVALID,
+    TOO_LARGE = w::ERROR_FILE_TOO_LARGE,
+    TOO_MANY_NAMES = w::ERROR_TOO_MANY_LINKS,
+    TOO_MANY_OPEN = w::ERROR_TOO_MANY_OPEN_FILES,
+    TOO_MANY_OPEN_IN_ALL = w::ERROR_NO_SYSTEM_RESOURCES,
+    UNSUPPORTED = w::ERROR_NOT_SUPPORTED,
+    WOULD_BLOCK = w::ERROR_LOCK_VIOLATION,
+}
+
+/// Codes of the system, each with the one that the program distinguishes.
+const SAME: [(u32, Code); 9] = [
+    (w::ERROR_PATH_NOT_FOUND, Code::NOT_FOUND),
+    (w::ERROR_INVALID_NAME, Code::NOT_FOUND),
+    (w::ERROR_BAD_NETPATH, Code::NOT_FOUND),
+    (w::ERROR_FILE_EXISTS, Code::EXISTS),
+    (w::ERROR_HANDLE_DISK_FULL, Code::NO_SPACE),
+    (w::ERROR_NO_DATA, Code::BROKEN_PIPE),
+    (w::ERROR_OUTOFMEMORY, Code::OUT_OF_MEMORY),
+    (w::ERROR_IO_PENDING, Code::WOULD_BLOCK),
+    (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
+];
+
+impl Code {
+    /// The code of an error, if the system caused it.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.raw_os_error().map(Self::from_number)
+    }
+
+    /// The code of a number of the system.
+    pub fn from_number(number: i32) -> Self {
+        let same = SAME.iter().find(|(other, _)| *other as i32 == number);
+        same.map_or(Self(number), |(_, code)| *code)
+    }
+
+    /// The number of the system.
+    pub fn number(self) -> i32 {
+        self.0
+    }
+
+    /// The error of the last call of this thread.
+    pub(super) fn last() -> Self {
+        Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
+    }
+
+    /// The error of a call of the native interface.
+    pub(super) fn of_status(status: w::NTSTATUS) -> Self {
+        match status {
+            w::STATUS_FILE_IS_A_DIRECTORY => Self::IS_DIRECTORY,
+            w::STATUS_NOT_A_DIRECTORY => Self::NOT_DIRECTORY,
+            w::STATUS_INVALID_INFO_CLASS | w::STATUS_NOT_IMPLEMENTED => Self::NOT_IMPLEMENTED,
+            // SAFETY: the call has no preconditions.
+            status => Self::from_number(unsafe { w::RtlNtStatusToDosError(status) } as i32),
+        }
+    }
+}
+
+/// The result of a call of Win32: zero means failure.
+pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
+    if result == 0 { Err(Code::last()) } else { Ok(()) }
+}
+
+/// The result of a call of the native interface: a negative status means failure.
+pub(super) fn check_status(status: w::NTSTATUS) -> Result<()> {
+    if status < 0 { Err(Code::of_status(status)) } else { Ok(()) }
+}
+
+impl From<Code> for io::Error {
+    fn from(code: Code) -> Self {
+        Self::from_raw_os_error(code.0)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Code {}

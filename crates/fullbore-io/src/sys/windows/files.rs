@@ -1,0 +1,251 @@
+//! Calls on files and file systems. What the system does not have fails with [`Code::UNSUPPORTED`].
+
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::{DeviceIoControl, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
+
+use super::super::{Advice, Allocate, InodeFlags, Space, Time, WholeLock};
+use super::code::check;
+use super::handle::raw;
+use super::information::{query, set};
+use super::open::create;
+use super::path::wide;
+use super::{AsHandle, CURRENT_DIRECTORY, Code, Handle, PathArg, Result, handle_path, status};
+
+/// There are no files about processes and the machine: a path that nobody has.
+pub const PROC: &str = r"\\.\no-proc";
+
+/// There are no files about devices.
+pub const SYS: &str = r"\\.\no-sys";
+
+/// Sets the length.
+pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
+    let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
+    set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
+}
+
+/// The space of the file system of an open file.
+pub fn space(file: impl AsHandle) -> Result<Space> {
+    space_of(handle_path(&file))
+}
+
+/// The space of the file system of a path.
+pub fn space_of(path: impl PathArg) -> Result<Space> {
+    let path = path.to_path();
+    let path = std::path::Path::new(&*path);
+    let path = match path.is_dir() {
+        true => path.to_owned(),
+        false => {
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(".".as_ref()).to_owned()
+        }
+    };
+    let wide = wide(&path.join(""))?;
+    let (mut available, mut total, mut free) = (0, 0, 0);
+    // SAFETY: the path ends with a zero; the call writes the three numbers.
+    check(unsafe {
+        fs::GetDiskFreeSpaceExW(wide.as_ptr(), &raw mut available, &raw mut total, &raw mut free)
+    })?;
+    let serial = super::stat(&path).map_or(0, |status| status.dev);
+    Ok(Space { id: serial, block: 4096, unit: 4096, total, free, available })
+}
+
+/// Locks a file, without waiting. The lock is on a byte behind every content, so that it binds no transfer. Fails with
+/// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
+pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
+    let place = OVERLAPPED_0_0 { Offset: u32::MAX - 1, OffsetHigh: i32::MAX as u32 };
+    let mut range = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
+    let file = raw(&file) as _;
+    // A lock replaces the one before it.
+    // SAFETY: the structure lives through the call.
+    let released = check(unsafe { fs::UnlockFileEx(file, 0, 1, 0, &raw mut range) });
+    let kind = match lock {
+        WholeLock::Unlocked => return released.or(Ok(())),
+        WholeLock::Shared => 0,
+        WholeLock::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
+    };
+    let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
+    // SAFETY: the structure lives through the call, which does not wait.
+    check(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) })
+}
+
+/// Copies inside the system are Windows' own for whole files only.
+pub fn copy_range(_: impl AsHandle, _: &mut u64, _: impl AsHandle, _: &mut u64, _: usize) -> Result<usize> {
+    Err(Code::NOT_IMPLEMENTED)
+}
+
+/// ReFS shares blocks between ranges, not between whole files.
+pub fn clone_file(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+fn control<T>(file: &impl AsHandle, code: u32, input: &T) -> Result<()> {
+    let mut returned = 0;
+    // SAFETY: the call reads the structure, which lives through it, and writes the number alone.
+    check(unsafe {
+        DeviceIoControl(
+            raw(file) as _,
+            code,
+            std::ptr::from_ref(input).cast(),
+            size_of::<T>() as u32,
+            std::ptr::null_mut(),
+            0,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
+    })
+}
+
+/// Reserves, zeroes or releases the blocks of a range.
+pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
+    let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok()).ok_or(Code::INVALID)?;
+    let absent = |error| match error {
+        Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED => Code::UNSUPPORTED,
+        error => error,
+    };
+    match what {
+        Allocate::Extend | Allocate::KeepLength => {
+            let found = status(&file)?;
+            if end as u64 > found.allocated() {
+                let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
+                set(&file, fs::FileAllocationInfo, &wanted).map_err(absent)?;
+            }
+            match what == Allocate::Extend && end as u64 > found.size {
+                true => truncate(file, end as u64),
+                false => Ok(()),
+            }
+        }
+        Allocate::Punch | Allocate::Zero => {
+            if what == Allocate::Punch {
+                control(&file, FSCTL_SET_SPARSE, &()).map_err(absent)?;
+            }
+            let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
+            let range =
+                FILE_ZERO_DATA_INFORMATION { FileOffset: offset as i64, BeyondFinalZero: end.min(len) };
+            control(&file, FSCTL_SET_ZERO_DATA, &range).map_err(absent)
+        }
+    }
+}
+
+/// The system takes hints when it opens a file only.
+pub fn advise(_: impl AsHandle, _: u64, _: Option<u64>, _: Advice) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// Makes the content of a file durable.
+pub fn sync_data(file: impl AsHandle) -> Result<()> {
+    sync_all(file)
+}
+
+/// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
+/// directory, which the system cannot flush, the call succeeds.
+pub fn sync_all(file: impl AsHandle) -> Result<()> {
+    // SAFETY: a call with a borrowed handle.
+    match check(unsafe { fs::FlushFileBuffers(raw(&file) as _) }) {
+        Err(error) if status(&file).is_ok_and(|found| found.kind() == super::super::FileKind::Directory) => {
+            let _ = error;
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+/// Flushing a volume needs a handle of the volume, which only administrators get.
+pub fn sync_file_system(_: impl AsHandle) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// The kind of a file system, as the number that Linux has for it; 0 for others.
+pub fn file_system_kind(file: impl AsHandle) -> Result<u64> {
+    let mut name = [0u16; 64];
+    // SAFETY: the call writes at most the given number of units; the other results are not wanted.
+    check(unsafe {
+        fs::GetVolumeInformationByHandleW(
+            raw(&file) as _,
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            name.as_mut_ptr(),
+            name.len() as u32,
+        )
+    })?;
+    let name: Vec<u16> = name.into_iter().take_while(|&unit| unit != 0).collect();
+    Ok(match String::from_utf16_lossy(&name).as_str() {
+        "NTFS" => 0x5346_544e,
+        "FAT" | "FAT32" => 0x4d44,
+        "exFAT" => 0x2011_bab0,
+        _ => 0,
+    })
+}
+
+/// As [`file_system_kind`], for a path.
+pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
+    let path = path.to_path();
+    file_system_kind(create(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0, nt::FILE_OPEN, 0)?)
+}
+
+/// A file in the directory of temporary files that the system removes when it is closed.
+pub fn memory_file(name: &str) -> Result<Handle> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!(".{name}-{}-{number}", std::process::id()));
+    // SAFETY: the path ends with a zero and lives through the call.
+    let file = unsafe {
+        fs::CreateFileW(
+            wide(&path)?.as_ptr(),
+            fs::FILE_GENERIC_READ | fs::FILE_GENERIC_WRITE | fs::DELETE,
+            fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
+            std::ptr::null(),
+            fs::CREATE_NEW,
+            fs::FILE_ATTRIBUTE_TEMPORARY | fs::FILE_FLAG_DELETE_ON_CLOSE,
+            std::ptr::null_mut(),
+        )
+    };
+    match file {
+        INVALID_HANDLE_VALUE => Err(Code::last()),
+        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+        file => Ok(unsafe { OwnedHandle::from_raw_handle(file) }),
+    }
+}
+
+/// The flags of a file: the attribute READONLY forbids writing, as `immutable` does.
+pub fn inode_flags(file: impl AsHandle) -> Result<InodeFlags> {
+    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
+    let readonly = basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0;
+    Ok(InodeFlags { immutable: readonly, append_only: false })
+}
+
+/// The major and minor numbers of a device: of a volume, its serial number.
+pub fn split_device(number: u64) -> (u32, u32) {
+    ((number >> 32) as u32, number as u32)
+}
+
+/// The clock that stamps files.
+pub fn coarse_time() -> Time {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    (now.as_secs() as i64, now.subsec_nanos().into())
+}
+
+/// Nanoseconds of the clock that never jumps.
+pub fn monotonic_nanoseconds() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_nanos() as u64
+}
+
+/// The precision of wake-ups cannot be set for a thread.
+pub fn set_timer_slack(_: std::num::NonZeroU64) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// There are no trace files.
+pub fn mount_trace_files() -> Result<Handle> {
+    Err(Code::UNSUPPORTED)
+}

@@ -1,0 +1,101 @@
+//! Facts of open files as structures of the system.
+
+use std::mem::MaybeUninit;
+
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+use super::code::{check, check_status};
+use super::handle::raw;
+use super::{AsHandle, Result};
+
+/// A structure of numbers that the system fills.
+///
+/// # Safety
+/// Zeros, and whatever the system writes, are valid values.
+pub(super) unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($type:ty),+ $(,)?) => {
+        // SAFETY: structures of numbers.
+        $(unsafe impl Plain for $type {})+
+    };
+}
+
+plain!(
+    fs::FILE_ATTRIBUTE_TAG_INFO,
+    fs::FILE_BASIC_INFO,
+    fs::FILE_ID_INFO,
+    fs::FILE_STANDARD_INFO,
+    fs::FILE_STORAGE_INFO,
+    fs::BY_HANDLE_FILE_INFORMATION,
+    nt::FILE_ACCESS_INFORMATION,
+    nt::FILE_MODE_INFORMATION,
+);
+
+/// A fact of an open file.
+pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HANDLE_CLASS) -> Result<T> {
+    let mut found = MaybeUninit::<T>::zeroed();
+    let (file, size) = (raw(file) as _, size_of::<T>() as u32);
+    // SAFETY: the call writes at most the given number of bytes into the structure.
+    check(unsafe { fs::GetFileInformationByHandleEx(file, class, found.as_mut_ptr().cast(), size) })?;
+    // SAFETY: a plain structure, which the call filled.
+    Ok(unsafe { found.assume_init() })
+}
+
+/// Sets a fact of an open file.
+pub(super) fn set<T: Copy>(
+    file: &impl AsHandle,
+    class: fs::FILE_INFO_BY_HANDLE_CLASS,
+    fact: &T,
+) -> Result<()> {
+    let (file, size) = (raw(file) as _, size_of::<T>() as u32);
+    // SAFETY: the call reads the structure, which lives through it.
+    check(unsafe { fs::SetFileInformationByHandle(file, class, std::ptr::from_ref(fact).cast(), size) })
+}
+
+/// A fact of an open file, by the native interface.
+pub(super) fn query_native<T: Plain>(file: &impl AsHandle, class: nt::FILE_INFORMATION_CLASS) -> Result<T> {
+    let mut found = MaybeUninit::<T>::zeroed();
+    let mut block = IO_STATUS_BLOCK::default();
+    let (file, size) = (raw(file) as _, size_of::<T>() as u32);
+    // SAFETY: the call writes at most the given number of bytes into the structure, and its own block.
+    check_status(unsafe {
+        nt::NtQueryInformationFile(file, &raw mut block, found.as_mut_ptr().cast(), size, class)
+    })?;
+    // SAFETY: a plain structure, which the call filled.
+    Ok(unsafe { found.assume_init() })
+}
+
+/// Sets a fact of an open file that ends with a name, by the native interface: a new name or a further one.
+pub(super) fn set_name(
+    file: &impl AsHandle,
+    class: nt::FILE_INFORMATION_CLASS,
+    flags: u32,
+    root: isize,
+    name: &[u16],
+) -> Result<()> {
+    /// `FILE_RENAME_INFORMATION` and `FILE_LINK_INFORMATION` without the name.
+    #[repr(C)]
+    struct Head {
+        flags: u32,
+        root: isize,
+        bytes: u32,
+    }
+    let at = std::mem::offset_of!(Head, bytes) + size_of::<u32>();
+    let size = (at + size_of_val(name)).max(size_of::<Head>());
+    // Units of eight bytes, so that the structure is aligned.
+    let mut memory = vec![0u64; size.div_ceil(8)];
+    let start: *mut u8 = memory.as_mut_ptr().cast();
+    // SAFETY: the memory is as long as the structure with its name, and aligned for it.
+    unsafe {
+        start.cast::<Head>().write(Head { flags, root, bytes: size_of_val(name) as u32 });
+        start.add(at).copy_from_nonoverlapping(name.as_ptr().cast(), size_of_val(name));
+    }
+    let mut block = IO_STATUS_BLOCK::default();
+    // SAFETY: the call reads the memory, which lives through it.
+    check_status(unsafe {
+        nt::NtSetInformationFile(raw(file) as _, &raw mut block, start.cast(), size as u32, class)
+    })
+}

@@ -1,0 +1,47 @@
+//! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
+
+mod attributes;
+pub(crate) mod cachestat;
+pub(crate) mod clone;
+pub(crate) mod close;
+mod code;
+pub(crate) mod fiemap;
+mod files;
+pub(crate) mod forks;
+mod handle;
+mod information;
+pub(crate) mod map;
+pub(crate) mod memory;
+pub(crate) mod mincore;
+mod names;
+mod open;
+mod path;
+mod pipe;
+mod process;
+pub(crate) mod processor;
+pub(crate) mod range_lock;
+mod status;
+pub(crate) mod statx;
+pub(crate) mod stdio;
+pub(crate) mod transfer;
+pub(crate) mod usage;
+pub(crate) mod writeback;
+
+pub use attributes::*;
+pub use code::{Code, Result};
+pub use files::*;
+pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
+pub use names::*;
+pub use open::{
+    CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, open_beneath, open_cached, reopen,
+    set_status_flags, status_flags, try_clone,
+};
+pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, path_in};
+pub use pipe::*;
+pub use process::*;
+pub use status::{birth_time, stat, stat_at, status, writable_at};
+pub(crate) use transfer::IoVec;
+pub use transfer::{
+    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, read_vectored_flagged, seek, write,
+    write_at, write_vectored, write_vectored_at, write_vectored_flagged,
+};

@@ -1,0 +1,305 @@
+//! Names in directories.
+
+use std::ffi::{CStr, CString, OsString};
+use std::os::windows::ffi::OsStringExt as _;
+use std::os::windows::io::AsRawHandle;
+
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Storage::FileSystem as fs;
+
+use super::super::FileKind;
+use super::code::check;
+use super::handle::raw;
+use super::information::{set, set_name};
+use super::open::create;
+use super::path::{native, path_in, units, wide};
+use super::{
+    AsHandle, CURRENT_DIRECTORY, Code, Handle, OpenFlags, OsStringExt, PathArg, Result, open_at, reopen,
+};
+
+bitflags::bitflags! {
+    /// Flags of the calls that take a directory and a name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct AtFlags: u32 {
+        /// The name itself, even if it is a symbolic link.
+        const NOFOLLOW = 1;
+        /// The target of a symbolic link.
+        const FOLLOW = 1 << 1;
+        /// A directory is removed.
+        const REMOVE_DIRECTORY = 1 << 2;
+        /// The handle itself, with an empty name.
+        const EMPTY_PATH = 1 << 3;
+    }
+}
+
+/// Removes a name. Where the system can, the name is gone at once though others have the file open.
+pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
+    let kind = match flags.contains(AtFlags::REMOVE_DIRECTORY) {
+        true => nt::FILE_DIRECTORY_FILE,
+        false => nt::FILE_NON_DIRECTORY_FILE,
+    };
+    let options = kind | nt::FILE_OPEN_REPARSE_POINT;
+    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    let file = create(&directory, &name.to_path(), access, 0, nt::FILE_OPEN, options)?;
+    let wanted = fs::FILE_DISPOSITION_INFO_EX {
+        Flags: fs::FILE_DISPOSITION_FLAG_DELETE
+            | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
+            | fs::FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
+    };
+    match set(&file, fs::FileDispositionInfoEx, &wanted) {
+        // Before Windows 10 1607, and on file systems without it.
+        Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {}
+        outcome => return outcome,
+    }
+    let basic: fs::FILE_BASIC_INFO = super::information::query(&file, fs::FileBasicInfo)?;
+    if basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0 {
+        let attributes = (basic.FileAttributes & !fs::FILE_ATTRIBUTE_READONLY).max(fs::FILE_ATTRIBUTE_NORMAL);
+        set(
+            &file,
+            fs::FileBasicInfo,
+            &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() },
+        )?;
+    }
+    set(&file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true })
+}
+
+/// The root and the name of a target for the calls that name a file.
+fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<u16>)> {
+    let name = name.to_path();
+    let path = std::path::Path::new(&*name);
+    let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() {
+        return Ok((0, native(path)?));
+    }
+    match plain {
+        true => Ok((directory.as_handle().as_raw_handle() as isize, units(&name))),
+        false => Ok((0, native(&path_in(directory, path))?)),
+    }
+}
+
+/// Opens a name to give it another one.
+fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
+    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
+    create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)
+}
+
+fn renamed(
+    from: &impl AsHandle,
+    old: &impl PathArg,
+    to: &impl AsHandle,
+    new: &impl PathArg,
+    replace: bool,
+) -> Result<()> {
+    const REPLACE_IF_EXISTS: u32 = 1;
+    const POSIX_SEMANTICS: u32 = 2;
+    const IGNORE_READONLY_ATTRIBUTE: u32 = 0x40;
+    let file = to_name(from, old)?;
+    let (root, name) = target(to, new)?;
+    let flags = match replace {
+        true => REPLACE_IF_EXISTS | POSIX_SEMANTICS | IGNORE_READONLY_ATTRIBUTE,
+        false => POSIX_SEMANTICS,
+    };
+    match set_name(&file, nt::FileRenameInformationEx, flags, root, &name) {
+        // Before Windows 10 1607, and on file systems without it.
+        Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
+            set_name(&file, nt::FileRenameInformation, u32::from(replace), root, &name)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Renames a file; a file of the new name is replaced, even one that others have open where the system permits it.
+pub fn rename(from: impl AsHandle, old: impl PathArg, to: impl AsHandle, new: impl PathArg) -> Result<()> {
+    renamed(&from, &old, &to, &new, true)
+}
+
+/// Renames a file; fails if a file has the new name.
+pub fn rename_new(
+    from: impl AsHandle,
+    old: impl PathArg,
+    to: impl AsHandle,
+    new: impl PathArg,
+) -> Result<()> {
+    renamed(&from, &old, &to, &new, false)
+}
+
+/// Gives a file a further name.
+pub fn hard_link(
+    from: impl AsHandle,
+    old: impl PathArg,
+    to: impl AsHandle,
+    new: impl PathArg,
+    flags: AtFlags,
+) -> Result<()> {
+    if flags.contains(AtFlags::EMPTY_PATH) {
+        return Err(Code::UNSUPPORTED);
+    }
+    let options = if flags.contains(AtFlags::FOLLOW) { 0 } else { nt::FILE_OPEN_REPARSE_POINT };
+    let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    let file =
+        create(&from, &old.to_path(), access, 0, nt::FILE_OPEN, options | nt::FILE_NON_DIRECTORY_FILE)?;
+    let (root, name) = target(&to, &new)?;
+    set_name(&file, nt::FileLinkInformation, 0, root, &name)
+}
+
+/// Creates a symbolic link. The system has two kinds: one for a directory if the target is one.
+pub fn symbolic_link(link: impl PathArg, directory: impl AsHandle, name: impl PathArg) -> Result<()> {
+    let (link, name) = (link.to_path(), name.to_path());
+    let path = path_in(&directory, std::path::Path::new(&*name));
+    let there = path.parent().map(|parent| parent.join(&*link));
+    let kind = match there.is_some_and(|there| there.is_dir()) {
+        true => fs::SYMBOLIC_LINK_FLAG_DIRECTORY,
+        false => 0,
+    } | fs::SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE;
+    let mut words = units(&link);
+    words.push(0);
+    // SAFETY: both strings end with a zero and live through the call.
+    match unsafe { fs::CreateSymbolicLinkW(wide(&path)?.as_ptr(), words.as_ptr(), kind) } {
+        true => Ok(()),
+        false => Err(Code::last()),
+    }
+}
+
+/// The target of a symbolic link.
+pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString> {
+    let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
+    let link = std::fs::read_link(path).map_err(|error| Code::of(&error).unwrap_or(Code::INVALID))?;
+    CString::new(OsStringExt::into_vec(link.into_os_string())).map_err(|_| Code::INVALID)
+}
+
+/// Creates a directory; its access rights are those that it inherits.
+pub fn make_directory(directory: impl AsHandle, name: impl PathArg, _: u32) -> Result<()> {
+    let access = fs::FILE_LIST_DIRECTORY;
+    create(
+        &directory,
+        &name.to_path(),
+        access,
+        fs::FILE_ATTRIBUTE_NORMAL,
+        nt::FILE_CREATE,
+        nt::FILE_DIRECTORY_FILE,
+    )
+    .map(drop)
+}
+
+/// Special files have no names in directories.
+pub fn make_special(_: impl AsHandle, _: impl PathArg, _: FileKind, _: u32, _: u64) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// The names in an open directory.
+#[derive(Debug)]
+pub struct Directory {
+    file: Handle,
+    /// Entries as the system writes them, aligned for their structure.
+    memory: Vec<u64>,
+    /// The place of the next entry in `memory`, in bytes, if it has one.
+    next: Option<usize>,
+    started: bool,
+}
+
+/// A name in a directory.
+#[derive(Debug)]
+pub struct Entry {
+    name: CString,
+    kind: FileKind,
+}
+
+impl Directory {
+    /// Reads the open directory `file`, from its start.
+    pub fn new(file: Handle) -> Result<Self> {
+        Ok(Self { file, memory: vec![0; 8192], next: None, started: false })
+    }
+
+    /// Reads an open directory through a handle of its own.
+    pub fn read_from(file: impl AsHandle) -> Result<Self> {
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        Self::new(match raw(&file) == raw(&CURRENT_DIRECTORY) {
+            true => open_at(CURRENT_DIRECTORY, ".", flags, 0o666)?,
+            false => reopen(&file, flags)?,
+        })
+    }
+
+    /// A further handle of the directory.
+    pub fn handle(&self) -> Result<Handle> {
+        super::try_clone(&self.file)
+    }
+
+    /// Reads the next entries; false at the end.
+    fn fill(&mut self) -> Result<bool> {
+        let class = match self.started {
+            true => fs::FileFullDirectoryInfo,
+            false => fs::FileFullDirectoryRestartInfo,
+        };
+        self.started = true;
+        let bytes = size_of_val(self.memory.as_slice()) as u32;
+        // SAFETY: the call writes at most the given number of bytes.
+        let result = check(unsafe {
+            fs::GetFileInformationByHandleEx(
+                raw(&self.file) as _,
+                class,
+                self.memory.as_mut_ptr().cast(),
+                bytes,
+            )
+        });
+        match result {
+            Ok(()) => {
+                self.next = Some(0);
+                Ok(true)
+            }
+            Err(error) if error.number() as u32 == windows_sys::Win32::Foundation::ERROR_NO_MORE_FILES => {
+                Ok(false)
+            }
+            // An empty directory, in some file systems.
+            Err(Code::NOT_FOUND) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the entry at a place.
+    fn entry(&mut self, at: usize) -> Entry {
+        // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name behind it.
+        let (head, name) = unsafe {
+            let entry = self.memory.as_ptr().byte_add(at).cast::<fs::FILE_FULL_DIR_INFO>();
+            let name = (&raw const (*entry).FileName).cast::<u16>();
+            (*entry, std::slice::from_raw_parts(name, (*entry).FileNameLength as usize / 2))
+        };
+        self.next = (head.NextEntryOffset != 0).then(|| at + head.NextEntryOffset as usize);
+        let attributes = head.FileAttributes;
+        let kind = match () {
+            // Links, and what file systems store elsewhere: only the file itself shows its kind.
+            () if attributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0 => FileKind::Other,
+            () if attributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 => FileKind::Directory,
+            () => FileKind::Regular,
+        };
+        let name = OsStringExt::into_vec(OsString::from_wide(name));
+        Entry { name: CString::new(name).unwrap_or_default(), kind }
+    }
+}
+
+impl Iterator for Directory {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = match self.next {
+            Some(at) => at,
+            None => match self.fill() {
+                Ok(true) => 0,
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        Some(Ok(self.entry(at)))
+    }
+}
+
+impl Entry {
+    /// The name.
+    pub fn file_name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// The kind; [`FileKind::Other`] if only the file itself shows it.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+}

@@ -1,0 +1,266 @@
+//! Opening, by the native interface: it knows names in open directories.
+
+use std::ffi::OsStr;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::{Component, Path};
+
+use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, UNICODE_STRING};
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+use super::code::check_status;
+use super::handle::raw;
+use super::information::{query, query_native};
+use super::path::{native, path_in, units};
+use super::{AsHandle, BorrowedHandle, Code, Handle, PathArg, Result, truncate};
+
+/// The directory in which relative paths begin: a number that no handle has.
+// SAFETY: the handle is compared, and never passed to the system.
+pub const CURRENT_DIRECTORY: BorrowedHandle<'static> =
+    unsafe { BorrowedHandle::borrow_raw(std::ptr::without_provenance_mut(usize::MAX - 99)) };
+
+bitflags::bitflags! {
+    /// Flags of opening, with the meaning that they have on Unix.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct OpenFlags: u32 {
+        /// For reading only.
+        const READ = 0;
+        /// For writing only.
+        const WRITE = 1;
+        /// For reading and writing.
+        const READ_WRITE = 2;
+        /// The bits of the three above.
+        const ACCESS = 3;
+        /// Writes go to the end.
+        const APPEND = 1 << 2;
+        /// Creates a missing file.
+        const CREATE = 1 << 3;
+        /// Fails if the file exists.
+        const EXCLUSIVE = 1 << 4;
+        /// Discards the content.
+        const TRUNCATE = 1 << 5;
+        /// Only a directory.
+        const DIRECTORY = 1 << 6;
+        /// No symbolic link at the end.
+        const NOFOLLOW = 1 << 7;
+        /// Does not wait. Files here do not wait for another process.
+        const NONBLOCK = 1 << 8;
+        /// A terminal does not become the controlling one, which does not exist here.
+        const NOCTTY = 1 << 9;
+        /// Writes return after the bytes are durable: `FILE_FLAG_WRITE_THROUGH`.
+        const DATA_SYNC = 1 << 10;
+        /// Writes return after the bytes and all metadata are durable: the same.
+        const SYNC = 1 << 11;
+        /// Bypasses the page cache: `FILE_FLAG_NO_BUFFERING`.
+        const DIRECT = 1 << 12;
+        /// Reads do not change the access time; here they do if the volume keeps it.
+        const NOATIME = 0;
+        /// The path alone, without access to the content.
+        const PATH = 1 << 13;
+        /// A new file without a name, which this system does not have.
+        const UNNAMED = 1 << 14;
+    }
+}
+
+/// The root and the name of a file for the native interface.
+fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> {
+    let path = Path::new(name);
+    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() || path.is_absolute() {
+        return Ok((std::ptr::null_mut(), native(path)?));
+    }
+    let root = directory.as_handle().as_raw_handle();
+    if name.is_empty() || name == "." {
+        return Ok((root, Vec::new()));
+    }
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Ok((std::ptr::null_mut(), native(&path_in(directory, path))?));
+    }
+    // Without the dots that `components` drops.
+    let plain: std::path::PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    Ok((root, units(plain.as_os_str())))
+}
+
+/// Opens or creates a file with rights and options of the native interface.
+pub(super) fn create(
+    directory: &impl AsHandle,
+    name: &OsStr,
+    access: u32,
+    attributes: u32,
+    disposition: nt::NTCREATEFILE_CREATE_DISPOSITION,
+    options: nt::NTCREATEFILE_CREATE_OPTIONS,
+) -> Result<Handle> {
+    let (root, mut name) = place(directory, name)?;
+    let len = u16::try_from(name.len() * 2).map_err(|_| Code::NAME_TOO_LONG)?;
+    let name = UNICODE_STRING { Length: len, MaximumLength: len, Buffer: name.as_mut_ptr() };
+    let object = OBJECT_ATTRIBUTES {
+        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
+        RootDirectory: root,
+        ObjectName: &raw const name,
+        Attributes: OBJ_CASE_INSENSITIVE as u32,
+        SecurityDescriptor: std::ptr::null(),
+        SecurityQualityOfService: std::ptr::null(),
+    };
+    let mut opened: HANDLE = std::ptr::null_mut();
+    let mut block = IO_STATUS_BLOCK::default();
+    // SAFETY: all structures live through the call, which writes the handle and its block.
+    check_status(unsafe {
+        nt::NtCreateFile(
+            &raw mut opened,
+            access | fs::SYNCHRONIZE,
+            &raw const object,
+            &raw mut block,
+            std::ptr::null(),
+            attributes,
+            fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
+            disposition,
+            options | nt::FILE_SYNCHRONOUS_IO_NONALERT | nt::FILE_OPEN_FOR_BACKUP_INTENT,
+            std::ptr::null(),
+            0,
+        )
+    })?;
+    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+    Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
+}
+
+/// Opens a path; `mode` has the permission bits of a new file, of which the system keeps the owner's right to write.
+pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
+    open_at(CURRENT_DIRECTORY, path, flags, mode)
+}
+
+/// Opens a name in a directory.
+pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
+    if flags.contains(OpenFlags::UNNAMED) {
+        return Err(Code::UNSUPPORTED);
+    }
+    let name = name.to_path();
+    // The flags of Unix open a directory for reading by its name alone.
+    let access = flags & OpenFlags::ACCESS;
+    let write = match flags.contains(OpenFlags::APPEND) {
+        true => fs::FILE_GENERIC_WRITE & !fs::FILE_WRITE_DATA,
+        false => fs::FILE_GENERIC_WRITE,
+    };
+    let wanted = match access {
+        _ if flags.contains(OpenFlags::PATH) => fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL,
+        OpenFlags::READ => fs::FILE_GENERIC_READ,
+        OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
+        _ => fs::FILE_GENERIC_READ | write,
+    };
+    let mut options = 0;
+    if flags.contains(OpenFlags::DIRECTORY) {
+        options |= nt::FILE_DIRECTORY_FILE;
+    } else if access != OpenFlags::READ {
+        options |= nt::FILE_NON_DIRECTORY_FILE;
+    }
+    if flags.contains(OpenFlags::NOFOLLOW) {
+        options |= nt::FILE_OPEN_REPARSE_POINT;
+    }
+    if flags.intersects(OpenFlags::SYNC | OpenFlags::DATA_SYNC) {
+        options |= nt::FILE_WRITE_THROUGH;
+    }
+    if flags.contains(OpenFlags::DIRECT) {
+        options |= nt::FILE_NO_INTERMEDIATE_BUFFERING;
+    }
+    let disposition = match (flags.contains(OpenFlags::CREATE), flags.contains(OpenFlags::EXCLUSIVE)) {
+        (true, true) => nt::FILE_CREATE,
+        (true, false) => nt::FILE_OPEN_IF,
+        (false, _) => nt::FILE_OPEN,
+    };
+    let attributes = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { fs::FILE_ATTRIBUTE_NORMAL };
+    let file = create(&directory, &name, wanted, attributes, disposition, options)?;
+    if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) && is_link(&file) {
+        return Err(Code::LINK_LOOP);
+    }
+    if flags.contains(OpenFlags::TRUNCATE) {
+        match truncate(&file, 0) {
+            // Pipes and devices have no length.
+            Ok(()) | Err(Code::INVALID | Code::INAPPROPRIATE) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(file)
+}
+
+/// True for a symbolic link, or a mount point of a directory.
+pub(super) fn is_link(file: &impl AsHandle) -> bool {
+    use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
+    let found: Result<fs::FILE_ATTRIBUTE_TAG_INFO> = query(file, fs::FileAttributeTagInfo);
+    found.is_ok_and(|found| {
+        found.FileAttributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0
+            && [IO_REPARSE_TAG_SYMLINK, IO_REPARSE_TAG_MOUNT_POINT].contains(&found.ReparseTag)
+    })
+}
+
+/// Opens a file again, with other flags and a position of its own.
+pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
+    open_at(file, "", flags & !(OpenFlags::CREATE | OpenFlags::EXCLUSIVE), 0o666)
+}
+
+/// Opens a path in a directory that symbolic links and `..` do not leave.
+pub fn open_beneath(directory: impl AsHandle, path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
+    let path = path.to_path();
+    let parts: Vec<Component<'_>> =
+        Path::new(&*path).components().filter(|part| *part != Component::CurDir).collect();
+    if parts.iter().any(|part| !matches!(part, Component::Normal(_))) {
+        return Err(Code::CROSSES_DEVICES);
+    }
+    let Some((last, folders)) = parts.split_last() else {
+        return open_at(directory, "", flags, 0o666);
+    };
+    let mut at = try_clone(directory)?;
+    for folder in folders {
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+        at = open_at(&at, folder.as_os_str(), flags, 0o666)?;
+    }
+    open_at(&at, last.as_os_str(), flags | OpenFlags::NOFOLLOW, 0o666)
+}
+
+/// No call opens a path only if the system knows its names already.
+pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<Handle> {
+    Err(Code::WOULD_BLOCK)
+}
+
+/// The access mode and status flags of an open file.
+pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
+    let access: nt::FILE_ACCESS_INFORMATION = query_native(&file, nt::FileAccessInformation)?;
+    let has = |right| access.AccessFlags & right != 0;
+    let reads = has(fs::FILE_READ_DATA);
+    let mut flags = match (reads, has(fs::FILE_WRITE_DATA) || has(fs::FILE_APPEND_DATA)) {
+        (true, true) => OpenFlags::READ_WRITE,
+        (false, true) => OpenFlags::WRITE,
+        (_, false) => OpenFlags::READ,
+    };
+    if has(fs::FILE_APPEND_DATA) && !has(fs::FILE_WRITE_DATA) {
+        flags |= OpenFlags::APPEND;
+    }
+    if let Ok(mode) = query_native::<nt::FILE_MODE_INFORMATION>(&file, nt::FileModeInformation) {
+        if mode.Mode & nt::FILE_NO_INTERMEDIATE_BUFFERING != 0 {
+            flags |= OpenFlags::DIRECT;
+        }
+        if mode.Mode & nt::FILE_WRITE_THROUGH != 0 {
+            flags |= OpenFlags::SYNC;
+        }
+    }
+    Ok(flags)
+}
+
+/// The flags of an open file cannot be changed.
+pub fn set_status_flags(_: impl AsHandle, _: OpenFlags) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// Another handle of the same open file.
+pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
+    if raw(&file) == raw(&CURRENT_DIRECTORY) {
+        return open(".", OpenFlags::READ | OpenFlags::DIRECTORY, 0o666);
+    }
+    file.as_handle().try_clone_to_owned().map_err(|error| Code::of(&error).unwrap_or(Code::IO))
+}
+
+/// True if a handle is open.
+pub fn is_open(file: impl AsHandle) -> bool {
+    let mut flags = 0;
+    // SAFETY: the call writes the flags, which live through it.
+    unsafe { windows_sys::Win32::Foundation::GetHandleInformation(raw(&file) as _, &raw mut flags) != 0 }
+}

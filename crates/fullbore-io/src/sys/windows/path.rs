@@ -1,0 +1,221 @@
+//! Paths and names: bytes of WTF-8 in this library, 16-bit units in calls.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use windows_sys::Win32::Storage::FileSystem as fs;
+
+use super::handle::raw;
+use super::{AsHandle, CURRENT_DIRECTORY, Code, Result};
+
+/// A path or name as an argument of a call.
+pub trait PathArg {
+    /// Converts to the type of std.
+    fn to_path(&self) -> Cow<'_, OsStr>;
+}
+
+macro_rules! arguments {
+    ($($type:ty),+) => {
+        $(impl PathArg for $type {
+            fn to_path(&self) -> Cow<'_, OsStr> {
+                Cow::Borrowed(self.as_ref())
+            }
+        })+
+    };
+}
+
+arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf);
+
+impl PathArg for &CStr {
+    fn to_path(&self) -> Cow<'_, OsStr> {
+        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
+    }
+}
+
+impl PathArg for &CString {
+    fn to_path(&self) -> Cow<'_, OsStr> {
+        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
+    }
+}
+
+impl PathArg for CString {
+    fn to_path(&self) -> Cow<'_, OsStr> {
+        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
+    }
+}
+
+impl PathArg for &[u8] {
+    fn to_path(&self) -> Cow<'_, OsStr> {
+        Cow::Borrowed(OsStr::from_bytes(self))
+    }
+}
+
+/// Names as bytes of WTF-8, with the methods that Unix has for its bytes.
+pub trait OsStrExt {
+    /// The bytes.
+    fn as_bytes(&self) -> &[u8];
+
+    /// The name of these bytes. Bytes that are not WTF-8 are no name: the result is one that no file has.
+    fn from_bytes(bytes: &[u8]) -> &Self;
+}
+
+impl OsStrExt for OsStr {
+    fn as_bytes(&self) -> &[u8] {
+        self.as_encoded_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> &Self {
+        if !is_wtf8(bytes) {
+            // Names cannot contain this character.
+            return OsStr::new("<not a name>");
+        }
+        // SAFETY: the bytes are WTF-8, as checked, which is the encoding of this platform.
+        unsafe { OsStr::from_encoded_bytes_unchecked(bytes) }
+    }
+}
+
+/// Owned names, likewise.
+pub trait OsStringExt {
+    /// The name of these bytes.
+    fn from_vec(bytes: Vec<u8>) -> Self;
+
+    /// The bytes.
+    fn into_vec(self) -> Vec<u8>;
+}
+
+impl OsStringExt for OsString {
+    fn from_vec(bytes: Vec<u8>) -> Self {
+        OsStr::from_bytes(&bytes).to_owned()
+    }
+
+    fn into_vec(self) -> Vec<u8> {
+        self.into_encoded_bytes()
+    }
+}
+
+/// True for bytes of WTF-8: UTF-8 that may contain surrogates, but no pair of them.
+fn is_wtf8(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    let mut leads = false;
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(_) => return true,
+            Err(error) => {
+                let valid = error.valid_up_to();
+                leads &= valid == 0;
+                match rest[valid..] {
+                    [0xed, second @ 0xa0..=0xbf, 0x80..=0xbf, ref behind @ ..] => {
+                        let trails = second >= 0xb0;
+                        if leads && trails {
+                            return false;
+                        }
+                        leads = !trails;
+                        rest = behind;
+                    }
+                    _ => return false,
+                }
+            }
+        }
+    }
+}
+
+/// The units of a name, with backslashes, for the native interface.
+pub(super) fn units(name: &OsStr) -> Vec<u16> {
+    name.encode_wide().map(|unit| if unit == u16::from(b'/') { u16::from(b'\\') } else { unit }).collect()
+}
+
+/// A path for a call of Win32, with the zero at its end. Long paths get the prefix that permits them.
+pub(super) fn wide(path: &Path) -> Result<Vec<u16>> {
+    let mut native = native(path)?;
+    // `\??\` and `\\?\` mean the same.
+    native[1] = u16::from(b'\\');
+    native.push(0);
+    Ok(native)
+}
+
+/// An absolute path in the form of the native interface.
+pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
+    if path.as_os_str().is_empty() {
+        return Err(Code::NOT_FOUND);
+    }
+    if path.as_os_str().encode_wide().any(|unit| unit == 0) {
+        return Err(Code::INVALID);
+    }
+    let absolute = std::path::absolute(path).map_err(|error| Code::of(&error).unwrap_or(Code::INVALID))?;
+    let whole = units(absolute.as_os_str());
+    let text = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+    let prefix = text(r"\??\");
+    let rest = match whole.as_slice() {
+        [92, 92, 63 | 46, 92, rest @ ..] => rest.to_vec(),
+        [92, 92, rest @ ..] => [text(r"UNC\"), rest.to_vec()].concat(),
+        rest => rest.to_vec(),
+    };
+    Ok([prefix, rest].concat())
+}
+
+/// The path of an open file.
+pub fn handle_path(file: &impl AsHandle) -> PathBuf {
+    let mut buffer = vec![0u16; 1024];
+    loop {
+        // SAFETY: the call writes at most the given number of units.
+        let len = unsafe {
+            fs::GetFinalPathNameByHandleW(
+                raw(file) as _,
+                buffer.as_mut_ptr(),
+                buffer.len() as u32,
+                fs::FILE_NAME_NORMALIZED,
+            )
+        } as usize;
+        match len {
+            0 => return format!("handle {}", raw(file)).into(),
+            len if len < buffer.len() => return OsString::from_wide(&buffer[..len]).into(),
+            len => buffer.resize(len + 1, 0),
+        }
+    }
+}
+
+/// The path of a name in an open directory, for calls that take no directory.
+pub fn path_in(directory: impl AsHandle, name: impl AsRef<Path>) -> PathBuf {
+    if raw(&directory) == raw(&CURRENT_DIRECTORY) {
+        return name.as_ref().to_owned();
+    }
+    let mut path = handle_path(&directory);
+    // The prefix of such a path switches off the meaning of `.` and `..`.
+    for part in name.as_ref().components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wtf8_has_no_pairs_of_surrogates() {
+        assert!(is_wtf8(b"") && is_wtf8("ä€𝄞".as_bytes()));
+        assert!(is_wtf8(b"\xed\xa0\x80") && is_wtf8(b"a\xed\xb0\x80z"));
+        assert!(is_wtf8(b"\xed\xb0\x80\xed\xa0\x80") && is_wtf8(b"\xed\xa0\x80x\xed\xb0\x80"));
+        assert!(!is_wtf8(b"\xed\xa0\x80\xed\xb0\x80") && !is_wtf8(b"\xff") && !is_wtf8(b"\xed\xa0"));
+        for units in [vec![0x61, 0xd800, 0x62], vec![0xdc00, 0xd800], vec![0xd834, 0xdd1e]] {
+            let name = OsString::from_wide(&units);
+            assert_eq!(OsStr::from_bytes(OsStrExt::as_bytes(name.as_os_str())), name);
+        }
+    }
+
+    #[test]
+    fn native_paths() {
+        let native = |path: &str| String::from_utf16(&super::native(Path::new(path)).unwrap()).unwrap();
+        assert_eq!(native(r"C:\a/b\..\c"), r"\??\C:\a\c");
+        assert_eq!(native(r"\\server\share\x"), r"\??\UNC\server\share\x");
+        assert_eq!(native(r"\\?\C:\a\..\b"), r"\??\C:\a\..\b");
+        assert_eq!(native("NUL"), r"\??\NUL");
+        assert!(super::native(Path::new("")).is_err() && super::native(Path::new("a\0b")).is_err());
+    }
+}

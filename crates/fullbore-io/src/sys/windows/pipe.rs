@@ -1,0 +1,147 @@
+//! Pipes, and waiting for them. Transfers through them inside the kernel are Linux's.
+
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::time::{Duration, Instant};
+
+use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::Pipes as pipes;
+
+use super::super::{Interest, Splice};
+use super::code::check;
+use super::handle::raw;
+use super::{AsHandle, BorrowedHandle, Code, Handle, Result};
+
+/// Pause between two looks at files that can block: the system has no call that waits for pipes.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A new pipe: its reading and its writing end.
+pub fn pipe() -> Result<(Handle, Handle)> {
+    let (mut reader, mut writer) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the call writes the two handles.
+    check(unsafe { pipes::CreatePipe(&raw mut reader, &raw mut writer, std::ptr::null(), 64 << 10) })?;
+    // SAFETY: the call succeeded, so the handles are open and nobody else has them.
+    Ok(unsafe { (OwnedHandle::from_raw_handle(reader), OwnedHandle::from_raw_handle(writer)) })
+}
+
+/// A new pipe whose ends do not wait.
+pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
+    let (reader, writer) = pipe()?;
+    for end in [&reader, &writer] {
+        let mode = pipes::PIPE_NOWAIT;
+        // SAFETY: the call reads the mode, which lives through it.
+        check(unsafe {
+            pipes::SetNamedPipeHandleState(raw(end) as _, &raw const mode, std::ptr::null(), std::ptr::null())
+        })?;
+    }
+    Ok((reader, writer))
+}
+
+/// The capacity of a pipe is unknown here.
+pub fn pipe_capacity(_: impl AsHandle) -> Result<usize> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// The capacity of a pipe cannot be set here.
+pub fn set_pipe_capacity(_: impl AsHandle, _: usize) -> Result<usize> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// Unsupported.
+pub fn splice(
+    _: impl AsHandle,
+    _: Option<&mut u64>,
+    _: impl AsHandle,
+    _: Option<&mut u64>,
+    _: usize,
+    _: Splice,
+) -> Result<usize> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// Unsupported.
+pub fn tee(_: impl AsHandle, _: impl AsHandle, _: usize) -> Result<usize> {
+    Err(Code::UNSUPPORTED)
+}
+
+/// True if a transfer would not wait. Only the reading end of a pipe reports it; everything else counts as ready.
+fn is_ready(file: BorrowedHandle<'_>, interest: Interest) -> bool {
+    // SAFETY: a call with a borrowed handle.
+    if interest == Interest::Write || unsafe { fs::GetFileType(raw(&file) as _) } != fs::FILE_TYPE_PIPE {
+        return true;
+    }
+    let mut available = 0;
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the call writes the number, which lives through it.
+    let peeked = unsafe {
+        pipes::PeekNamedPipe(
+            raw(&file) as _,
+            nothing,
+            0,
+            std::ptr::null_mut(),
+            &raw mut available,
+            std::ptr::null_mut(),
+        )
+    };
+    match peeked {
+        0 => Code::last() == Code::from_number(ERROR_BROKEN_PIPE as i32) || available == 0,
+        _ => available > 0,
+    }
+}
+
+/// Waits until one of the files is ready, or failed, at most for `patience`; says which are.
+pub fn wait_ready<const N: usize>(
+    files: [BorrowedHandle<'_>; N],
+    interest: Interest,
+    patience: Option<Duration>,
+) -> Result<[bool; N]> {
+    let start = Instant::now();
+    loop {
+        let ready = files.map(|file| is_ready(file, interest));
+        if ready.contains(&true) || patience.is_some_and(|patience| start.elapsed() >= patience) {
+            return Ok(ready);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until one of any number of files is ready, or failed; says which are.
+pub fn wait_any(files: &[(BorrowedHandle<'_>, Interest)]) -> Result<Vec<bool>> {
+    loop {
+        let ready: Vec<bool> = files.iter().map(|&(file, interest)| is_ready(file, interest)).collect();
+        if ready.contains(&true) {
+            return Ok(ready);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Wakes a thread that waits for files.
+#[derive(Debug)]
+pub(crate) struct Wake {
+    reader: Handle,
+    writer: Handle,
+}
+
+impl Wake {
+    pub(crate) fn new() -> Result<Self> {
+        let (reader, writer) = pipe_nonblocking()?;
+        Ok(Self { reader, writer })
+    }
+
+    /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
+    pub(crate) fn file(&self) -> BorrowedHandle<'_> {
+        self.reader.as_handle()
+    }
+
+    /// Wakes the thread, or the next that waits. A full pipe has woken it already.
+    pub(crate) fn wake(&self) {
+        let _ = super::write(&self.writer, &[1]);
+    }
+
+    /// Withdraws all calls so far.
+    pub(crate) fn clear(&self) {
+        let mut bytes = [0; 64];
+        while super::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}
+    }
+}

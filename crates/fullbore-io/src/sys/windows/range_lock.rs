@@ -1,0 +1,45 @@
+//! Locks on ranges of bytes that belong to an open file. Here they bind the transfers of others, too.
+
+use std::io;
+use std::ops::Range;
+
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+
+use super::super::LockRequest;
+use super::code::check;
+use super::handle::raw;
+use super::{BorrowedHandle, Code, Result};
+
+fn call(file: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, waiting: u32) -> Result<()> {
+    let place = OVERLAPPED_0_0 { Offset: range.start as u32, OffsetHigh: (range.start >> 32) as u32 };
+    let mut at = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
+    let len = range.end - range.start;
+    let (low, high, file) = (len as u32, (len >> 32) as u32, raw(&file) as _);
+    let kind = match request {
+        // SAFETY: the structure lives through the call.
+        LockRequest::None => return check(unsafe { fs::UnlockFileEx(file, 0, low, high, &raw mut at) }),
+        LockRequest::Shared => 0,
+        LockRequest::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
+    };
+    // SAFETY: the structure lives through the call; the handle is synchronous, so the call ends with the lock.
+    check(unsafe { fs::LockFileEx(file, kind | waiting, 0, low, high, &raw mut at) })
+}
+
+/// Sets or releases the lock of a range; waits for conflicting locks.
+pub(crate) fn set(file: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
+    Ok(call(file, range, request, 0)?)
+}
+
+/// Like [`set`] without waiting; returns true on success.
+pub(crate) fn try_set(
+    file: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+) -> io::Result<bool> {
+    match call(file, range, request, fs::LOCKFILE_FAIL_IMMEDIATELY) {
+        Ok(()) => Ok(true),
+        Err(Code::WOULD_BLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,244 @@
+//! Transfers, one system call each; of several buffers, one call a buffer.
+
+use std::io::{self, IoSlice, IoSliceMut};
+
+use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_NO_DATA};
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+
+use super::super::{FileKind, TransferFlags};
+use super::code::check;
+use super::handle::raw;
+use super::{AsHandle, BorrowedHandle, Code, Result, status};
+use crate::buf::{Direction, Loan};
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeekFrom {
+    /// From the start.
+    Start(u64),
+    /// From the end.
+    End(i64),
+    /// From the file's own position.
+    Current(i64),
+    /// The next data at an offset or behind.
+    Data(u64),
+    /// The next hole at an offset or behind.
+    Hole(u64),
+}
+
+/// A part of memory, for the calls that take several.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+#[allow(missing_docs, reason = "as on Unix")]
+pub(crate) struct IoVec {
+    pub(crate) iov_base: *mut core::ffi::c_void,
+    pub(crate) iov_len: usize,
+}
+
+fn at(offset: u64) -> OVERLAPPED {
+    let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
+    OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
+}
+
+/// Reads into memory of `len` bytes; 0 at the end of the file or pipe.
+///
+/// # Safety
+/// The memory may be written.
+unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
+    let mut moved = 0;
+    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let mut place = offset.map(at);
+    let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
+    if unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, &raw mut moved, place) } != 0 {
+        return Ok(moved as usize);
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error().map(|number| number as u32) {
+        Some(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE) => Ok(0),
+        // A pipe that does not wait.
+        Some(ERROR_NO_DATA) => Err(Code::WOULD_BLOCK),
+        _ => Err(Code::of(&error).unwrap_or(Code::IO)),
+    }
+}
+
+/// Writes memory of `len` bytes.
+///
+/// # Safety
+/// The memory may be read.
+unsafe fn write_raw(
+    file: &impl AsHandle,
+    start: *const u8,
+    len: usize,
+    offset: Option<u64>,
+) -> Result<usize> {
+    let mut moved = 0;
+    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let mut place = offset.map(at);
+    let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
+    check(unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, &raw mut moved, place) })?;
+    Ok(moved as usize)
+}
+
+/// Reads at the file's own position.
+pub fn read(file: impl AsHandle, bytes: &mut [u8]) -> Result<usize> {
+    // SAFETY: the memory is borrowed mutably.
+    unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), None) }
+}
+
+/// Writes at the file's own position.
+pub fn write(file: impl AsHandle, bytes: &[u8]) -> Result<usize> {
+    // SAFETY: the memory is borrowed.
+    unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), None) }
+}
+
+/// Writes from several buffers at the file's own position.
+pub fn write_vectored(file: impl AsHandle, parts: &[IoSlice<'_>]) -> Result<usize> {
+    each(parts.iter().map(|part| &**part), |part, _| Ok((write(&file, part)?, part.len())))
+}
+
+/// Reads at an offset. The file's own position moves.
+pub fn read_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> Result<usize> {
+    seekable(&file)?;
+    // SAFETY: the memory is borrowed mutably.
+    unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), Some(offset)) }
+}
+
+/// Writes at an offset. The file's own position moves.
+pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize> {
+    seekable(&file)?;
+    // SAFETY: the memory is borrowed.
+    unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), Some(offset)) }
+}
+
+/// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
+fn seekable(file: &impl AsHandle) -> Result<()> {
+    // SAFETY: a call with a borrowed handle.
+    match unsafe { fs::GetFileType(raw(file) as _) } {
+        fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR => Err(Code::NOT_SEEKABLE),
+        _ => Ok(()),
+    }
+}
+
+/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
+pub fn read_into_spare(file: impl AsHandle, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
+    seekable(&file)?;
+    let spare = bytes.spare_capacity_mut();
+    // SAFETY: the memory is borrowed mutably, and the call writes bytes.
+    let moved = unsafe { read_raw(&file, spare.as_mut_ptr().cast(), spare.len(), Some(offset)) }?;
+    // SAFETY: the call wrote that many bytes.
+    unsafe { bytes.set_len(bytes.len() + moved) };
+    Ok(moved)
+}
+
+/// Applies a transfer to one part after the other until one moves fewer bytes than it has.
+fn each<T>(
+    parts: impl Iterator<Item = T>,
+    mut transfer: impl FnMut(T, u64) -> Result<(usize, usize)>,
+) -> Result<usize> {
+    let mut done = 0;
+    for part in parts {
+        match transfer(part, done as u64) {
+            Ok((moved, len)) => {
+                done += moved;
+                if moved < len {
+                    break;
+                }
+            }
+            Err(_) if done > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Reads into several buffers at an offset.
+pub fn read_vectored_at(file: impl AsHandle, parts: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
+    each(parts.iter_mut(), |part, done| Ok((read_at(&file, part, offset + done)?, part.len())))
+}
+
+/// Writes from several buffers at an offset.
+pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64) -> Result<usize> {
+    each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
+}
+
+/// Reads into several buffers at an offset. No flag is supported.
+pub fn read_vectored_flagged(
+    file: impl AsHandle,
+    parts: &mut [IoSliceMut<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    if flags.is_empty() { read_vectored_at(file, parts, offset) } else { Err(Code::UNSUPPORTED) }
+}
+
+/// Writes from several buffers at an offset. No flag is supported.
+pub fn write_vectored_flagged(
+    file: impl AsHandle,
+    parts: &[IoSlice<'_>],
+    offset: u64,
+    flags: TransferFlags,
+) -> Result<usize> {
+    if flags.is_empty() { write_vectored_at(file, parts, offset) } else { Err(Code::UNSUPPORTED) }
+}
+
+/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is
+/// supported.
+pub(crate) fn once(
+    loan: &mut Loan,
+    file: BorrowedHandle<'_>,
+    offset: Option<u64>,
+    flags: TransferFlags,
+) -> io::Result<usize> {
+    if !flags.is_empty() {
+        return Err(Code::UNSUPPORTED.into());
+    }
+    if offset.is_some() {
+        seekable(&file)?;
+    }
+    let direction = loan.direction();
+    let moved = each(loan.pieces().iter(), |piece, done| {
+        let place = offset.map(|offset| offset + done);
+        // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
+        // initialised.
+        let moved = unsafe {
+            match direction {
+                Direction::Read => read_raw(&file, piece.iov_base.cast(), piece.iov_len, place),
+                Direction::Write => write_raw(&file, piece.iov_base.cast(), piece.iov_len, place),
+            }
+        }?;
+        Ok((moved, piece.iov_len))
+    })?;
+    // SAFETY: the calls moved that many bytes from the start of the pieces.
+    unsafe { loan.advance(moved) };
+    Ok(moved)
+}
+
+/// Moves the file's own position; returns the new one. Holes are not reported: a file is data to its end.
+pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
+    seekable(&file)?;
+    let (offset, method) = match to {
+        SeekFrom::Start(offset) => (i64::try_from(offset).map_err(|_| Code::INVALID)?, fs::FILE_BEGIN),
+        SeekFrom::End(offset) => (offset, fs::FILE_END),
+        SeekFrom::Current(offset) => (offset, fs::FILE_CURRENT),
+        SeekFrom::Data(offset) | SeekFrom::Hole(offset) => {
+            let found = status(&file)?;
+            if found.kind() != FileKind::Regular || offset >= found.size {
+                return Err(Code::NO_SUCH_ADDRESS);
+            }
+            let place = if matches!(to, SeekFrom::Data(_)) { offset } else { found.size };
+            (i64::try_from(place).map_err(|_| Code::INVALID)?, fs::FILE_BEGIN)
+        }
+    };
+    let mut position = 0;
+    // SAFETY: the call writes the position, which lives through it.
+    check(unsafe { fs::SetFilePointerEx(raw(&file) as _, offset, &raw mut position, method) })?;
+    Ok(position as u64)
+}
+
+/// The file's own position.
+pub fn position(file: impl AsHandle) -> Result<u64> {
+    seek(file, SeekFrom::Current(0))
+}
