@@ -245,26 +245,30 @@ mod tests {
 
     #[test]
     fn displays_path_operation_offset_cause_and_advice() {
-        let error = Error::io("write", "/data/out", io::Error::from_raw_os_error(28)).at(4096);
+        let error = Error::io("write", "/data/out", Code::NO_SPACE.into()).at(4096);
         assert_eq!(error.kind(), ErrorKind::NoSpace);
+        let cause = message(&Code::NO_SPACE.into());
         assert_eq!(
             error.to_string(),
-            "/data/out: cannot write at offset 4096: No space left on device; free some space or write somewhere else"
+            format!(
+                "/data/out: cannot write at offset 4096: {cause}; free some space or write somewhere else"
+            )
         );
     }
 
     #[test]
     fn kinds_agree_with_those_of_std_and_debug_is_the_message() {
-        for (number, kind, std) in [
-            (2, ErrorKind::NotFound, io::ErrorKind::NotFound),
-            (17, ErrorKind::AlreadyExists, io::ErrorKind::AlreadyExists),
-            (1, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
-            (13, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
-            (28, ErrorKind::NoSpace, io::ErrorKind::StorageFull),
-            (32, ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
+        for (code, kind, std) in [
+            (Code::NOT_FOUND, ErrorKind::NotFound, io::ErrorKind::NotFound),
+            (Code::EXISTS, ErrorKind::AlreadyExists, io::ErrorKind::AlreadyExists),
+            #[cfg(unix)]
+            (Code::NOT_PERMITTED, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (Code::ACCESS_DENIED, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
+            (Code::NO_SPACE, ErrorKind::NoSpace, io::ErrorKind::StorageFull),
+            (Code::BROKEN_PIPE, ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
         ] {
-            let error = Error::io("open", "file", io::Error::from_raw_os_error(number));
-            assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number)));
+            let error = Error::io("open", "file", code.into());
+            assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(code.number())));
             assert_eq!(format!("{error:?}"), error.to_string());
             assert_eq!(io::Error::from(error).kind(), std);
         }

@@ -227,6 +227,7 @@ mod tests {
             (b"it's\n", b"'''it'\\''s'$'\\n'"),
             (b"\x01'\n", b"'\\001'\\'''$'\\n'"),
             (b"caf\xc3\xa9", b"caf\xc3\xa9"),
+            #[cfg(unix)]
             (b"bad\xff", b"'bad'$'\\377'"),
             (b"a:b", b"'a:b'"),
             (b"#a#", b"'#a#'"),

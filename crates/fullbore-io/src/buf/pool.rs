@@ -218,7 +218,7 @@ impl Pool {
     }
 
     /// Start and length of the whole memory, for registration with the kernel.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for io_uring"))]
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for io_uring"))]
     pub(crate) fn memory(&self) -> (*mut u8, usize) {
         (self.region.start.as_ptr(), self.region.len)
     }

@@ -63,7 +63,7 @@ impl Request {
     }
 
     /// Address and length of the memory to transfer, for the kernel.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for io_uring and native AIO"))]
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for io_uring and native AIO"))]
     pub(crate) fn memory(&self) -> (*mut u8, u32) {
         // At most the data's length, so the address stays within the buffer. A length that exceeds `u32` becomes a
         // shorter transfer.

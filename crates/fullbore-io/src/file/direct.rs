@@ -360,6 +360,7 @@ fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn an_unsupported_file_system_is_tried_once() {
         let file = File::open("/proc/version").unwrap();
@@ -371,6 +372,7 @@ mod tests {
         refused().remove(&device);
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_rejected_transfer_falls_back_to_the_cache_and_is_recorded() {
         let directory = tempfile::tempdir().unwrap();

@@ -313,7 +313,7 @@ fn note(held: &Arc<Held>) {
     drop(back);
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -176,7 +176,6 @@ pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
@@ -187,12 +186,19 @@ mod tests {
         let path = directory.path().join("file");
         fs::write(&path, "bytes").unwrap();
         let file = File::try_from(fs::File::options().read(true).write(true).open(&path).unwrap()).unwrap();
-        assert!(file.path().starts_with("/dev/fd"), "{:?}", file.path());
-        file.set_permissions(Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(file.path(), Path::new(&sys::handle_name(&file)));
+        let mut permissions = file.metadata().unwrap().permissions();
+        permissions.set_readonly(true);
+        file.set_permissions(permissions.clone()).unwrap();
         file.set_times(FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(7))).unwrap();
         let (mine, std) = (file.metadata().unwrap(), fs::metadata(&path).unwrap());
-        assert_eq!((mine.len(), mine.permissions().mode() & 0o777), (5, 0o640));
+        assert_eq!((mine.len(), mine.permissions().readonly()), (5, true));
+        assert_eq!(mine.permissions(), std.permissions());
         assert_eq!(mine.modified().unwrap(), std.modified().unwrap());
+        // Other systems do not remove a file that is read-only.
+        #[allow(clippy::permissions_set_readonly_false, reason = "a file of this test")]
+        permissions.set_readonly(false);
+        file.set_permissions(permissions).unwrap();
         let descriptor = Handle::try_from(&file).unwrap();
         drop(file);
         assert_eq!(fs::File::from(descriptor).metadata().unwrap().len(), 5);
@@ -208,10 +214,11 @@ mod tests {
         let mut memory = vec![1; 100];
         fs::write(&path, "").unwrap();
         assert_eq!((read_into(&path, &mut memory).unwrap(), memory.len()), (0, 0));
+        #[cfg(target_os = "linux")]
         assert_eq!(read("/proc/self/comm").unwrap(), fs::read("/proc/self/comm").unwrap());
         assert_eq!(read(directory.path().join("missing")).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(read(directory.path()).unwrap_err().kind(), ErrorKind::Unsupported);
-        write("/dev/null", b"bytes").unwrap();
+        write(if cfg!(windows) { "NUL" } else { "/dev/null" }, b"bytes").unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

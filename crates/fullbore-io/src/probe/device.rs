@@ -246,7 +246,7 @@ fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
         .ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::super::kernel_files::put;
     use super::*;

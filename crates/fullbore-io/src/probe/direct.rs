@@ -415,6 +415,7 @@ mod tests {
         assert_eq!(writes_cached(&file, alignment), Some(false));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn memory_is_refused_with_its_name() {
         let Ok(file) = tempfile::tempfile_in("/dev/shm") else {
@@ -425,6 +426,7 @@ mod tests {
         assert!(reason.contains("tmpfs"), "{reason}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_pipe_and_a_directory_are_refused() {
         let (reader, _writer) = sys::pipe().unwrap();

@@ -339,7 +339,7 @@ fn by_seeking(fd: BorrowedHandle<'_>, size: u64, allocated: u64) -> io::Result<P
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use std::io::{Seek, SeekFrom as Position, Write};

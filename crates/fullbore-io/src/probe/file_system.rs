@@ -163,6 +163,7 @@ mod tests {
         assert!(is_in_memory("tmpfs") && !is_in_memory("xfs"));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn names_and_numbers_agree_on_every_mount_here() {
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();

@@ -66,7 +66,7 @@ fn generation(speed: &str, width: &str) -> Option<(String, u64)> {
     Some((format!("PCIe {name} x{lanes}"), rate as u64))
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::super::kernel_files::put;
     use std::fs;

@@ -176,7 +176,7 @@ mod tests {
         let machine = of(&kernel, Some(4));
         assert_eq!(machine.logical_processors, Some(7));
         assert_eq!((machine.quota, machine.processors), (Some(2.5), 2.5));
-        assert!(machine.quota_source.as_ref().unwrap().ends_with("job/cpu.max"));
+        assert!(std::path::Path::new(machine.quota_source.as_ref().unwrap()).ends_with("job/cpu.max"));
         assert_eq!(of(&kernel, Some(2)).processors, 2.0);
         assert_eq!(machine.processor.as_deref(), Some("Big Chip 9"));
         assert_eq!(machine.kernel.as_deref(), Some("6.1.2-test"));
@@ -199,7 +199,7 @@ mod tests {
         let machine = machine();
         assert!(machine.processors > 0.0);
         assert!(machine.processors <= machine.logical_processors.unwrap() as f64);
-        assert!(machine.memory_available.unwrap() <= machine.memory_total.unwrap());
+        assert!(machine.memory_available.is_none_or(|free| free <= machine.memory_total.unwrap()));
         assert!(machine.kernel.unwrap().contains('.'));
         let json = serde_json::to_string(&super::machine()).unwrap();
         assert!(serde_json::from_str::<Machine>(&json).is_ok());

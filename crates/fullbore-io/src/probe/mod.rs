@@ -35,7 +35,7 @@ mod residency;
 mod storage;
 mod usage;
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod against_tools;
 
 pub use device::{Device, Partition};

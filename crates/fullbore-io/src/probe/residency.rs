@@ -133,6 +133,7 @@ mod tests {
         file
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn both_calls_agree_before_and_after_dropping() {
         let file = file(300_001);
@@ -149,6 +150,7 @@ mod tests {
         assert!(cold.cached == 0 || in_memory, "{cold:?}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_range_is_rounded_out_to_pages_and_ends_with_the_file() {
         let page = sys::page_size() as u64;

@@ -175,7 +175,7 @@ fn why_none(mount: &Mount) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use std::fs;

@@ -364,6 +364,7 @@ mod tests {
         assert_eq!((between.user, between.processor(), between.max_resident), (0.5, 1.0, 8192));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn process_and_machine_count_work() {
         let (process, machine) = (ProcessUsage::now().unwrap(), SystemUsage::now().unwrap());

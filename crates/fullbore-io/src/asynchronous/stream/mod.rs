@@ -94,15 +94,15 @@ impl AsyncStream {
         &self.file
     }
 
-    /// Waits for the read in flight.
-    fn poll_read_in_flight(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(read) = &mut self.read else { return Poll::Ready(Ok(())) };
+    /// Waits for the read in flight. Returns true if there was one, and it found the end.
+    fn poll_read_in_flight(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let Some(read) = &mut self.read else { return Poll::Ready(Ok(false)) };
         let (result, buffer) = ready!(Pin::new(read).poll(context));
         (self.read, self.buffer, self.taken) = (None, buffer, 0);
         if result.is_err() {
             self.buffer.clear();
         }
-        Poll::Ready(result.map(drop).map_err(plain))
+        Poll::Ready(result.map(|count| count == 0).map_err(plain))
     }
 
     /// Waits for all writes in flight, and returns the first failure.
@@ -156,8 +156,8 @@ impl AsyncStream {
         if seekable || self.failed.is_some() {
             ready!(self.poll_flush(context))?;
         }
-        ready!(self.poll_read_in_flight(context))?;
-        if self.taken == self.buffer.len() {
+        let ended = ready!(self.poll_read_in_flight(context))?;
+        if !ended && self.taken == self.buffer.len() {
             if seekable && out.len() >= ROOM {
                 let most = out.len().min(MOST);
                 if let Some(count) = self.file.read_cached(&mut out[..most], self.position) {
@@ -245,7 +245,7 @@ impl AsyncStream {
     /// Waits for the transfers in flight.
     fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(context))?;
-        self.poll_read_in_flight(context)
+        self.poll_read_in_flight(context).map_ok(drop)
     }
 
     /// Moves the position.
@@ -308,5 +308,24 @@ mod tests {
         }
         assert!(got == data[10..]);
         assert!(block_on(poll_fn(|context| stream.seek(context, SeekFrom::End(-300_000)))).is_err());
+    }
+
+    /// There a read at the end waits for a thread: the end must be found by the poll after it.
+    #[test]
+    fn a_stream_that_bypasses_the_cache_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, vec![7; 10_001]).unwrap();
+        let file =
+            crate::file::OpenOptions::new().cache(crate::file::CachePolicy::Direct).open(&path).unwrap();
+        let mut stream = stream(file);
+        let (mut len, mut piece) = (0, [0; 1000]);
+        loop {
+            match block_on(poll_fn(|context| stream.read(context, &mut piece))).unwrap() {
+                0 => break,
+                count => len += count,
+            }
+        }
+        assert_eq!(len, 10_001);
     }
 }

@@ -77,7 +77,7 @@ impl IoQueue {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::engine::{EngineConfig, method};

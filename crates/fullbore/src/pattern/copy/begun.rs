@@ -123,6 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
     fn a_begun_directory_is_recognised_and_another_in_its_place_is_not() {
         let room = tempfile::tempdir().unwrap();
         let (source, target) = (room.path().join("source"), room.path().join("target"));

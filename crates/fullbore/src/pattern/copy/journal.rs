@@ -238,7 +238,7 @@ fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     Ok(None)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 

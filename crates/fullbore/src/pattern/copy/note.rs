@@ -199,7 +199,7 @@ fn lock(fd: impl AsHandle, directory: &HeldDir, name: &OsStr) -> Result<()> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
