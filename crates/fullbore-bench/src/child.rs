@@ -80,7 +80,7 @@ fn untrack(process: u32) {
     children().running.retain(|one| *one != process);
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -135,6 +135,7 @@ mod tests {
         assert_eq!(result.seconds, 0.5);
     }
 
+    #[cfg(unix)]
     #[test]
     fn errors_are_reported() {
         assert!(read("no document", false, 1).unwrap_err().contains("no result"));

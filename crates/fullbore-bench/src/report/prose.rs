@@ -37,7 +37,13 @@ pub(super) fn method_text(labels: &Labels) -> String {
 
 /// Method of a path's fastest cell.
 fn reached(document: &Document, peak: &Peak) -> String {
-    method_text(document.cell(&peak.cell).map_or(&peak.series.labels, |c| &c.labels))
+    document.cell(&peak.cell).map_or_else(|| method_text(&peak.series.labels), circumstances)
+}
+
+/// Method of a cell, and whether its cache state is unproved.
+fn circumstances(cell: &Cell) -> String {
+    let unproved = cell.summary.as_ref().is_some_and(|summary| summary.unproved > 0);
+    method_text(&cell.labels) + if unproved { ", cache state unproved" } else { "" }
 }
 
 /// Headline figures, each with its name and its circumstances.
@@ -52,7 +58,7 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let safe = fastest(document, Headline::FlushedWrites);
     add("write, device", safe.or_else(|| fastest(document, Headline::DirectWrites)));
     tiles.extend(most_random(document).map(|(cell, requests)| {
-        ["random reads".into(), units::requests_rate(requests), method_text(&cell.labels)]
+        ["random reads".into(), units::requests_rate(requests), circumstances(cell)]
     }));
     tiles.extend(document.findings.roof.as_ref().map(|roof| {
         let width = format!("±{}", units::percent(roof.rate.relative_half_width()));

@@ -41,7 +41,7 @@ enum ProfileAction {
 impl Profile {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let place = Saved::path().ok_or_else(|| {
-            Exit::failure("profile: no directory for it: set HOME or XDG_CONFIG_HOME to an absolute path")
+            Exit::failure("profile: no directory for it: set XDG_CONFIG_HOME to an absolute path")
         })?;
         match self.verb {
             ProfileAction::Show { path, json } => show(&place, path.as_deref(), json),

@@ -9,7 +9,7 @@ use super::options::{Hint, Mode, OpenOptions};
 use super::{Durability, FileKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
-use crate::sys::{self, Advice, Allocate, AsHandle, Code, Handle};
+use crate::sys::{self, Advice, Allocate, AsHandle, Code, Handle, OpenFlags};
 
 impl OpenOptions {
     /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
@@ -68,14 +68,16 @@ impl OpenOptions {
 
     pub(super) fn advise(&self, fd: &Handle, report: &mut Vec<OptionSupport>) {
         for &hint in &self.hints {
-            let option = match hint {
-                Hint::Sequential => "hint=sequential",
-                Hint::Random => "hint=random",
-                Hint::WillNeed => "hint=will-need",
-                Hint::NoReuse => "hint=no-reuse",
+            let (option, at_opening) = match hint {
+                Hint::Sequential => ("hint=sequential", OpenFlags::SEQUENTIAL),
+                Hint::Random => ("hint=random", OpenFlags::RANDOM),
+                Hint::WillNeed => ("hint=will-need", OpenFlags::empty()),
+                Hint::NoReuse => ("hint=no-reuse", OpenFlags::empty()),
             };
             let support = if hint == Hint::Sequential && self.hints.contains(&Hint::Random) {
                 Support::Unsupported("hint=random takes precedence".to_owned())
+            } else if !at_opening.is_empty() {
+                Support::Native
             } else {
                 hinted(fd, 0..u64::MAX, hint)
             };

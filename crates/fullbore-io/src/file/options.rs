@@ -299,6 +299,12 @@ impl OpenOptions {
         if !self.follow {
             flags |= OpenFlags::NOFOLLOW;
         }
+        // Systems that take these hints later only have no such flags.
+        if self.hints.contains(&Hint::Random) {
+            flags |= OpenFlags::RANDOM;
+        } else if self.hints.contains(&Hint::Sequential) {
+            flags |= OpenFlags::SEQUENTIAL;
+        }
         flags
     }
 

@@ -201,11 +201,16 @@ impl fmt::Display for ProfileError {
 impl std::error::Error for ProfileError {}
 
 impl Profile {
-    /// The path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `~/.config`.
+    /// The path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `%APPDATA%` on Windows and `~/.config`
+    /// elsewhere.
     pub fn path() -> Option<PathBuf> {
         let absolute =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
-        let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+        let usual = || match cfg!(windows) {
+            true => absolute("APPDATA"),
+            false => Some(absolute("HOME")?.join(".config")),
+        };
+        let config = absolute("XDG_CONFIG_HOME").or_else(usual)?;
         Some(config.join("fullbore").join("profile.json"))
     }
 

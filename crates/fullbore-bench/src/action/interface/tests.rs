@@ -228,7 +228,7 @@ fn direct_passes_transfer_the_same_bytes() {
     let (len, record) = (1 << 20, 16 << 10);
     let data = noise(len);
     fs::write(&path, &data).unwrap();
-    fs::File::open(&path).unwrap().sync_all().unwrap();
+    fs::File::options().write(true).open(&path).unwrap().sync_all().unwrap();
     let pass = Pass::new(0..len, record, RecordOrder::Random { seed: 3, count: 40 }, len);
     let (seen, bytes) = observer(len);
     for (entry, config) in configs(&path, record, &bytes) {

@@ -125,7 +125,7 @@ fn remove_stale_instances(root: &Path) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::super::events::EventKind;
     use super::*;

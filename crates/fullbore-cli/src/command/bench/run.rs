@@ -320,7 +320,7 @@ fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
 ) -> Result<PathBuf, String> {
-    let path = Profile::path().ok_or("no directory for it: set XDG_CONFIG_HOME or HOME")?;
+    let path = Profile::path().ok_or("no directory for it: set XDG_CONFIG_HOME to an absolute path")?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
     let tried = |entry: &Entry| {
         document.cells.iter().any(|cell| {

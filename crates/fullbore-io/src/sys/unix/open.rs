@@ -50,6 +50,10 @@ bitflags::bitflags! {
         const PATH = system::PATH;
         /// A new file without a name, in the directory that is opened.
         const UNNAMED = system::UNNAMED;
+        /// A hint that Windows takes when it opens a file.
+        const SEQUENTIAL = 0;
+        /// A hint that Windows takes when it opens a file.
+        const RANDOM = 0;
         // Other flags of the system.
         const _ = !0;
     }

@@ -11,13 +11,16 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{DeviceIoControl, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
 
-use super::super::{Advice, Allocate, InodeFlags, Space, Time, WholeLock};
+use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLock};
 use super::code::check;
 use super::handle::raw;
 use super::information::{query, set};
 use super::open::create;
 use super::path::wide;
-use super::{AsHandle, CURRENT_DIRECTORY, Code, Handle, PathArg, Result, handle_path, status};
+use super::{
+    AsHandle, CURRENT_DIRECTORY, Code, Handle, OpenFlags, PathArg, RawHandle, Result, handle_path, reopen,
+    status,
+};
 
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = r"\\.\no-proc";
@@ -133,9 +136,13 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     }
 }
 
-/// The system takes hints when it opens a file only.
-pub fn advise(_: impl AsHandle, _: u64, _: Option<u64>, _: Advice) -> Result<()> {
-    Err(Code::UNSUPPORTED)
+/// Announces the expected access. The system takes hints when it opens a file only. But opening a file without buffering
+/// drops the pages of the whole file that nobody uses; whether they were dropped cannot be seen.
+pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {
+    match advice {
+        Advice::DontNeed => reopen(&file, OpenFlags::READ | OpenFlags::DIRECT).map(drop),
+        Advice::Sequential | Advice::Random | Advice::WillNeed | Advice::NoReuse => Err(Code::UNSUPPORTED),
+    }
 }
 
 /// Makes the content of a file durable.
@@ -144,14 +151,16 @@ pub fn sync_data(file: impl AsHandle) -> Result<()> {
 }
 
 /// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
-/// directory, which the system cannot flush, the call succeeds.
+/// directory, which the system cannot flush, the call succeeds. A file that is open for reading only is opened again,
+/// since flushing needs the right to write.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
     // SAFETY: a call with a borrowed handle.
-    match check(unsafe { fs::FlushFileBuffers(raw(&file) as _) }) {
-        Err(error) if status(&file).is_ok_and(|found| found.kind() == super::super::FileKind::Directory) => {
-            let _ = error;
-            Ok(())
-        }
+    let flush = |file: RawHandle| check(unsafe { fs::FlushFileBuffers(file as _) });
+    match flush(raw(&file)) {
+        Err(Code::ACCESS_DENIED | Code::INAPPROPRIATE) => match status(&file)?.kind() {
+            FileKind::Directory => Ok(()),
+            _ => flush(raw(&reopen(&file, OpenFlags::WRITE)?)),
+        },
         outcome => outcome,
     }
 }

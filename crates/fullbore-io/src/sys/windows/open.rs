@@ -61,6 +61,10 @@ bitflags::bitflags! {
         const PATH = 1 << 13;
         /// A new file without a name, which this system does not have.
         const UNNAMED = 1 << 14;
+        /// Read in order: `FILE_FLAG_SEQUENTIAL_SCAN`.
+        const SEQUENTIAL = 1 << 15;
+        /// Read in no order: `FILE_FLAG_RANDOM_ACCESS`.
+        const RANDOM = 1 << 16;
     }
 }
 
@@ -153,14 +157,18 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
     } else if access != OpenFlags::READ {
         options |= nt::FILE_NON_DIRECTORY_FILE;
     }
-    if flags.contains(OpenFlags::NOFOLLOW) {
-        options |= nt::FILE_OPEN_REPARSE_POINT;
+    for (flag, option) in [
+        (OpenFlags::NOFOLLOW, nt::FILE_OPEN_REPARSE_POINT),
+        (OpenFlags::DIRECT, nt::FILE_NO_INTERMEDIATE_BUFFERING),
+        (OpenFlags::SEQUENTIAL, nt::FILE_SEQUENTIAL_ONLY),
+        (OpenFlags::RANDOM, nt::FILE_RANDOM_ACCESS),
+    ] {
+        if flags.contains(flag) {
+            options |= option;
+        }
     }
     if flags.intersects(OpenFlags::SYNC | OpenFlags::DATA_SYNC) {
         options |= nt::FILE_WRITE_THROUGH;
-    }
-    if flags.contains(OpenFlags::DIRECT) {
-        options |= nt::FILE_NO_INTERMEDIATE_BUFFERING;
     }
     let disposition = match (flags.contains(OpenFlags::CREATE), flags.contains(OpenFlags::EXCLUSIVE)) {
         (true, true) => nt::FILE_CREATE,
@@ -235,19 +243,21 @@ pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
         flags |= OpenFlags::APPEND;
     }
     if let Ok(mode) = query_native::<nt::FILE_MODE_INFORMATION>(&file, nt::FileModeInformation) {
-        if mode.Mode & nt::FILE_NO_INTERMEDIATE_BUFFERING != 0 {
-            flags |= OpenFlags::DIRECT;
-        }
-        if mode.Mode & nt::FILE_WRITE_THROUGH != 0 {
-            flags |= OpenFlags::SYNC;
+        for (option, flag) in [
+            (nt::FILE_NO_INTERMEDIATE_BUFFERING, OpenFlags::DIRECT),
+            (nt::FILE_WRITE_THROUGH, OpenFlags::SYNC),
+        ] {
+            if mode.Mode & option != 0 {
+                flags |= flag;
+            }
         }
     }
     Ok(flags)
 }
 
-/// The flags of an open file cannot be changed.
-pub fn set_status_flags(_: impl AsHandle, _: OpenFlags) -> Result<()> {
-    Err(Code::UNSUPPORTED)
+/// The flags of an open file cannot be changed; that it waits is no change.
+pub fn set_status_flags(_: impl AsHandle, flags: OpenFlags) -> Result<()> {
+    if flags.is_empty() { Ok(()) } else { Err(Code::UNSUPPORTED) }
 }
 
 /// Another handle of the same open file.

@@ -1,14 +1,17 @@
 //! Resource use of this process and its threads so far.
 
 use std::io;
+use std::sync::OnceLock;
 
 use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::System::JobObjects as jobs;
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::Threading as threading;
 
 use super::super::Usage;
 use super::code::check;
 use super::process::units;
+use super::{Code, Result};
 
 /// Returns the use of the whole process, including its threads.
 pub(crate) fn of_process() -> io::Result<Usage> {
@@ -41,9 +44,41 @@ pub(crate) fn of_process() -> io::Result<Usage> {
     })
 }
 
-/// The use of children is known of each child alone.
+/// Returns the CPU time of all processes that this one started since the first call: they are in a job with it, which the
+/// system accounts for.
 pub(crate) fn of_children() -> io::Result<Usage> {
-    Err(io::ErrorKind::Unsupported.into())
+    /// A handle that is never closed, as a number.
+    static JOB: OnceLock<Result<usize>> = OnceLock::new();
+    let job = (*JOB.get_or_init(|| {
+        // SAFETY: calls without memory, on a new handle and on this process.
+        unsafe {
+            let job = jobs::CreateJobObjectW(std::ptr::null(), std::ptr::null());
+            if job.is_null() {
+                return Err(Code::last());
+            }
+            check(jobs::AssignProcessToJobObject(job, threading::GetCurrentProcess()))?;
+            Ok(job as usize)
+        }
+    }))?;
+    let mut found = jobs::JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
+    // SAFETY: the call writes at most the given number of bytes into the structure.
+    check(unsafe {
+        jobs::QueryInformationJobObject(
+            job as _,
+            jobs::JobObjectBasicAccountingInformation,
+            (&raw mut found).cast(),
+            size_of::<jobs::JOBOBJECT_BASIC_ACCOUNTING_INFORMATION>() as u32,
+            std::ptr::null_mut(),
+        )
+    })?;
+    let own = of_process()?;
+    let seconds = |time: i64| time as f64 / 1e7;
+    Ok(Usage {
+        user: (seconds(found.TotalUserTime) - own.user).max(0.0),
+        system: (seconds(found.TotalKernelTime) - own.system).max(0.0),
+        minor_faults: u64::from(found.TotalPageFaultCount).saturating_sub(own.minor_faults),
+        ..times(FILETIME::default(), FILETIME::default())
+    })
 }
 
 /// Returns the CPU time of the calling thread; the system counts nothing else of threads.
