@@ -27,6 +27,8 @@ mod latencies;
 mod method;
 mod mmap;
 mod null;
+#[cfg(windows)]
+mod overlapped;
 mod registry;
 mod splice;
 mod stdio;

@@ -3,6 +3,8 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::method::Method;
+#[cfg(windows)]
+use super::overlapped;
 use super::{aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored};
 
 /// All access methods of this platform.
@@ -17,6 +19,12 @@ pub static METHODS: &[&Method] = &[
     &vectored::METHOD,
     &splice::METHOD,
     &copy_file_range::METHOD,
+    #[cfg(windows)]
+    &overlapped::PORT,
+    #[cfg(windows)]
+    &overlapped::EVENT,
+    #[cfg(windows)]
+    &overlapped::ROUTINE,
     &null::METHOD,
 ];
 

@@ -400,11 +400,15 @@ impl File {
     }
 
     /// A handle for one worker of a run: [reopened](Self::reopen) for its own read-ahead state, unless the file is cached
-    /// or written. `true`: reopened.
+    /// or written. On Windows, where calls through one handle wait for each other, always. `true`: reopened.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
-        if plain && (write || self.shared) { (self.clone(), false) } else { (self.reopen(write), true) }
+        if plain && (write || self.shared) && !cfg!(windows) {
+            (self.clone(), false)
+        } else {
+            (self.reopen(write), true)
+        }
     }
 
     /// The handle for runs over a cached file.

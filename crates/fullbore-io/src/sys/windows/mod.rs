@@ -15,6 +15,7 @@ pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
 mod open;
+pub(crate) mod overlapped;
 mod path;
 mod pipe;
 mod process;

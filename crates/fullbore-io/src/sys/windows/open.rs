@@ -65,6 +65,8 @@ bitflags::bitflags! {
         const SEQUENTIAL = 1 << 15;
         /// Read in no order: `FILE_FLAG_RANDOM_ACCESS`.
         const RANDOM = 1 << 16;
+        /// Calls do not wait for their transfers: `FILE_FLAG_OVERLAPPED`.
+        const OVERLAPPED = 1 << 17;
     }
 }
 
@@ -86,8 +88,20 @@ fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> 
     Ok((root, units(plain.as_os_str())))
 }
 
-/// Opens or creates a file with rights and options of the native interface.
+/// Opens or creates a file with rights and options of the native interface; its calls wait for their transfers.
 pub(super) fn create(
+    directory: &impl AsHandle,
+    name: &OsStr,
+    access: u32,
+    attributes: u32,
+    disposition: nt::NTCREATEFILE_CREATE_DISPOSITION,
+    options: nt::NTCREATEFILE_CREATE_OPTIONS,
+) -> Result<Handle> {
+    let options = options | nt::FILE_SYNCHRONOUS_IO_NONALERT;
+    create_with(directory, name, access, attributes, disposition, options)
+}
+
+fn create_with(
     directory: &impl AsHandle,
     name: &OsStr,
     access: u32,
@@ -119,7 +133,7 @@ pub(super) fn create(
             attributes,
             fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
             disposition,
-            options | nt::FILE_SYNCHRONOUS_IO_NONALERT | nt::FILE_OPEN_FOR_BACKUP_INTENT,
+            options | nt::FILE_OPEN_FOR_BACKUP_INTENT,
             std::ptr::null(),
             0,
         )
@@ -151,7 +165,8 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
         _ => fs::FILE_GENERIC_READ | write,
     };
-    let mut options = 0;
+    let mut options =
+        if flags.contains(OpenFlags::OVERLAPPED) { 0 } else { nt::FILE_SYNCHRONOUS_IO_NONALERT };
     if flags.contains(OpenFlags::DIRECTORY) {
         options |= nt::FILE_DIRECTORY_FILE;
     } else if access != OpenFlags::READ {
@@ -176,7 +191,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         (false, _) => nt::FILE_OPEN,
     };
     let attributes = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { fs::FILE_ATTRIBUTE_NORMAL };
-    let file = create(&directory, &name, wanted, attributes, disposition, options)?;
+    let file = create_with(&directory, &name, wanted, attributes, disposition, options)?;
     if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) && is_link(&file) {
         return Err(Code::LINK_LOOP);
     }

@@ -1,0 +1,313 @@
+//! Overlapped transfers of one file: owned buffers, queued and reaped, with one of three ways to learn of a completion.
+//!
+//! A buffer belongs to the queue from its start until its completion is reaped; dropping the queue cancels the transfers in
+//! flight and waits for them.
+
+use std::cell::Cell;
+use std::io;
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+
+use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO as overlapped;
+use windows_sys::Win32::System::Threading as threading;
+
+use super::code::check;
+use super::handle::raw;
+use super::{AsHandle, Code, Handle, OpenFlags, Result as SystemResult, reopen};
+use crate::buf::{Completion, Direction, Request};
+
+/// The way to learn of a completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A completion port collects them.
+    Port,
+    /// Each transfer signals an event of its own.
+    Event,
+    /// The system calls a routine while the thread waits for it.
+    Routine,
+}
+
+/// Maximum number of events that one call waits for: `MAXIMUM_WAIT_OBJECTS`.
+pub(crate) const MOST_EVENTS: usize = 64;
+
+/// A place for a transfer. The system knows its first field, by address.
+#[repr(C)]
+struct Slot {
+    call: overlapped::OVERLAPPED,
+    request: Cell<Option<Request>>,
+    /// Set by a routine: the error, or 0, and the number of bytes.
+    ended: Cell<Option<(u32, u32)>>,
+    event: Option<Handle>,
+}
+
+/// Transfers of a file, up to a number in flight.
+pub(crate) struct Queue {
+    file: Handle,
+    port: Option<Handle>,
+    notice: Notice,
+    /// Boxed: the system keeps the addresses.
+    #[allow(clippy::vec_box, reason = "the addresses must not change")]
+    slots: Vec<Box<Slot>>,
+    vacant: Vec<usize>,
+    flying: Vec<usize>,
+    /// Transfers that the system refused at their start.
+    refused: Vec<Completion>,
+}
+
+// SAFETY: the cells are used by the owner alone, and by a routine that the system calls on the owner's thread.
+unsafe impl Send for Queue {}
+
+impl Queue {
+    /// Opens `file` again for overlapped transfers.
+    pub(crate) fn new(
+        file: &impl AsHandle,
+        flags: OpenFlags,
+        depth: usize,
+        notice: Notice,
+    ) -> io::Result<Self> {
+        let file = reopen(file, flags | OpenFlags::OVERLAPPED)?;
+        let port = match notice {
+            Notice::Port => {
+                // SAFETY: a call with an open handle; it makes a new port.
+                let port = unsafe {
+                    overlapped::CreateIoCompletionPort(raw(&file) as _, std::ptr::null_mut(), 0, 1)
+                };
+                if port.is_null() {
+                    return Err(Code::last().into());
+                }
+                // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+                Some(unsafe { OwnedHandle::from_raw_handle(port) })
+            }
+            Notice::Event | Notice::Routine => None,
+        };
+        let depth = depth.max(1);
+        let slots = (0..depth).map(|_| slot(notice)).collect::<SystemResult<Vec<_>>>()?;
+        let vacant = (0..depth).rev().collect();
+        Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
+    }
+
+    /// Starts a transfer; returns the request if all places are taken.
+    pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
+        let Some(index) = self.vacant.pop() else { return Err(request) };
+        let (start, len) = request.memory();
+        let (write, offset) = (request.direction == Direction::Write, request.offset);
+        let slot = &mut self.slots[index];
+        let place = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
+        slot.call = overlapped::OVERLAPPED {
+            Anonymous: overlapped::OVERLAPPED_0 { Anonymous: place },
+            hEvent: slot.event.as_ref().map_or(std::ptr::null_mut(), |event| raw(event) as _),
+            ..Default::default()
+        };
+        slot.ended.set(None);
+        slot.request.set(Some(request));
+        let file = raw(&self.file) as _;
+        let call: *mut overlapped::OVERLAPPED = (&raw mut **slot).cast();
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the slot owns the buffer, and keeps its address, until the completion is reaped.
+        let started = unsafe {
+            match (self.notice, write) {
+                (Notice::Routine, false) => fs::ReadFileEx(file, start.cast(), len, call, Some(on_end)),
+                (Notice::Routine, true) => fs::WriteFileEx(file, start.cast(), len, call, Some(on_end)),
+                (_, false) => fs::ReadFile(file, start.cast(), len, nothing, call),
+                (_, true) => fs::WriteFile(file, start.cast(), len, nothing, call),
+            }
+        };
+        if started == 0 {
+            let error = io::Error::last_os_error();
+            let number = error.raw_os_error().unwrap_or(0) as u32;
+            if number != w::ERROR_IO_PENDING {
+                self.vacant.push(index);
+                if let Some(request) = self.slots[index].request.take() {
+                    self.refused.push(Completion { request, result: moved(number, 0) });
+                }
+                return Ok(());
+            }
+        }
+        self.flying.push(index);
+        Ok(())
+    }
+
+    /// Waits until `least` transfers are complete (0: does not wait), and returns all complete ones in `out`.
+    pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
+        let least = least.saturating_sub(self.refused.len()).min(self.flying.len());
+        out.append(&mut self.refused);
+        let mut done = 0;
+        while !self.flying.is_empty() {
+            let found = match self.notice {
+                Notice::Port => self.take_from_port(done < least, out)?,
+                Notice::Event => self.take_signalled(done < least, out)?,
+                Notice::Routine => self.take_ended(done < least, out),
+            };
+            done += found;
+            if done >= least && found == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the transfer of a slot out of those in flight.
+    fn complete(&mut self, index: usize, error: u32, bytes: u32, out: &mut Vec<Completion>) {
+        self.flying.retain(|other| *other != index);
+        self.vacant.push(index);
+        if let Some(request) = self.slots[index].request.take() {
+            out.push(Completion { request, result: moved(error, bytes) });
+        }
+    }
+
+    fn take_from_port(&mut self, wait: bool, out: &mut Vec<Completion>) -> io::Result<usize> {
+        let Some(port) = &self.port else { return Ok(0) };
+        let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
+        let mut count = 0;
+        let time = if wait { threading::INFINITE } else { 0 };
+        // SAFETY: the call writes at most the given number of entries, and their number.
+        let taken = unsafe {
+            overlapped::GetQueuedCompletionStatusEx(
+                raw(port) as _,
+                entries.as_mut_ptr(),
+                entries.len() as u32,
+                &raw mut count,
+                time,
+                0,
+            )
+        };
+        if taken == 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error().map(|number| number as u32) {
+                Some(w::WAIT_TIMEOUT) => Ok(0),
+                _ => Err(error),
+            };
+        }
+        for entry in &entries[..count as usize] {
+            let place =
+                self.slots.iter().position(|slot| (&raw const slot.call) == entry.lpOverlapped.cast_const());
+            let Some(index) = place else { continue };
+            let (error, bytes) = self.outcome(index)?;
+            self.complete(index, error, bytes, out);
+        }
+        Ok(count as usize)
+    }
+
+    /// The result of a transfer that has ended: the error, or 0, and the number of bytes.
+    fn outcome(&self, index: usize) -> io::Result<(u32, u32)> {
+        let mut bytes = 0;
+        let call = &raw const self.slots[index].call;
+        // SAFETY: the structure is that of a transfer of this file; the call does not wait.
+        match unsafe { overlapped::GetOverlappedResult(raw(&self.file) as _, call, &raw mut bytes, 0) } {
+            0 => {
+                let error = io::Error::last_os_error();
+                Ok((error.raw_os_error().unwrap_or(w::ERROR_IO_DEVICE as i32) as u32, bytes))
+            }
+            _ => Ok((0, bytes)),
+        }
+    }
+
+    fn take_signalled(&mut self, wait: bool, out: &mut Vec<Completion>) -> io::Result<usize> {
+        let events: Vec<w::HANDLE> = self
+            .flying
+            .iter()
+            .filter_map(|&index| self.slots[index].event.as_ref())
+            .map(|event| raw(event) as w::HANDLE)
+            .collect();
+        let time = if wait { threading::INFINITE } else { 0 };
+        // SAFETY: the handles are open, and at most as many as a call takes.
+        let found =
+            unsafe { threading::WaitForMultipleObjects(events.len() as u32, events.as_ptr(), 0, time) };
+        match found {
+            w::WAIT_TIMEOUT => return Ok(0),
+            w::WAIT_FAILED => return Err(io::Error::last_os_error()),
+            _ => {}
+        }
+        let mut count = 0;
+        for index in self.flying.clone() {
+            match self.outcome(index)? {
+                (w::ERROR_IO_INCOMPLETE, _) => {}
+                (error, bytes) => {
+                    self.complete(index, error, bytes, out);
+                    count += 1;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn take_ended(&mut self, wait: bool, out: &mut Vec<Completion>) -> usize {
+        // Another queue of this thread may have waited, and so called the routines of this one.
+        let ended = self.flying.iter().any(|&index| self.slots[index].ended.get().is_some());
+        // SAFETY: a call without memory; the routines that it calls store their results in slots that live.
+        unsafe { threading::SleepEx(if wait && !ended { threading::INFINITE } else { 0 }, 1) };
+        let mut count = 0;
+        for index in self.flying.clone() {
+            if let Some((error, bytes)) = self.slots[index].ended.take() {
+                self.complete(index, error, bytes, out);
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
+    let event = match notice {
+        Notice::Event => {
+            // SAFETY: a call without memory; it makes a new event, reset by hand.
+            let event = unsafe { threading::CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
+            if event.is_null() {
+                return Err(Code::last());
+            }
+            // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+            Some(unsafe { OwnedHandle::from_raw_handle(event) })
+        }
+        Notice::Port | Notice::Routine => None,
+    };
+    Ok(Box::new(Slot {
+        call: overlapped::OVERLAPPED::default(),
+        request: Cell::new(None),
+        ended: Cell::new(None),
+        event,
+    }))
+}
+
+/// The bytes of a transfer: none at the end of the file.
+fn moved(error: u32, bytes: u32) -> io::Result<usize> {
+    match error {
+        0 => Ok(bytes as usize),
+        w::ERROR_HANDLE_EOF => Ok(0),
+        error => Err(io::Error::from_raw_os_error(error as i32)),
+    }
+}
+
+unsafe extern "system" fn on_end(error: u32, bytes: u32, call: *mut overlapped::OVERLAPPED) {
+    // SAFETY: the structure is the first field of a slot, which lives until its transfer is reaped.
+    let slot = unsafe { &*call.cast::<Slot>() };
+    slot.ended.set(Some((error, bytes)));
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if self.flying.is_empty() {
+            return;
+        }
+        // SAFETY: a call with an open handle.
+        let _ = check(unsafe { overlapped::CancelIoEx(raw(&self.file) as _, std::ptr::null()) });
+        let mut done = Vec::new();
+        while !self.flying.is_empty() {
+            if self.reap(1, &mut done).is_err() {
+                // The system may still use the memory, so it is leaked.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return;
+            }
+            done.clear();
+        }
+    }
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue")
+            .field("notice", &self.notice)
+            .field("in_flight", &self.flying.len())
+            .finish_non_exhaustive()
+    }
+}
