@@ -32,9 +32,14 @@ pub(super) struct Invocation {
 
 impl Invocation {
     pub(super) fn now() -> Self {
+        #[cfg(unix)]
         let mut words = std::env::args_os();
+        // Shells there leave patterns of names to the program.
+        #[cfg(windows)]
+        let mut words = wild::args_os();
         let program = words.next().unwrap_or_default();
-        let name = Path::new(&program).file_name();
+        let program = Path::new(&program);
+        let name = if cfg!(windows) { program.file_stem() } else { program.file_name() };
         match PEERS.iter().find(|(peer, _)| name.is_some_and(|name| name == *peer)) {
             Some(&(peer, first)) => {
                 exit::call_program(peer);
