@@ -97,9 +97,11 @@ fn recommendation(kind: JobKind, end: End, best: &Best<'_>) -> Recommendation {
         None => (summary.rate, RateUnit::Bytes),
     };
     let same = best.fastest.is_same_cell(&best.chosen);
+    let reads = !matches!(kind, JobKind::BulkWrite | JobKind::Append);
+    let doubt = if reads && summary.unproved > 0 { ", cache state unproved" } else { "" };
     Recommendation {
         job: kind,
-        place: place(kind, end).into(),
+        place: format!("{}{doubt}", place(kind, end)),
         method: describe(kind, labels),
         command: command(kind, labels),
         plain: plain(kind, labels),
