@@ -44,6 +44,8 @@ pub(super) const COUNTERPARTS: &[Counterpart] = &[
         ..PLAIN
     },
     Counterpart { method: "null", ioengine: "null", direct: Some(false), ..PLAIN },
+    #[cfg(windows)]
+    Counterpart { method: "port", ioengine: "windowsaio", deep: true, ..PLAIN },
 ];
 
 /// The access methods without a counterpart, with the reason.
@@ -56,6 +58,10 @@ const NONE: &[(&str, &str)] = &[
     ),
     ("splice", "fio's splice maps pages out of a pipe; fullbore moves them from file to file"),
     ("copy_file_range", "fio does not copy files"),
+    #[cfg(windows)]
+    ("event", "fio's windowsaio uses a completion port, not one event per request"),
+    #[cfg(windows)]
+    ("routine", "fio's windowsaio uses a completion port, not completion routines"),
 ];
 
 /// The counterpart of an access method.

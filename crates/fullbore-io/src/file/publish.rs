@@ -217,7 +217,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let names = || std::fs::read_dir(directory.path()).unwrap().count();
-        let mode = |path: &std::path::Path| sys::stat(path).unwrap().permissions();
+        #[cfg(unix)]
+        let mode = |path: &std::path::Path| {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+        };
+        // Windows has no such bits: the temporary file inherits the rights of its directory.
+        #[cfg(windows)]
+        let mode =
+            |path: &std::path::Path| u32::from(std::fs::metadata(path).unwrap().permissions().readonly());
         std::fs::write(&path, "").unwrap();
         let usual = mode(&path);
         for (durability, syncs) in [(Durability::None, 0), (Durability::Data, 1), (Durability::Full, 2)] {

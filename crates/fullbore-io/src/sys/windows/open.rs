@@ -70,10 +70,22 @@ bitflags::bitflags! {
     }
 }
 
+/// True for the name of a device, which is one in every directory, with any extension: `NUL`, `con.txt`.
+fn is_device(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let end = name.iter().position(|byte| matches!(byte, b'.' | b':')).unwrap_or(name.len());
+    let stem = name[..end].trim_ascii_end().to_ascii_uppercase();
+    match stem.as_slice() {
+        b"NUL" | b"CON" | b"PRN" | b"AUX" => true,
+        [b'C', b'O', b'M', b'1'..=b'9'] | [b'L', b'P', b'T', b'1'..=b'9'] => true,
+        _ => false,
+    }
+}
+
 /// The root and the name of a file for the native interface.
 fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> {
     let path = Path::new(name);
-    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() || path.is_absolute() {
+    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() || is_device(name) {
         return Ok((std::ptr::null_mut(), native(path)?));
     }
     let root = directory.as_handle().as_raw_handle();
@@ -288,4 +300,25 @@ pub fn is_open(file: impl AsHandle) -> bool {
     let mut flags = 0;
     // SAFETY: the call writes the flags, which live through it.
     unsafe { windows_sys::Win32::Foundation::GetHandleInformation(raw(&file) as _, &raw mut flags) != 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_devices_in_every_directory() {
+        for name in ["NUL", "nul", "con.txt", "COM1", "lpt9:", "aux ."] {
+            assert!(is_device(name.as_ref()), "{name}");
+        }
+        for name in ["null", "COM0", "com10", "console", "a.nul", ""] {
+            assert!(!is_device(name.as_ref()), "{name}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        let held = open(directory.path(), flags, 0).unwrap();
+        let device = open_at(&held, "NUL", OpenFlags::WRITE | OpenFlags::CREATE, 0o666).unwrap();
+        assert_eq!(super::super::write(&device, b"bytes"), Ok(5));
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
 }
