@@ -9,9 +9,11 @@ pub use types::*;
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]
-mod absent;
+mod portable;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use absent::*;
+pub use portable::*;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use portable::{Wake, aio, cachestat, processor, shared_ring, uring};
 
 #[cfg(unix)]
 mod unix;

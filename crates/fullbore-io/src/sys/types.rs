@@ -1,6 +1,8 @@
 //! Types that the platforms share.
 
-use std::fmt;
+use std::{fmt, io};
+
+use crate::buf::Loan;
 
 /// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,4 +294,12 @@ pub(crate) enum RingPages {
     Kept,
     /// The system drops the pages at the end of the transfer.
     Dropped,
+}
+
+/// A completed transfer with what it owned.
+pub(crate) struct Completed<F> {
+    pub(crate) key: u64,
+    pub(crate) file: F,
+    pub(crate) loan: Loan,
+    pub(crate) result: io::Result<usize>,
 }

@@ -7,8 +7,8 @@ use crate::asynchronous::operation::{How, Movement, Operation};
 use crate::asynchronous::slots::{IoResult, Key, Slots};
 use crate::buf::Loan;
 use crate::file::File;
-use crate::sys::shared_ring::{Completed, SharedRing};
-use crate::sys::{self, Code, RawHandle};
+use crate::sys::shared_ring::SharedRing;
+use crate::sys::{self, Code, Completed, RawHandle};
 
 #[derive(Debug)]
 pub(super) struct Core {

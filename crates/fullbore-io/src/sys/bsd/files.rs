@@ -1,16 +1,18 @@
 //! Calls on files in the forms of macOS and FreeBSD. What neither has fails with [`Code::UNSUPPORTED`].
 
-use std::ffi::OsStr;
-use std::io::{IoSlice, IoSliceMut};
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::time::ClockId;
 
+#[cfg(target_os = "macos")]
+use super::super::Advice;
+#[cfg(target_os = "freebsd")]
+use super::super::open_at;
 use super::super::{
-    Advice, Allocate, CURRENT_DIRECTORY, Code, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
-    open, open_at, status,
+    Allocate, CURRENT_DIRECTORY, Code, InodeFlags, OpenFlags, PathArg, Result, Time, open, status,
 };
 
 /// There are no files about processes and the machine: a path that nobody has.
@@ -65,27 +67,9 @@ pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
     }
 }
 
-/// Opens a path in a directory that symbolic links and `..` do not leave.
-pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
-    let path = path.into_c_str()?;
-    let parts: Vec<&[u8]> =
-        path.to_bytes().split(|&byte| byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
-    if path.to_bytes().starts_with(b"/") || parts.contains(&b"..".as_slice()) {
-        return Err(Code::CROSSES_DEVICES);
-    }
-    let Some((last, folders)) = parts.split_last() else {
-        return open_at(directory, c".", flags, 0);
-    };
-    let mut at = super::super::try_clone(directory)?;
-    for folder in folders {
-        at = open_at(&at, *folder, OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW, 0)?;
-    }
-    open_at(&at, *last, flags | OpenFlags::NOFOLLOW, 0)
-}
-
-/// No call opens a path only if the system knows its names already.
-pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<OwnedFd> {
-    Err(Code::WOULD_BLOCK)
+/// A path or name in the type of std.
+pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
+    Ok(OsStr::from_bytes(path.into_c_str()?.to_bytes()).to_owned())
 }
 
 /// Renames a file; fails if a file has the new name.
@@ -99,32 +83,6 @@ pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl P
         let old = old.into_c_str()?;
         hard_link(&from, &*old, to, new, AtFlags::empty())?;
         remove(from, &*old, AtFlags::empty())
-    }
-}
-
-/// Reads into several buffers at an offset. No flag is supported.
-pub fn read_vectored_flagged(
-    file: impl AsFd,
-    parts: &mut [IoSliceMut<'_>],
-    offset: u64,
-    flags: TransferFlags,
-) -> Result<usize> {
-    match flags.is_empty() {
-        true => super::super::read_vectored_at(file, parts, offset),
-        false => Err(Code::UNSUPPORTED),
-    }
-}
-
-/// Writes from several buffers at an offset. No flag is supported.
-pub fn write_vectored_flagged(
-    file: impl AsFd,
-    parts: &[IoSlice<'_>],
-    offset: u64,
-    flags: TransferFlags,
-) -> Result<usize> {
-    match flags.is_empty() {
-        true => super::super::write_vectored_at(file, parts, offset),
-        false => Err(Code::UNSUPPORTED),
     }
 }
 
@@ -153,11 +111,6 @@ pub fn copy_range(
         let _ = (from, offset, to, target, len);
         Err(Code::NOT_IMPLEMENTED)
     }
-}
-
-/// Neither system shares the blocks of two open files.
-pub fn clone_file(_: impl AsFd, _: impl AsFd) -> Result<()> {
-    Err(Code::UNSUPPORTED)
 }
 
 /// Reserves or releases the blocks of a range. No range is zeroed in place.
@@ -228,24 +181,6 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
 
 fn last_error() -> Code {
     Code::of(&std::io::Error::last_os_error()).unwrap_or(Code::IO)
-}
-
-/// Announces to the kernel the expected access to a range; no length means to the end.
-#[cfg(target_os = "freebsd")]
-pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
-    use rustix::fs::Advice as System;
-    let advice = match advice {
-        Advice::Sequential => System::Sequential,
-        Advice::Random => System::Random,
-        Advice::WillNeed => System::WillNeed,
-        Advice::DontNeed => System::DontNeed,
-        Advice::NoReuse => System::NoReuse,
-    };
-    let len = match len {
-        Some(0) => return Ok(()),
-        len => len.and_then(std::num::NonZeroU64::new),
-    };
-    Ok(rustix::fs::fadvise(file, offset, len, advice)?)
 }
 
 /// Announces to the kernel the expected access to a range; no length means to the end. Pages cannot be dropped through an
@@ -346,14 +281,4 @@ pub fn birth_time(file: impl AsFd) -> Option<Time> {
 pub fn coarse_time() -> Time {
     let time = rustix::time::clock_gettime(ClockId::Realtime);
     (time.tv_sec, time.tv_nsec)
-}
-
-/// The precision of wake-ups cannot be set here.
-pub fn set_timer_slack(_: std::num::NonZeroU64) -> Result<()> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// There are no trace files.
-pub fn mount_trace_files() -> Result<OwnedFd> {
-    Err(Code::UNSUPPORTED)
 }

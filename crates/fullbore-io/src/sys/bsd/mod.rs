@@ -1,11 +1,9 @@
 //! macOS and FreeBSD.
 
-pub(crate) mod cachestat;
 pub(crate) mod clone;
 pub(crate) mod fiemap;
 mod files;
 mod pipe;
-pub(crate) mod processor;
 #[cfg(target_os = "freebsd")]
 pub(crate) mod range_lock;
 #[cfg(target_os = "macos")]
@@ -16,6 +14,7 @@ pub(crate) mod writeback;
 #[cfg(target_os = "freebsd")]
 mod xattr;
 
+pub(in crate::sys) use files::name_of;
 pub use files::*;
 pub use pipe::*;
 #[cfg(target_os = "macos")]

@@ -9,7 +9,7 @@ use rustix::io::ReadWriteFlags;
 use rustix::time::ClockId;
 
 use super::super::{
-    Advice, Allocate, CURRENT_DIRECTORY, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
+    Allocate, CURRENT_DIRECTORY, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
 };
 
 /// Mount point of the kernel's files about processes and the machine.
@@ -97,23 +97,6 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
         Allocate::Zero => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
     };
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
-}
-
-/// Announces to the kernel the expected access to a range; no length means to the end.
-pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
-    use rustix::fs::Advice as System;
-    let advice = match advice {
-        Advice::Sequential => System::Sequential,
-        Advice::Random => System::Random,
-        Advice::WillNeed => System::WillNeed,
-        Advice::DontNeed => System::DontNeed,
-        Advice::NoReuse => System::NoReuse,
-    };
-    let len = match len {
-        Some(0) => return Ok(()),
-        len => len.and_then(std::num::NonZeroU64::new),
-    };
-    Ok(rustix::fs::fadvise(file, offset, len, advice)?)
 }
 
 /// Makes the content of a file durable.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::buf::{Direction, Loan};
-use crate::sys::TransferFlags;
+use crate::sys::{Completed, TransferFlags};
 
 /// User data of the completions of cancellations and wake-ups: no place has all bits set.
 const NOBODY: u64 = u64::MAX;
@@ -26,14 +26,6 @@ struct InFlight<F> {
     key: u64,
     file: F,
     loan: Loan,
-}
-
-/// A completed transfer with what it owned.
-pub(crate) struct Completed<F> {
-    pub(crate) key: u64,
-    pub(crate) file: F,
-    pub(crate) loan: Loan,
-    pub(crate) result: io::Result<usize>,
 }
 
 /// The place of a transfer in flight.

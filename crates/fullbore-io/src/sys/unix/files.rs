@@ -5,6 +5,8 @@ use std::os::fd::AsFd;
 use rustix::fs::FlockOperation;
 use rustix::time::ClockId;
 
+#[cfg(not(target_os = "macos"))]
+use super::super::Advice;
 use super::super::{Space, WholeLock};
 use super::{PathArg, Result};
 
@@ -45,6 +47,24 @@ pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
         WholeLock::Unlocked => FlockOperation::Unlock,
     };
     Ok(rustix::fs::flock(file, operation)?)
+}
+
+/// Announces to the kernel the expected access to a range; no length means to the end.
+#[cfg(not(target_os = "macos"))]
+pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
+    use rustix::fs::Advice as System;
+    let advice = match advice {
+        Advice::Sequential => System::Sequential,
+        Advice::Random => System::Random,
+        Advice::WillNeed => System::WillNeed,
+        Advice::DontNeed => System::DontNeed,
+        Advice::NoReuse => System::NoReuse,
+    };
+    let len = match len {
+        Some(0) => return Ok(()),
+        len => len.and_then(std::num::NonZeroU64::new),
+    };
+    Ok(rustix::fs::fadvise(file, offset, len, advice)?)
 }
 
 /// The major and minor numbers of a device.

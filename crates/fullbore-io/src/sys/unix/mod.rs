@@ -32,6 +32,8 @@ pub use attributes::{
     set_times_at,
 };
 pub use code::{Code, Result};
+#[cfg(not(target_os = "macos"))]
+pub use files::advise;
 pub use files::{lock_whole, monotonic_nanoseconds, space, space_of, split_device, truncate};
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::{

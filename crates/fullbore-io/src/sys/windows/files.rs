@@ -83,11 +83,6 @@ pub fn copy_range(_: impl AsHandle, _: &mut u64, _: impl AsHandle, _: &mut u64, 
     Err(Code::NOT_IMPLEMENTED)
 }
 
-/// ReFS shares blocks between ranges, not between whole files.
-pub fn clone_file(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
-    Err(Code::UNSUPPORTED)
-}
-
 fn control<T>(file: &impl AsHandle, code: u32, input: &T) -> Result<()> {
     let mut returned = 0;
     // SAFETY: the call reads the structure, which lives through it, and writes the number alone.
@@ -247,14 +242,4 @@ pub fn coarse_time() -> Time {
 pub fn monotonic_nanoseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed().as_nanos() as u64
-}
-
-/// The precision of wake-ups cannot be set for a thread.
-pub fn set_timer_slack(_: std::num::NonZeroU64) -> Result<()> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// There are no trace files.
-pub fn mount_trace_files() -> Result<Handle> {
-    Err(Code::UNSUPPORTED)
 }

@@ -1,7 +1,6 @@
 //! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
 
 mod attributes;
-pub(crate) mod cachestat;
 pub(crate) mod clone;
 pub(crate) mod close;
 mod code;
@@ -19,7 +18,6 @@ pub(crate) mod overlapped;
 mod path;
 mod pipe;
 mod process;
-pub(crate) mod processor;
 pub(crate) mod range_lock;
 mod status;
 pub(crate) mod statx;
@@ -34,15 +32,15 @@ pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::*;
 pub use open::{
-    CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, open_beneath, open_cached, reopen,
-    set_status_flags, status_flags, try_clone,
+    CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone,
 };
+pub(in crate::sys) use path::name_of;
 pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, path_in};
 pub use pipe::*;
 pub use process::*;
 pub use status::{birth_time, stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;
 pub use transfer::{
-    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, read_vectored_flagged, seek, write,
-    write_at, write_vectored, write_vectored_at, write_vectored_flagged,
+    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
+    write_vectored, write_vectored_at,
 };

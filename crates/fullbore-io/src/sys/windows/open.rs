@@ -232,30 +232,6 @@ pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
     open_at(file, "", flags & !(OpenFlags::CREATE | OpenFlags::EXCLUSIVE), 0o666)
 }
 
-/// Opens a path in a directory that symbolic links and `..` do not leave.
-pub fn open_beneath(directory: impl AsHandle, path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
-    let path = path.to_path();
-    let parts: Vec<Component<'_>> =
-        Path::new(&*path).components().filter(|part| *part != Component::CurDir).collect();
-    if parts.iter().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(Code::CROSSES_DEVICES);
-    }
-    let Some((last, folders)) = parts.split_last() else {
-        return open_at(directory, "", flags, 0o666);
-    };
-    let mut at = try_clone(directory)?;
-    for folder in folders {
-        let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
-        at = open_at(&at, folder.as_os_str(), flags, 0o666)?;
-    }
-    open_at(&at, last.as_os_str(), flags | OpenFlags::NOFOLLOW, 0o666)
-}
-
-/// No call opens a path only if the system knows its names already.
-pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<Handle> {
-    Err(Code::WOULD_BLOCK)
-}
-
 /// The access mode and status flags of an open file.
 pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
     let access: nt::FILE_ACCESS_INFORMATION = query_native(&file, nt::FileAccessInformation)?;

@@ -16,6 +16,11 @@ pub trait PathArg {
     fn to_path(&self) -> Cow<'_, OsStr>;
 }
 
+/// A path or name in the type of std.
+pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
+    Ok(path.to_path().into_owned())
+}
+
 macro_rules! arguments {
     ($($type:ty),+) => {
         $(impl PathArg for $type {

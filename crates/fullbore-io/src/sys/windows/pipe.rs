@@ -1,4 +1,4 @@
-//! Pipes, and waiting for them. Transfers through them inside the kernel are Linux's.
+//! Pipes, and waiting for them.
 
 use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Pipes as pipes;
 
-use super::super::{Interest, Splice};
+use super::super::Interest;
 use super::code::check;
 use super::handle::raw;
-use super::{AsHandle, BorrowedHandle, Code, Handle, Result};
+use super::{BorrowedHandle, Code, Handle, Result};
 
 /// Pause between two looks at files that can block: the system has no call that waits for pipes.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -35,33 +35,6 @@ pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
         })?;
     }
     Ok((reader, writer))
-}
-
-/// The capacity of a pipe is unknown here.
-pub fn pipe_capacity(_: impl AsHandle) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// The capacity of a pipe cannot be set here.
-pub fn set_pipe_capacity(_: impl AsHandle, _: usize) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn splice(
-    _: impl AsHandle,
-    _: Option<&mut u64>,
-    _: impl AsHandle,
-    _: Option<&mut u64>,
-    _: usize,
-    _: Splice,
-) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn tee(_: impl AsHandle, _: impl AsHandle, _: usize) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
 }
 
 /// True if a transfer would not wait. Only the reading end of a pipe reports it; everything else counts as ready.
@@ -113,35 +86,5 @@ pub fn wait_any(files: &[(BorrowedHandle<'_>, Interest)]) -> Result<Vec<bool>> {
             return Ok(ready);
         }
         std::thread::sleep(PAUSE);
-    }
-}
-
-/// Wakes a thread that waits for files.
-#[derive(Debug)]
-pub(crate) struct Wake {
-    reader: Handle,
-    writer: Handle,
-}
-
-impl Wake {
-    pub(crate) fn new() -> Result<Self> {
-        let (reader, writer) = pipe_nonblocking()?;
-        Ok(Self { reader, writer })
-    }
-
-    /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
-    pub(crate) fn file(&self) -> BorrowedHandle<'_> {
-        self.reader.as_handle()
-    }
-
-    /// Wakes the thread, or the next that waits. A full pipe has woken it already.
-    pub(crate) fn wake(&self) {
-        let _ = super::write(&self.writer, &[1]);
-    }
-
-    /// Withdraws all calls so far.
-    pub(crate) fn clear(&self) {
-        let mut bytes = [0; 64];
-        while super::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}
     }
 }

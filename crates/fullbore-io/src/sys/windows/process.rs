@@ -19,11 +19,11 @@ pub(super) fn units(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }
 
-/// CPU time of the calling thread so far.
-pub fn thread_cpu_time() -> Duration {
+/// CPU time of the calling thread so far, in the kernel and in the program.
+pub(super) fn thread_times() -> Result<(FILETIME, FILETIME)> {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     // SAFETY: the call writes the four times.
-    let known = unsafe {
+    check(unsafe {
         threading::GetThreadTimes(
             threading::GetCurrentThread(),
             &raw mut created,
@@ -31,11 +31,14 @@ pub fn thread_cpu_time() -> Duration {
             &raw mut kernel,
             &raw mut user,
         )
-    };
-    match known {
-        0 => Duration::ZERO,
-        _ => Duration::from_nanos((units(kernel) + units(user)) * 100),
-    }
+    })?;
+    Ok((kernel, user))
+}
+
+/// CPU time of the calling thread so far.
+pub fn thread_cpu_time() -> Duration {
+    thread_times()
+        .map_or(Duration::ZERO, |(kernel, user)| Duration::from_nanos((units(kernel) + units(user)) * 100))
 }
 
 /// There are no limits of resources.

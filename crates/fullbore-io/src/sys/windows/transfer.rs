@@ -164,26 +164,6 @@ pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64
     each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Reads into several buffers at an offset. No flag is supported.
-pub fn read_vectored_flagged(
-    file: impl AsHandle,
-    parts: &mut [IoSliceMut<'_>],
-    offset: u64,
-    flags: TransferFlags,
-) -> Result<usize> {
-    if flags.is_empty() { read_vectored_at(file, parts, offset) } else { Err(Code::UNSUPPORTED) }
-}
-
-/// Writes from several buffers at an offset. No flag is supported.
-pub fn write_vectored_flagged(
-    file: impl AsHandle,
-    parts: &[IoSlice<'_>],
-    offset: u64,
-    flags: TransferFlags,
-) -> Result<usize> {
-    if flags.is_empty() { write_vectored_at(file, parts, offset) } else { Err(Code::UNSUPPORTED) }
-}
-
 /// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is
 /// supported.
 pub(crate) fn once(

@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Threading as threading;
 
 use super::super::Usage;
 use super::code::check;
-use super::process::units;
+use super::process::{thread_times, units};
 use super::{Code, Result};
 
 /// Returns the use of the whole process, including its threads.
@@ -83,17 +83,7 @@ pub(crate) fn of_children() -> io::Result<Usage> {
 
 /// Returns the CPU time of the calling thread; the system counts nothing else of threads.
 pub(crate) fn of_thread() -> io::Result<Usage> {
-    let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
-    // SAFETY: the call writes the four times.
-    check(unsafe {
-        threading::GetThreadTimes(
-            threading::GetCurrentThread(),
-            &raw mut created,
-            &raw mut ended,
-            &raw mut kernel,
-            &raw mut user,
-        )
-    })?;
+    let (kernel, user) = thread_times()?;
     Ok(times(kernel, user))
 }
 

@@ -41,8 +41,8 @@ pub(crate) mod uring {
     use std::io;
     use std::marker::PhantomData;
 
-    use super::super::RingPages;
     use crate::buf::{Completion, Pool, Request};
+    use crate::sys::RingPages;
 
     #[derive(Debug)]
     pub(crate) struct Ring<F>(Infallible, PhantomData<F>);
@@ -71,15 +71,8 @@ pub(crate) mod shared_ring {
     use std::io;
     use std::marker::PhantomData;
 
-    use super::super::TransferFlags;
     use crate::buf::Loan;
-
-    pub(crate) struct Completed<F> {
-        pub(crate) key: u64,
-        pub(crate) file: F,
-        pub(crate) loan: Loan,
-        pub(crate) result: io::Result<usize>,
-    }
+    use crate::sys::{Completed, TransferFlags};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Ticket(Infallible);
@@ -128,5 +121,15 @@ pub(crate) mod shared_ring {
         pub(crate) fn submit_and_wait(&self, _: usize) {
             match self.0 {}
         }
+    }
+}
+
+pub(crate) mod cachestat {
+    use std::io;
+
+    use crate::sys::{BorrowedHandle, CachedPages, Code};
+
+    pub(crate) fn cachestat(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<CachedPages> {
+        Err(Code::NOT_IMPLEMENTED.into())
     }
 }

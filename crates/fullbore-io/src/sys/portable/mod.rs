@@ -1,0 +1,13 @@
+//! Shared by the systems other than Linux: facilities of Linux that they lack, and calls in simple forms.
+
+mod absent;
+mod calls;
+mod wake;
+
+pub(crate) use absent::{aio, cachestat, shared_ring, uring};
+pub(crate) use calls::processor;
+pub use calls::{
+    clone_file, mount_trace_files, open_beneath, open_cached, pipe_capacity, read_vectored_flagged,
+    set_pipe_capacity, set_timer_slack, splice, tee, write_vectored_flagged,
+};
+pub(crate) use wake::Wake;
