@@ -2,9 +2,12 @@
 //! a system call's crate, a path of the kernel's files or the number of an error.
 #![allow(unsafe_code)]
 
+mod code;
 pub(crate) mod extent;
+pub(crate) mod stdio;
 mod types;
 mod whole;
+pub use code::{Code, Result};
 pub use types::*;
 pub use whole::{read_exact_at, write_all_at};
 

@@ -4,9 +4,9 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, Uid};
 
-use super::super::Status;
+use super::super::{Result, Status};
+use super::PathArg;
 use super::open::permissions;
-use super::{PathArg, Result};
 
 /// Sets the permission bits of an open file.
 pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {

@@ -1,16 +1,8 @@
-//! The system's error codes.
-
-use std::fmt;
-use std::io;
+//! Error codes: numbers of `errno`.
 
 use rustix::io::Errno;
 
-/// Result of a system call.
-pub type Result<T> = std::result::Result<T, Code>;
-
-/// An error code of the system, with constants for those that the program distinguishes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Code(i32);
+use super::super::Code;
 
 macro_rules! codes {
     ($($name:ident = $errno:ident),+ $(,)?) => {
@@ -59,21 +51,9 @@ codes! {
     WOULD_BLOCK = AGAIN,
 }
 
-impl Code {
-    /// The code of an error, if the system caused it.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        error.raw_os_error().map(Self)
-    }
-
-    /// The code of a number of the system.
-    pub fn from_number(number: i32) -> Self {
-        Self(number)
-    }
-
-    /// The number of the system.
-    pub fn number(self) -> i32 {
-        self.0
-    }
+/// The number by which the program knows an error: each has one.
+pub(in crate::sys) fn canonical(number: i32) -> i32 {
+    number
 }
 
 impl From<Errno> for Code {
@@ -81,23 +61,3 @@ impl From<Errno> for Code {
         Self(errno.raw_os_error())
     }
 }
-
-impl From<Code> for io::Error {
-    fn from(code: Code) -> Self {
-        Self::from_raw_os_error(code.0)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        io::Error::from(*self).fmt(f)
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Code {}

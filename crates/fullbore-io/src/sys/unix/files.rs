@@ -7,8 +7,8 @@ use rustix::time::ClockId;
 
 #[cfg(not(target_os = "macos"))]
 use super::super::Advice;
-use super::super::{Space, WholeLock};
-use super::{PathArg, Result};
+use super::super::{Result, Space, WholeLock};
+use super::PathArg;
 
 /// Sets the length.
 pub fn truncate(file: impl AsFd, len: u64) -> Result<()> {

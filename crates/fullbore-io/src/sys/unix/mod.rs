@@ -1,6 +1,7 @@
 //! Calls and types that the Unix systems share.
 
 mod attributes;
+pub(in crate::sys) mod c;
 pub(crate) mod close;
 mod code;
 mod files;
@@ -18,7 +19,6 @@ pub(crate) mod range_lock;
 #[cfg(not(target_os = "macos"))]
 mod special;
 mod status;
-pub(crate) mod stdio;
 mod transfer;
 pub(crate) mod usage;
 #[cfg(not(target_os = "freebsd"))]
@@ -31,7 +31,7 @@ pub use attributes::{
     change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, set_modified, set_times,
     set_times_at,
 };
-pub use code::{Code, Result};
+pub(in crate::sys) use code::canonical;
 #[cfg(not(target_os = "macos"))]
 pub use files::advise;
 pub use files::{lock_whole, monotonic_nanoseconds, space, space_of, split_device, truncate};

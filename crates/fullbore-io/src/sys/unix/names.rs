@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::Dir;
 
-use super::super::FileKind;
+use super::super::{FileKind, Result};
+use super::PathArg;
 use super::open::permissions;
-use super::{PathArg, Result};
 
 #[cfg(target_os = "linux")]
 const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
@@ -57,7 +57,7 @@ pub fn hard_link(
 ) -> Result<()> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(AtFlags::EMPTY_PATH) {
-        return Err(super::Code::UNSUPPORTED);
+        return Err(super::super::Code::UNSUPPORTED);
     }
     Ok(rustix::fs::linkat(from, old, to, new, flags.to_system())?)
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 pub use rustix::path::Arg as PathArg;
 
-use super::Result;
+use super::super::Result;
 
 /// The directory in which relative paths begin.
 pub const CURRENT_DIRECTORY: BorrowedFd<'static> = rustix::fs::CWD;
@@ -111,7 +111,7 @@ pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> 
 pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(OpenFlags::UNNAMED) {
-        return Err(super::Code::UNSUPPORTED);
+        return Err(super::super::Code::UNSUPPORTED);
     }
     let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode))?;
     #[cfg(target_os = "macos")]

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::super::Interest;
-use super::Result;
+use super::super::{Interest, Result};
 
 impl Interest {
     fn to_system(self) -> PollFlags {
@@ -18,7 +17,7 @@ impl Interest {
 }
 
 /// Waits until one of the files is ready, or failed, at most for `patience`; says which are. Fails with
-/// [`Code::INTERRUPTED`](super::Code::INTERRUPTED) after a signal.
+/// [`Code::INTERRUPTED`](crate::sys::Code::INTERRUPTED) after a signal.
 pub fn wait_ready<const N: usize>(
     files: [BorrowedFd<'_>; N],
     interest: Interest,

@@ -5,8 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::Mode;
 use rustix::process::{Pid, Rlimit, Signal};
 
-use super::super::{Limit, Resource};
-use super::Result;
+use super::super::{Limit, Resource, Result};
 
 impl Resource {
     fn to_system(self) -> rustix::process::Resource {
@@ -48,7 +47,7 @@ pub fn umask() -> u32 {
 
 /// Ends a process at once.
 pub fn kill(process: u32) -> Result<()> {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(super::Code::INVALID)?;
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(super::super::Code::INVALID)?;
     Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 

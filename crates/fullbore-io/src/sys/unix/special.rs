@@ -2,9 +2,9 @@
 
 use std::os::fd::AsFd;
 
-use super::super::FileKind;
+use super::super::{FileKind, Result};
+use super::PathArg;
 use super::open::permissions;
-use super::{PathArg, Result};
 
 /// Creates a pipe, a socket or a device of the number `device`.
 pub fn make_special(

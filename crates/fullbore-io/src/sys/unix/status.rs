@@ -4,8 +4,8 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{Access, FileType, Stat};
 
-use super::super::{FileKind, Status};
-use super::{AtFlags, PathArg, Result};
+use super::super::{FileKind, Result, Status};
+use super::{AtFlags, PathArg};
 
 impl From<FileType> for FileKind {
     fn from(found: FileType) -> Self {

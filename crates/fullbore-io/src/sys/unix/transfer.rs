@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 pub use rustix::fs::SeekFrom;
 
-use super::Result;
+use super::super::Result;
 
 /// Reads at the file's own position.
 pub fn read(file: impl AsFd, bytes: &mut [u8]) -> Result<usize> {

@@ -4,7 +4,8 @@ use std::os::fd::AsFd;
 
 use rustix::fs::XattrFlags;
 
-use super::{PathArg, Result};
+use super::super::Result;
+use super::PathArg;
 
 /// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
 pub fn attributes(file: impl AsFd, names: &mut [u8]) -> Result<usize> {

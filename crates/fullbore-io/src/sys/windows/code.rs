@@ -1,16 +1,10 @@
-//! The system's error codes: those of Win32.
+//! Error codes: those of Win32.
 
-use std::fmt;
 use std::io;
 
 use windows_sys::Win32::Foundation as w;
 
-/// Result of a system call.
-pub type Result<T> = std::result::Result<T, Code>;
-
-/// An error code of the system, with constants for those that the program distinguishes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Code(i32);
+use super::super::{Code, Result};
 
 macro_rules! codes {
     ($($name:ident = $error:expr),+ $(,)?) => {
@@ -73,30 +67,20 @@ const SAME: [(u32, Code); 9] = [
     (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
 ];
 
+/// The number by which the program knows an error, of those that mean the same.
+pub(in crate::sys) fn canonical(number: i32) -> i32 {
+    let same = SAME.iter().find(|(other, _)| *other as i32 == number);
+    same.map_or(number, |(_, code)| code.number())
+}
+
 impl Code {
-    /// The code of an error, if the system caused it.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        error.raw_os_error().map(Self::from_number)
-    }
-
-    /// The code of a number of the system.
-    pub fn from_number(number: i32) -> Self {
-        let same = SAME.iter().find(|(other, _)| *other as i32 == number);
-        same.map_or(Self(number), |(_, code)| *code)
-    }
-
-    /// The number of the system.
-    pub fn number(self) -> i32 {
-        self.0
-    }
-
     /// The error of the last call of this thread.
-    pub(super) fn last() -> Self {
+    pub(in crate::sys) fn last() -> Self {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
     }
 
     /// The error of a call of the native interface.
-    pub(super) fn of_status(status: w::NTSTATUS) -> Self {
+    pub(in crate::sys) fn of_status(status: w::NTSTATUS) -> Self {
         match status {
             w::STATUS_FILE_IS_A_DIRECTORY => Self::IS_DIRECTORY,
             w::STATUS_NOT_A_DIRECTORY => Self::NOT_DIRECTORY,
@@ -116,23 +100,3 @@ pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
 pub(super) fn check_status(status: w::NTSTATUS) -> Result<()> {
     if status < 0 { Err(Code::of_status(status)) } else { Ok(()) }
 }
-
-impl From<Code> for io::Error {
-    fn from(code: Code) -> Self {
-        Self::from_raw_os_error(code.0)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        io::Error::from(*self).fmt(f)
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Code {}

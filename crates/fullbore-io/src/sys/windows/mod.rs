@@ -1,6 +1,7 @@
 //! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
 
 mod attributes;
+pub(in crate::sys) mod c;
 pub(crate) mod clone;
 pub(crate) mod close;
 mod code;
@@ -21,13 +22,13 @@ mod process;
 pub(crate) mod range_lock;
 mod status;
 pub(crate) mod statx;
-pub(crate) mod stdio;
 pub(crate) mod transfer;
 pub(crate) mod usage;
 pub(crate) mod writeback;
 
+pub(in crate::sys) use super::{Code, Result};
 pub use attributes::*;
-pub use code::{Code, Result};
+pub(in crate::sys) use code::canonical;
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::*;

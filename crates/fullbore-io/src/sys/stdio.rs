@@ -1,70 +1,32 @@
 //! The C library's `FILE*`, with the library's own buffer.
 
-use std::ffi::{c_char, c_int, c_void};
 use std::io;
-use std::os::windows::io::IntoRawHandle;
 use std::ptr::NonNull;
 
 use super::Handle;
-
-unsafe extern "C" {
-    fn _open_osfhandle(handle: isize, flags: c_int) -> c_int;
-    fn _close(descriptor: c_int) -> c_int;
-    fn _fdopen(descriptor: c_int, mode: *const c_char) -> *mut c_void;
-    fn _fseeki64(file: *mut c_void, offset: i64, origin: c_int) -> c_int;
-    fn fread(data: *mut c_void, size: usize, count: usize, file: *mut c_void) -> usize;
-    fn fwrite(data: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
-    fn fflush(file: *mut c_void) -> c_int;
-    fn fclose(file: *mut c_void) -> c_int;
-    fn ferror(file: *mut c_void) -> c_int;
-    fn clearerr(file: *mut c_void);
-}
-
-/// `_O_BINARY` of `fcntl.h`.
-const BINARY: c_int = 0x8000;
-
-/// `SEEK_SET` of `stdio.h`.
-const FROM_START: c_int = 0;
+use super::c::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite, seek_to, stream_of};
 
 /// An open stream of the C library. Dropping it closes and therefore flushes it; call [`flush`](Self::flush) before
 /// that to get errors.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    file: NonNull<c_void>,
+    file: NonNull<FILE>,
     position: Option<u64>,
 }
 
 impl Stream {
     /// Creates a stream of a handle, for reading or also for writing.
     pub(crate) fn new(handle: Handle, write: bool) -> io::Result<Self> {
-        let mode = if write { c"r+b" } else { c"rb" };
-        // SAFETY: the handle is open and given away.
-        let descriptor = unsafe { _open_osfhandle(handle.into_raw_handle() as isize, BINARY) };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is open and given away; the mode is a string of C.
-        match NonNull::new(unsafe { _fdopen(descriptor, mode.as_ptr()) }) {
-            Some(file) => Ok(Self { file, position: None }),
-            None => {
-                let error = io::Error::last_os_error();
-                // SAFETY: the call failed, so the descriptor is still ours to close.
-                unsafe { _close(descriptor) };
-                Err(error)
-            }
-        }
+        Ok(Self { file: stream_of(handle, write)?, position: None })
     }
 
     fn seek(&mut self, offset: u64) -> io::Result<()> {
         if self.position == Some(offset) {
             return Ok(());
         }
-        let target = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.position = None;
         // SAFETY: the stream is open.
-        if unsafe { _fseeki64(self.file.as_ptr(), target, FROM_START) } != 0 {
-            self.position = None;
-            return Err(io::Error::last_os_error());
-        }
+        unsafe { seek_to(self.file, offset) }?;
         self.position = Some(offset);
         Ok(())
     }

@@ -1,0 +1,50 @@
+//! The system's error codes. Each platform defines the constants.
+
+use std::fmt;
+use std::io;
+
+use super::canonical;
+
+/// Result of a system call.
+pub type Result<T> = std::result::Result<T, Code>;
+
+/// An error code of the system, with constants for those that the program distinguishes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Code(pub(super) i32);
+
+impl Code {
+    /// The code of an error, if the system caused it.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.raw_os_error().map(Self::from_number)
+    }
+
+    /// The code of a number of the system.
+    pub fn from_number(number: i32) -> Self {
+        Self(canonical(number))
+    }
+
+    /// The number of the system.
+    pub fn number(self) -> i32 {
+        self.0
+    }
+}
+
+impl From<Code> for io::Error {
+    fn from(code: Code) -> Self {
+        Self::from_raw_os_error(code.0)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Code {}
