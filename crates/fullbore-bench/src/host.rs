@@ -50,7 +50,7 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
     // A serial number identifies one machine in the world, and the document does not need it.
     facts.devices.iter_mut().for_each(forget_serial);
     Environment {
-        kernel: format!("Linux {}", machine.kernel.as_deref().unwrap_or("of an unknown release")),
+        kernel: format!("{} {}", system(), machine.kernel.as_deref().unwrap_or("of an unknown release")),
         cpu_model: machine.processor.clone().unwrap_or_else(|| machine.architecture.clone()),
         logical_cpus: machine.logical_processors.unwrap_or(0) as u32,
         cpu_quota: machine.quota,
@@ -59,6 +59,17 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
         devices: facts.devices.iter().map(described).collect(),
         engines: engines(&test_files.written),
         facts: serde_json::json!({ "path": facts, "machine": machine }),
+    }
+}
+
+/// The name of the operating system, as its users write it.
+fn system() -> &'static str {
+    match std::env::consts::OS {
+        "linux" => "Linux",
+        "windows" => "Windows",
+        "macos" => "Darwin",
+        "freebsd" => "FreeBSD",
+        other => other,
     }
 }
 

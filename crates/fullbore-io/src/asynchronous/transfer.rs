@@ -25,7 +25,8 @@ pub struct Transfer<B: Buffer> {
     whole: bool,
     done: usize,
     cancelled: bool,
-    /// True if the direct handle refused an aligned transfer, so that the file's cache mode executes it instead.
+    /// True if the direct handle refused an aligned transfer, or a lock of the file bound the ring's handle: the file's cache mode
+    /// or a thread executes the transfer instead.
     bent: bool,
     state: TransferState<B>,
 }
@@ -148,11 +149,16 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
+    /// True if the call is to be repeated: it was interrupted, the direct handle refused an aligned transfer, or a lock of the
+    /// file bound the ring's handle.
     fn repeats(&mut self, error: &io::Error) -> bool {
         match Code::of(error) {
             Some(Code::INTERRUPTED) => true,
             Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
+                self.bent = true;
+                true
+            }
+            Some(Code::WOULD_BLOCK) if !self.bent && self.file.has_two_handles() => {
                 self.bent = true;
                 true
             }
@@ -190,11 +196,15 @@ impl<B: Buffer> Transfer<B> {
                 return Ok((loan, outcome));
             }
         }
-        let how = match flags {
-            Some(_) if straight.is_some() || self.file.by_ring(self.direction) => How::Ring,
-            Some(_) => How::Call,
-            None => How::CacheMode,
+        let in_turn = straight.is_none() && self.file.writes_in_turn(self.direction);
+        let on_ring = (!in_turn && !self.bent).then(|| self.file.on_ring(straight)).flatten();
+        let how = match (flags, on_ring) {
+            (None, _) => How::CacheMode,
+            (Some(_), Some(_)) => How::Ring,
+            (Some(_), None) if in_turn => How::InTurn,
+            (Some(_), None) => How::Thread,
         };
+        let file = on_ring.filter(|_| how == How::Ring).unwrap_or(file);
         let movement = Movement {
             direction: self.direction,
             owned: Some((file.clone(), loan)),

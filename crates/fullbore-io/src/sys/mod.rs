@@ -4,6 +4,7 @@
 
 mod code;
 pub(crate) mod extent;
+pub(crate) mod map;
 pub(crate) mod stdio;
 mod types;
 mod whole;
@@ -16,7 +17,7 @@ mod portable;
 #[cfg(not(target_os = "linux"))]
 pub use portable::*;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{Wake, aio, cachestat, processor, shared_ring, uring};
+pub(crate) use portable::{Wake, aio, cachestat, processor, uring};
 
 #[cfg(unix)]
 mod unix;

@@ -79,6 +79,12 @@ impl Code {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
     }
 
+    /// Its number.
+    pub(in crate::sys) fn last_number() -> u32 {
+        // SAFETY: the call has no preconditions.
+        unsafe { w::GetLastError() }
+    }
+
     /// The error of a call of the native interface.
     pub(in crate::sys) fn of_status(status: w::NTSTATUS) -> Self {
         match status {

@@ -10,7 +10,6 @@ mod files;
 pub(crate) mod forks;
 mod handle;
 mod information;
-pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
@@ -20,11 +19,15 @@ mod path;
 mod pipe;
 mod process;
 pub(crate) mod range_lock;
+pub(crate) mod scatter;
+pub(crate) mod shared_ring;
 mod status;
 pub(crate) mod statx;
 pub(crate) mod transfer;
 pub(crate) mod usage;
+pub(in crate::sys) mod view;
 pub(crate) mod writeback;
+mod xattr;
 
 pub(in crate::sys) use super::{Code, Result};
 pub use attributes::*;
@@ -45,3 +48,4 @@ pub use transfer::{
     SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
     write_vectored, write_vectored_at,
 };
+pub use xattr::*;
