@@ -66,44 +66,23 @@ const HIGH_HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 0];
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{__m256i, __m512i};
+    use std::hint::black_box;
 
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
     use super::{BLOCK, HIGH_HALVES, Lanes};
 
+    /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
+    /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest
+    /// of the loop.
     #[inline(always)]
     fn joined(low: i32, high: i32) -> u64 {
-        u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
+        black_box(u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32)
     }
 
-    // Functions of their own, and no closures: only functions that are always inlined are compiled for the vectors of their
-    // callers.
-    #[inline(always)]
-    fn equal(lanes: V3, half: __m256i, wanted: __m256i) -> i32 {
-        lanes.avx2._mm256_movemask_epi8(lanes.avx2._mm256_cmpeq_epi8(half, wanted))
-    }
-
-    #[inline(always)]
-    fn within(lanes: V3, half: __m256i, first: __m256i, last: __m256i) -> i32 {
-        let place = lanes.avx2._mm256_sub_epi8(half, first);
-        equal(lanes, lanes.avx2._mm256_min_epu8(place, last), place)
-    }
-
-    #[inline(always)]
-    fn below(lanes: V3, half: __m256i, limit: __m256i) -> i32 {
-        lanes.avx2._mm256_movemask_epi8(lanes.avx2._mm256_cmpgt_epi8(limit, half))
-    }
-
-    /// Mask of the bytes that are not in the set.
-    #[inline(always)]
-    fn unknown(lanes: V3, half: __m256i, set: __m256i, halves: __m256i) -> i32 {
-        let (four, none) = (cast([0xf_u8; 32]), cast([0_u8; 32]));
-        let lows = lanes.avx2._mm256_and_si256(half, four);
-        let highs = lanes.avx2._mm256_and_si256(lanes.avx2._mm256_srli_epi16::<4>(half), four);
-        let of_low = lanes.avx2._mm256_shuffle_epi8(set, lows);
-        let of_high = lanes.avx2._mm256_shuffle_epi8(halves, highs);
-        equal(lanes, lanes.avx2._mm256_and_si256(of_low, of_high), none)
+    fn twice(half: &[u8; 16]) -> [u8; 32] {
+        cast([*half; 2])
     }
 
     impl Lanes for V3 {
@@ -115,27 +94,45 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn equal(self, [low, high]: Self::Block, byte: u8) -> u64 {
+        fn equal(self, block: Self::Block, byte: u8) -> u64 {
             let wanted = cast([byte; 32]);
-            joined(equal(self, low, wanted), equal(self, high, wanted))
+            let [low, high] =
+                block.map(|half| self.avx2._mm256_movemask_epi8(self.avx2._mm256_cmpeq_epi8(half, wanted)));
+            joined(low, high)
         }
 
         #[inline(always)]
-        fn within(self, [low, high]: Self::Block, first: u8, count: u8) -> u64 {
+        fn within(self, block: Self::Block, first: u8, count: u8) -> u64 {
             let (first, last) = (cast([first; 32]), cast([count - 1; 32]));
-            joined(within(self, low, first, last), within(self, high, first, last))
+            let [low, high] = block.map(|half| {
+                let place = self.avx2._mm256_sub_epi8(half, first);
+                let within = self.avx2._mm256_cmpeq_epi8(self.avx2._mm256_min_epu8(place, last), place);
+                self.avx2._mm256_movemask_epi8(within)
+            });
+            joined(low, high)
         }
 
         #[inline(always)]
-        fn below(self, [low, high]: Self::Block, limit: i8) -> u64 {
+        fn below(self, block: Self::Block, limit: i8) -> u64 {
             let limit = cast([limit; 32]);
-            joined(below(self, low, limit), below(self, high, limit))
+            let [low, high] =
+                block.map(|half| self.avx2._mm256_movemask_epi8(self.avx2._mm256_cmpgt_epi8(limit, half)));
+            joined(low, high)
         }
 
         #[inline(always)]
-        fn known(self, [low, high]: Self::Block, set: &[u8; 16]) -> u64 {
-            let (set, halves) = (cast([*set; 2]), cast([HIGH_HALVES; 2]));
-            !joined(unknown(self, low, set, halves), unknown(self, high, set, halves))
+        fn known(self, block: Self::Block, set: &[u8; 16]) -> u64 {
+            let (set, halves) = (cast(twice(set)), cast(twice(&HIGH_HALVES)));
+            let (four, none) = (cast([0xf_u8; 32]), cast([0_u8; 32]));
+            let [low, high] = block.map(|half| {
+                let lows = self.avx2._mm256_and_si256(half, four);
+                let highs = self.avx2._mm256_and_si256(self.avx2._mm256_srli_epi16::<4>(half), four);
+                let (of_low, of_high) =
+                    (self.avx2._mm256_shuffle_epi8(set, lows), self.avx2._mm256_shuffle_epi8(halves, highs));
+                let not = self.avx2._mm256_cmpeq_epi8(self.avx2._mm256_and_si256(of_low, of_high), none);
+                self.avx2._mm256_movemask_epi8(not)
+            });
+            !joined(low, high)
         }
     }
 
