@@ -147,9 +147,24 @@ fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
     }
 }
 
+/// True if the parts of a descriptor are within it: the system does not know its length.
+fn is_whole(value: &[u8]) -> bool {
+    let number = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?) as usize);
+    // A SID has its number of parts in the second byte, an access list its length in the third and fourth.
+    let sid =
+        |at: usize| value.get(at + 1).is_some_and(|&parts| at + 8 + 4 * usize::from(parts) <= value.len());
+    let list = |at: usize| number(at).is_some_and(|head| at + (head >> 16) <= value.len());
+    let part =
+        |place: usize, fits: &dyn Fn(usize) -> bool| number(place).is_some_and(|at| at == 0 || fits(at));
+    part(4, &sid) && part(8, &sid) && part(12, &list) && part(16, &list)
+}
+
 /// Sets the access list, and owner and group where that is permitted.
 fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     let [_, _, low, high, ..] = *value else { return Err(Code::INVALID) };
+    if !is_whole(value) {
+        return Err(Code::INVALID);
+    }
     let protected = u16::from_le_bytes([low, high]) & security::SE_DACL_PROTECTED != 0;
     let list = security::DACL_SECURITY_INFORMATION
         | if protected {
@@ -324,7 +339,9 @@ mod tests {
         assert_eq!(attribute(&one, "system.ntfs_acl", &mut []), Ok(value.len()));
         set_attribute(&two, "system.ntfs_acl", &value).unwrap();
         assert_eq!(descriptor(&two).unwrap(), value);
-        assert_eq!(set_attribute(&two, "system.ntfs_acl", &value[..value.len() / 2]), Err(Code::INVALID));
+        for cut in 0..value.len() {
+            assert_eq!(set_attribute(&two, "system.ntfs_acl", &value[..cut]), Err(Code::INVALID), "{cut}");
+        }
         assert_eq!(attribute(&one, "system.posix_acl_access", &mut []), Err(Code::UNSUPPORTED));
         assert_eq!(attribute(&one, "system.ntfs_acl", &mut [0; 3]), Err(Code::OUT_OF_RANGE));
     }
