@@ -49,12 +49,19 @@ impl<K: Ord, V: Clone> Learned<K, V> {
 
     /// The fact; two threads may learn it at the same time.
     pub(crate) fn get(&self, key: K, learn: impl FnOnce() -> V) -> V {
+        self.get_if(key, || (learn(), true))
+    }
+
+    /// As [`get`](Self::get); `learn` also returns `false` if the fact may differ the next time.
+    pub(crate) fn get_if(&self, key: K, learn: impl FnOnce() -> (V, bool)) -> V {
         let learned = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = learned().get(&key) {
             return found.clone();
         }
-        let found = learn();
-        learned().insert(key, found.clone());
+        let (found, lasts) = learn();
+        if lasts {
+            learned().insert(key, found.clone());
+        }
         found
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod extent;
 pub(crate) mod stdio;
 mod types;
 mod whole;
-pub use code::{Code, Result};
+pub use code::{Code, InUse, Result};
 pub use types::*;
 pub use whole::{read_exact_at, write_all_at};
 
