@@ -105,9 +105,18 @@ fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
     ];
     DeviceFacts {
         in_memory: in_memory(file),
-        rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&directory),
+        rotational: match of_disk("queue/rotational") {
+            Some(reported) => reported == "1" && !virtual_disk(&directory),
+            None => seeks(file),
+        },
         key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
     }
+}
+
+/// True if a call reports that a disk of the file has to seek.
+fn seeks(file: BorrowedHandle<'_>) -> bool {
+    let disks = sys::disks(&sys::handle_path(&file)).unwrap_or_default();
+    disks.iter().any(|disk| disk.seek_penalty == Some(true))
 }
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.

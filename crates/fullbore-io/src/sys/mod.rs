@@ -6,9 +6,11 @@ mod code;
 pub(crate) mod extent;
 pub(crate) mod stdio;
 mod types;
+mod volume;
 mod whole;
 pub use code::{Code, InUse, Result};
 pub use types::*;
+pub(crate) use volume::{Disk, GroupLimits, Volume};
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]

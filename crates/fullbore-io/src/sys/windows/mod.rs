@@ -5,11 +5,14 @@ pub(in crate::sys) mod c;
 pub(crate) mod clone;
 pub(crate) mod close;
 mod code;
+mod disk;
+mod extents;
 pub(crate) mod fiemap;
 mod files;
 pub(crate) mod forks;
 mod handle;
 mod information;
+mod job;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod mincore;
@@ -24,6 +27,7 @@ mod status;
 pub(crate) mod statx;
 pub(crate) mod transfer;
 pub(crate) mod usage;
+mod volume;
 pub(crate) mod writeback;
 
 pub(in crate::sys) use super::{Code, Result};
@@ -31,6 +35,7 @@ pub use attributes::*;
 pub(in crate::sys) use code::canonical;
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
+pub(crate) use job::{group_limits, processor_name};
 pub use names::*;
 pub use open::{
     CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone,
@@ -45,3 +50,4 @@ pub use transfer::{
     SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
     write_vectored, write_vectored_at,
 };
+pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};
