@@ -119,12 +119,11 @@ impl<B: Buffer> Transfer<B> {
             Ok(error) => return error,
             Err(error) => error,
         };
-        let error = if Code::of(&error) == Some(Code::CANCELLED) {
-            Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled")
-        } else {
-            Error::io(self.doing(), path, error)
-        };
-        error.at(self.offset + self.done as u64)
+        let at = self.offset + self.done as u64;
+        if Code::of(&error) == Some(Code::CANCELLED) {
+            return Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled").at(at);
+        }
+        self.file.file().failed(self.doing(), at, error)
     }
 
     /// Interprets the result of one call; `Some` ends the transfer.
@@ -185,7 +184,8 @@ impl<B: Buffer> Transfer<B> {
         };
         let (file, flags) = (straight.unwrap_or(file), straight.unwrap_or(file).one_call());
         if flags.is_some() {
-            match file.admitted(self.direction, offset.unwrap_or(self.done as u64), loan.bytes()) {
+            let at = offset.unwrap_or(self.done as u64);
+            match file.admitted(self.direction, at, loan.bytes(), loan.pieces()) {
                 Ok(most) => loan.shorten(file.most_buffers(), most),
                 Err(error) => return Ok((loan, Err(error))),
             }

@@ -485,7 +485,7 @@ impl File {
     /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
     /// [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
-        let offset = match crate::probe::direct_alignment(self) {
+        let offset = match self.announced_alignment() {
             Ok(alignment) => alignment.offset.max(alignment.memory),
             Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
         };

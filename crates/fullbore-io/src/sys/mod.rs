@@ -7,9 +7,11 @@ pub(crate) mod extent;
 pub(crate) mod map;
 pub(crate) mod stdio;
 mod types;
+mod volume;
 mod whole;
-pub use code::{Code, Result};
+pub use code::{Code, InUse, Result};
 pub use types::*;
+pub(crate) use volume::{Disk, GroupLimits, Volume};
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]

@@ -21,6 +21,7 @@ mod status;
 mod transfer;
 pub(crate) mod usage;
 pub(in crate::sys) mod view;
+mod volume;
 #[cfg(not(target_os = "freebsd"))]
 mod xattr;
 
@@ -58,5 +59,6 @@ pub use transfer::{
     SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
     write_vectored, write_vectored_at,
 };
+pub(crate) use volume::{ALIGNMENT_CALL, disks, group_limits, memory_available, processor_name, volume};
 #[cfg(not(target_os = "freebsd"))]
 pub use xattr::*;

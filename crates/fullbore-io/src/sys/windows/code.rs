@@ -4,7 +4,7 @@ use std::io;
 
 use windows_sys::Win32::Foundation as w;
 
-use super::super::{Code, Result};
+use super::super::{Code, InUse, Result};
 
 macro_rules! codes {
     ($($name:ident = $error:expr),+ $(,)?) => {
@@ -21,8 +21,8 @@ codes! {
     BROKEN_PIPE = w::ERROR_BROKEN_PIPE,
     CANCELLED = w::ERROR_OPERATION_ABORTED,
     CROSSES_DEVICES = w::ERROR_NOT_SAME_DEVICE,
-    EXECUTING = w::ERROR_USER_MAPPED_FILE,
     EXISTS = w::ERROR_ALREADY_EXISTS,
+    HELD = w::ERROR_SHARING_VIOLATION,
     INAPPROPRIATE = w::ERROR_INVALID_FUNCTION,
     // No call is interrupted: a code that none returns.
     INTERRUPTED = w::ERROR_ALERTED,
@@ -30,6 +30,8 @@ codes! {
     IO = w::ERROR_IO_DEVICE,
     IS_DIRECTORY = w::ERROR_DIRECTORY_NOT_SUPPORTED,
     LINK_LOOP = w::ERROR_STOPPED_ON_SYMLINK,
+    LOCKED = w::ERROR_LOCK_VIOLATION,
+    MAPPED = w::ERROR_USER_MAPPED_FILE,
     NAME_TOO_LONG = w::ERROR_FILENAME_EXCED_RANGE,
     NOT_DIRECTORY = w::ERROR_DIRECTORY,
     NOT_EMPTY = w::ERROR_DIR_NOT_EMPTY,
@@ -51,7 +53,8 @@ codes! {
     TOO_MANY_OPEN = w::ERROR_TOO_MANY_OPEN_FILES,
     TOO_MANY_OPEN_IN_ALL = w::ERROR_NO_SYSTEM_RESOURCES,
     UNSUPPORTED = w::ERROR_NOT_SUPPORTED,
-    WOULD_BLOCK = w::ERROR_LOCK_VIOLATION,
+    // `WSAEWOULDBLOCK`, which the standard library knows by this meaning.
+    WOULD_BLOCK = 10035,
 }
 
 /// Codes of the system, each with the one that the program distinguishes.
@@ -74,6 +77,16 @@ pub(in crate::sys) fn canonical(number: i32) -> i32 {
 }
 
 impl Code {
+    /// The use by others that the error reports.
+    pub fn in_use(self) -> Option<InUse> {
+        match self {
+            Self::HELD => Some(InUse::Held),
+            Self::LOCKED => Some(InUse::Locked),
+            Self::MAPPED => Some(InUse::Mapped),
+            _ => None,
+        }
+    }
+
     /// The error of the last call of this thread.
     pub(in crate::sys) fn last() -> Self {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)

@@ -6,6 +6,7 @@ use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FSCTL_QUERY_ALLOCATED_RANGES};
 
 use super::super::extent::{LAST, RawExtent, UNKNOWN};
+use super::extents::placed;
 use super::handle::raw;
 use super::{AsHandle, BorrowedHandle, Code, Result, status};
 
@@ -45,9 +46,14 @@ pub(super) fn allocated(
     Ok((returned as usize / size_of::<FILE_ALLOCATED_RANGE_BUFFER>(), more))
 }
 
-/// Passes every range with data to `take`, in file order. The place on the device is not determined.
+/// Passes every extent to `take`, in file order. On a file system that does not report places, these are ranges with data.
 pub(crate) fn each_extent(file: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
-    let len = i64::try_from(status(file)?.size).map_err(|_| Code::INVALID)?;
+    let size = status(file)?.size;
+    if let Some(extents) = placed(file, size)? {
+        extents.iter().for_each(take);
+        return Ok(());
+    }
+    let len = i64::try_from(size).map_err(|_| Code::INVALID)?;
     let mut from = 0;
     loop {
         let mut ranges = [FILE_ALLOCATED_RANGE_BUFFER::default(); CHUNK];

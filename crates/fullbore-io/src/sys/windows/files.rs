@@ -77,7 +77,10 @@ pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
     };
     let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
     // SAFETY: the structure lives through the call, which does not wait.
-    check(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) })
+    match check(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) }) {
+        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
+        taken => taken,
+    }
 }
 
 /// Copies inside the system are Windows' own for whole files only.

@@ -5,11 +5,14 @@ pub(in crate::sys) mod c;
 pub(crate) mod clone;
 pub(crate) mod close;
 mod code;
+mod disk;
+mod extents;
 pub(crate) mod fiemap;
 mod files;
 pub(crate) mod forks;
 mod handle;
 mod information;
+mod job;
 pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
@@ -26,6 +29,7 @@ pub(crate) mod statx;
 pub(crate) mod transfer;
 pub(crate) mod usage;
 pub(in crate::sys) mod view;
+mod volume;
 pub(crate) mod writeback;
 mod xattr;
 
@@ -34,6 +38,7 @@ pub use attributes::*;
 pub(in crate::sys) use code::canonical;
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
+pub(crate) use job::{group_limits, processor_name};
 pub use names::*;
 pub use open::{
     CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone,
@@ -49,3 +54,4 @@ pub use transfer::{
     write_vectored, write_vectored_at,
 };
 pub use xattr::*;
+pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};

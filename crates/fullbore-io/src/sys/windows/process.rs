@@ -178,9 +178,18 @@ pub(crate) fn kernel_release() -> String {
 
 /// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
+    memory_status().map(|found| found.ullTotalPhys)
+}
+
+/// The memory that programs may use without swapping, in bytes.
+pub(crate) fn memory_available() -> Option<u64> {
+    memory_status().map(|found| found.ullAvailPhys)
+}
+
+fn memory_status() -> Option<system::MEMORYSTATUSEX> {
     let mut found =
         system::MEMORYSTATUSEX { dwLength: size_of::<system::MEMORYSTATUSEX>() as u32, ..Default::default() };
     // SAFETY: the call writes the structure, whose size it knows.
     check(unsafe { system::GlobalMemoryStatusEx(&raw mut found) }).ok()?;
-    Some(found.ullTotalPhys)
+    Some(found)
 }
