@@ -84,7 +84,7 @@ impl Error {
             }
             Some(Code::READ_ONLY) => (ErrorKind::Io, Some("the file system is mounted read-only")),
             Some(Code::IS_DIRECTORY) => (ErrorKind::Unsupported, Some("name a file")),
-            Some(Code::EXECUTING) => (ErrorKind::Io, Some("it is a running program")),
+            Some(Code::EXECUTING) => (ErrorKind::Io, Some(crate::sys::ON_EXECUTING)),
             _ => (ErrorKind::Io, None),
         };
         let inner = Inner {

@@ -177,6 +177,8 @@ fn kernel_copies_give_the_same_bytes() {
     }
 }
 
+// No method of Windows copies in the kernel.
+#[cfg(unix)]
 #[test]
 fn an_operation_is_refused_for_kernel_copies() {
     let directory = tempfile::tempdir().unwrap();

@@ -77,9 +77,9 @@ impl OperationCounts {
     }
 }
 
-/// Returns the file system's name if its abilities are known here (`man 2 statfs`).
+/// Returns the file system's name if its abilities are known here (`man 2 statfs`); none of Windows is.
 pub(crate) fn system(directory: &Path) -> Option<&'static str> {
-    match rustix::fs::statfs(directory).unwrap().f_type {
+    match fullbore_io::sys::file_system_kind_of(directory).unwrap() {
         0xef53 => Some("ext4"),
         0x5846_5342 => Some("XFS"),
         0x9123_683e => Some("btrfs"),

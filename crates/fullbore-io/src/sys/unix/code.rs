@@ -1,5 +1,7 @@
 //! Error codes: numbers of `errno`.
 
+use std::io;
+
 use rustix::io::Errno;
 
 use super::super::Code;
@@ -27,6 +29,7 @@ codes! {
     IO = IO,
     IS_DIRECTORY = ISDIR,
     LINK_LOOP = LOOP,
+    LOCKED = AGAIN,
     NAME_TOO_LONG = NAMETOOLONG,
     NOT_DIRECTORY = NOTDIR,
     NOT_EMPTY = NOTEMPTY,
@@ -51,9 +54,17 @@ codes! {
     WOULD_BLOCK = AGAIN,
 }
 
+/// Advice on [`Code::EXECUTING`].
+pub(crate) const ON_EXECUTING: &str = "it is a running program";
+
 /// The number by which the program knows an error: each has one.
 pub(in crate::sys) fn canonical(number: i32) -> i32 {
     number
+}
+
+/// The error of std.
+pub(in crate::sys) fn to_error(code: Code) -> io::Error {
+    io::Error::from_raw_os_error(code.number())
 }
 
 impl From<Errno> for Code {

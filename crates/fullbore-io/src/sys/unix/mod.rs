@@ -31,7 +31,8 @@ pub use attributes::{
     change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, set_modified, set_times,
     set_times_at,
 };
-pub(in crate::sys) use code::canonical;
+pub(crate) use code::ON_EXECUTING;
+pub(in crate::sys) use code::{canonical, to_error};
 #[cfg(not(target_os = "macos"))]
 pub use files::advise;
 pub use files::{lock_whole, monotonic_nanoseconds, space, space_of, split_device, truncate};
@@ -53,8 +54,8 @@ pub use special::make_special;
 pub use status::{stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;
 pub use transfer::{
-    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
-    write_vectored, write_vectored_at,
+    SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
+    write, write_at, write_vectored, write_vectored_at,
 };
 #[cfg(not(target_os = "freebsd"))]
 pub use xattr::*;

@@ -30,6 +30,7 @@ codes! {
     IO = w::ERROR_IO_DEVICE,
     IS_DIRECTORY = w::ERROR_DIRECTORY_NOT_SUPPORTED,
     LINK_LOOP = w::ERROR_STOPPED_ON_SYMLINK,
+    LOCKED = w::ERROR_LOCK_VIOLATION,
     NAME_TOO_LONG = w::ERROR_FILENAME_EXCED_RANGE,
     NOT_DIRECTORY = w::ERROR_DIRECTORY,
     NOT_EMPTY = w::ERROR_DIR_NOT_EMPTY,
@@ -51,7 +52,8 @@ codes! {
     TOO_MANY_OPEN = w::ERROR_TOO_MANY_OPEN_FILES,
     TOO_MANY_OPEN_IN_ALL = w::ERROR_NO_SYSTEM_RESOURCES,
     UNSUPPORTED = w::ERROR_NOT_SUPPORTED,
-    WOULD_BLOCK = w::ERROR_LOCK_VIOLATION,
+    // `WSAEWOULDBLOCK`: of the codes that mean it, std knows that of sockets.
+    WOULD_BLOCK = 10_035,
 }
 
 /// Codes of the system, each with the one that the program distinguishes.
@@ -67,10 +69,22 @@ const SAME: [(u32, Code); 9] = [
     (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
 ];
 
+/// Advice on [`Code::EXECUTING`].
+pub(crate) const ON_EXECUTING: &str =
+    "it is mapped into memory: close the mapping, or the program that has it";
+
 /// The number by which the program knows an error, of those that mean the same.
 pub(in crate::sys) fn canonical(number: i32) -> i32 {
     let same = SAME.iter().find(|(other, _)| *other as i32 == number);
     same.map_or(number, |(_, code)| code.number())
+}
+
+/// The error of std, which knows an interruption by its kind alone.
+pub(in crate::sys) fn to_error(code: Code) -> io::Error {
+    match code {
+        Code::INTERRUPTED => io::ErrorKind::Interrupted.into(),
+        code => io::Error::from_raw_os_error(code.number()),
+    }
 }
 
 impl Code {
@@ -94,6 +108,11 @@ impl Code {
 /// The result of a call of Win32: zero means failure.
 pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
     if result == 0 { Err(Code::last()) } else { Ok(()) }
+}
+
+/// The result of a call that takes a lock without waiting. A transfer that fails for a lock is another matter: nobody waits.
+pub(super) fn check_lock(result: windows_sys::core::BOOL) -> Result<()> {
+    check(result).map_err(|error| if error == Code::LOCKED { Code::WOULD_BLOCK } else { error })
 }
 
 /// The result of a call of the native interface: a negative status means failure.

@@ -28,7 +28,8 @@ pub(crate) mod writeback;
 
 pub(in crate::sys) use super::{Code, Result};
 pub use attributes::*;
-pub(in crate::sys) use code::canonical;
+pub(crate) use code::ON_EXECUTING;
+pub(in crate::sys) use code::{canonical, to_error};
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::*;
@@ -42,6 +43,6 @@ pub use process::*;
 pub use status::{birth_time, stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;
 pub use transfer::{
-    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
-    write_vectored, write_vectored_at,
+    SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
+    write, write_at, write_vectored, write_vectored_at,
 };
