@@ -149,7 +149,9 @@ fn writes_change_exactly_their_range() {
         fs::write(&path, &content).unwrap();
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-        for (round, (offset, len)) in runs().into_iter().enumerate() {
+        // Windows drops written pages after a flush of the device, which takes its time.
+        let step = if cfg!(windows) && cache == CachePolicy::DontCache { 7 } else { 1 };
+        for (round, (offset, len)) in runs().into_iter().enumerate().step_by(step) {
             let mut queue = queue(method, cache, &file, true, 1, &pool, None);
             let len = len.min(content.len() - offset as usize);
             let new = bytes(len, 100 + round as u64);

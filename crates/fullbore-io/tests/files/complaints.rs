@@ -72,7 +72,7 @@ fn dotnet_109826_a_short_gathered_write_is_continued_inside_the_buffer() {
     everywhere(|directory| {
         let path = directory.join("file");
         // Each piece is a call on Windows.
-        let data = bytes(if cfg!(windows) { 3000 } else { 30_000 }, 2);
+        let data = bytes(if cfg!(windows) { 1500 } else { 30_000 }, 2);
         for (seed, cache) in
             [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
         {
