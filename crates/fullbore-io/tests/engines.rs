@@ -2,14 +2,13 @@
 //! reports a truncated file in the same way. The results are checked through `std::fs`, not through the engine.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fullbore_io::buf::{ALIGNMENT, Pool};
 use fullbore_io::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, directories, everywhere};
+use fullbore_testkit::ground::{bytes, directories, everywhere, read_at};
 
 /// Runs a test on every file system with every engine and cache policy that works there; prints the reason for each
 /// combination skipped.
@@ -150,7 +149,9 @@ fn writes_change_exactly_their_range() {
         fs::write(&path, &content).unwrap();
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-        for (round, (offset, len)) in runs().into_iter().enumerate() {
+        // Windows drops written pages after a flush of the device, which takes its time.
+        let step = if cfg!(windows) && cache == CachePolicy::DontCache { 7 } else { 1 };
+        for (round, (offset, len)) in runs().into_iter().enumerate().step_by(step) {
             let mut queue = queue(method, cache, &file, true, 1, &pool, None);
             let len = len.min(content.len() - offset as usize);
             let new = bytes(len, 100 + round as u64);
@@ -321,15 +322,17 @@ fn views_show_the_file() {
         let mut writer = queue(method, cache, &file, true, 1, &pool, None);
         writer.view_mut(4097, 3).unwrap().copy_from_slice(b"new");
         writer.check("write", 4097).unwrap();
-        let mut found = [0; 5];
-        fs::File::open(&path).unwrap().read_exact_at(&mut found, 4096).unwrap();
-        assert_eq!(&found, &[content[4096], b'n', b'e', b'w', content[4100]]);
+        assert_eq!(read_at(&path, 4096, 5), [content[4096], b'n', b'e', b'w', content[4100]]);
     });
 }
 
 #[test]
 fn a_truncated_file_has_an_error_of_its_own() {
     each(|directory, method, cache| {
+        // Windows refuses to truncate a mapped file.
+        if cfg!(windows) && method.capabilities.mapped {
+            return;
+        }
         let path = directory.join("short");
         for left in [0, 1, ALIGNMENT as u64, 5 * ALIGNMENT as u64 + 7] {
             let content = bytes(64 * ALIGNMENT, 7);
@@ -361,6 +364,8 @@ fn a_truncated_file_has_an_error_of_its_own() {
     });
 }
 
+// Windows refuses to truncate a mapped file.
+#[cfg(unix)]
 #[test]
 fn a_view_truncated_during_use_has_the_same_error() {
     each(|directory, method, cache| {

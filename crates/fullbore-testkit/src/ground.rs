@@ -1,6 +1,11 @@
-//! Test directories, one per available file system, and test data.
+//! Test directories, one per available file system, test data, and facts of the system by std.
 
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+/// The device that is empty and discards what is written.
+pub const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// Creates directories on different file systems: that of the build, tmpfs, and those in `FULLBORE_TEST_DIRS`
 /// (colon-separated), such as XFS and btrfs on loop devices.
@@ -10,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub fn directories() -> Vec<tempfile::TempDir> {
     let mut roots = vec![of_the_build()];
     match Path::new("/dev/shm") {
-        shm if shm.is_dir() => roots.push(shm.to_owned()),
+        // Wine shows the directories of Linux.
+        shm if cfg!(unix) && shm.is_dir() => roots.push(shm.to_owned()),
         _ => println!("skipped: tmpfs: /dev/shm does not exist"),
     }
     match std::env::var_os("FULLBORE_TEST_DIRS") {
@@ -28,7 +34,7 @@ fn of_the_build() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let target = test.ancestors().nth(3).expect("cargo puts tests in target/PROFILE/deps");
     let tmp = target.join("tmp");
-    std::fs::create_dir_all(&tmp).unwrap_or_else(|error| panic!("{}: {error}", tmp.display()));
+    fs::create_dir_all(&tmp).unwrap_or_else(|error| panic!("{}: {error}", tmp.display()));
     tmp
 }
 
@@ -51,4 +57,70 @@ pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
     })
     .take(len)
     .collect()
+}
+
+/// Reads `len` bytes at an offset by std, or fewer at the end.
+///
+/// # Panics
+/// If the file cannot be read.
+pub fn read_at(path: &Path, offset: u64, len: usize) -> Vec<u8> {
+    let mut file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    file.seek(SeekFrom::Start(offset)).expect("a file has offsets");
+    let mut bytes = Vec::with_capacity(len);
+    file.take(len as u64).read_to_end(&mut bytes).expect("a file can be read");
+    bytes
+}
+
+/// Creates a symbolic link to a file. False, with the reason printed, where the system makes none: Windows needs a
+/// privilege, and Wine reports success.
+///
+/// # Panics
+/// If a Unix system makes none.
+pub fn symlink(target: &Path, link: &Path) -> bool {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, link).unwrap_or_else(|error| panic!("{}: {error}", link.display()));
+    #[cfg(windows)]
+    {
+        let made = std::os::windows::fs::symlink_file(target, link);
+        if made.is_err() || !link.is_symlink() {
+            println!("skipped: symbolic links: {made:?}");
+            return false;
+        }
+    }
+    true
+}
+
+/// The number of handles of this process on a file. Windows does not count them: 1 means that there is one.
+///
+/// # Panics
+/// If a Unix system does not list them.
+pub fn open_handles(path: &Path) -> usize {
+    #[cfg(unix)]
+    {
+        let leads_here = |fd: &fs::DirEntry| fs::read_link(fd.path()).is_ok_and(|to| to == path);
+        fs::read_dir("/proc/self/fd").expect("Linux lists them").flatten().filter(leads_here).count()
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::OpenOptionsExt;
+        usize::from(File::options().read(true).share_mode(0).open(path).is_err())
+    }
+}
+
+/// True if a rename can replace a file that is open. Wine 8 refuses it.
+///
+/// # Panics
+/// If a file cannot be made.
+pub fn replaces_open_files(directory: &Path) -> bool {
+    let [old, new] = ["replaced", "replacement"].map(|name| directory.join(format!(".{name}")));
+    let open = File::create(&old).expect("a file can be created");
+    fs::write(&new, "").expect("a file can be created");
+    let renamed = fs::rename(&new, &old);
+    drop(open);
+    let _ = fs::remove_file(&new);
+    fs::remove_file(&old).expect("a file can be removed");
+    if let Err(error) = &renamed {
+        println!("skipped: replacing an open file: {error}");
+    }
+    renamed.is_ok()
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ground;
+pub mod numbers;
 
 /// True if slow tests run too (`FULLBORE_TESTS=all`); otherwise prints that `test` is skipped.
 ///

@@ -13,6 +13,7 @@ use fullbore::operation::{self, Kernel};
 use fullbore::pattern::{self, Progress};
 use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
 use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_testkit::numbers;
 
 /// Requests in flight.
 const DEPTH: usize = 4;
@@ -62,7 +63,7 @@ fn is_io_error(error: &Error) -> bool {
     error
         .source()
         .and_then(|source| source.downcast_ref::<std::io::Error>())
-        .is_some_and(|source| source.raw_os_error() == Some(5))
+        .is_some_and(|source| source.raw_os_error() == Some(numbers::IO))
 }
 
 impl Expected {
@@ -191,6 +192,10 @@ fn every_method_reads_correctly_under_every_fault() {
         let content = bytes(LENGTH, 3);
         each(directory, |method, cache| {
             for (seed, (fault, outcome, struck)) in when_reading().into_iter().enumerate() {
+                // Windows refuses to truncate a mapped file.
+                if cfg!(windows) && method.capabilities.mapped && matches!(fault, Fault::Truncated { .. }) {
+                    continue;
+                }
                 let path = directory.join(format!("{}-{cache}-{seed}", method.name));
                 fs::write(&path, &content).unwrap();
                 let plan = Plan::new(seed as u64).with(fault);
@@ -328,11 +333,14 @@ fn transforms_are_correct_or_keep_the_old_file() {
 }
 
 /// Creates a named pipe.
+#[cfg(unix)]
 fn fifo(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
+// Directories of Windows have no pipes.
+#[cfg(unix)]
 #[test]
 fn pipes_are_transformed_correctly_under_every_fault() {
     let directory = tempfile::tempdir().unwrap();

@@ -61,7 +61,7 @@ fn a_partly_read_file_continues_at_its_position_and_a_pipe_is_read_to_its_end() 
     let (reader, mut writer) = std::io::pipe().unwrap();
     let sent = text.clone();
     let thread = std::thread::spawn(move || writer.write_all(&sent).unwrap());
-    let pipe = fs::File::from(std::os::fd::OwnedFd::from(reader));
+    let pipe = fs::File::from(fullbore::sys::Handle::from(reader));
     let digest = fullbore::fold(&op::sha256(), pipe).unwrap().digest();
     thread.join().unwrap();
     assert_eq!(digest, fullbore::fold(&op::sha256(), &text[..]).unwrap().digest());

@@ -86,7 +86,9 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
     ];
     everywhere(|directory| {
         let (input, output) = (directory.join("in"), directory.join("out"));
-        for (turn, size) in sizes.into_iter().enumerate() {
+        // Opening a file takes Wine milliseconds: one size behind each edge.
+        let sizes = sizes.into_iter().enumerate().filter(|(turn, _)| cfg!(unix) || turn % 3 == 1);
+        for (turn, size) in sizes {
             let data = bytes(size, size as u64);
             fs::write(&input, &data).unwrap();
             let wanted = expected("shift:10", &data);
@@ -177,6 +179,8 @@ fn kernel_copies_give_the_same_bytes() {
     }
 }
 
+// No method of Windows copies in the kernel.
+#[cfg(unix)]
 #[test]
 fn an_operation_is_refused_for_kernel_copies() {
     let directory = tempfile::tempdir().unwrap();
@@ -225,8 +229,11 @@ fn strategies() -> impl Strategy<Value = String> {
         })
 }
 
+/// Opening a file takes Wine milliseconds.
+const CASES: u32 = if cfg!(windows) { 48 } else { 192 };
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
 
     #[test]
     fn any_strategy_any_operation_any_size_equals_the_scalar_serial_result(

@@ -157,7 +157,7 @@ impl<B: Buffer> Transfer<B> {
                 self.bent = true;
                 true
             }
-            Some(Code::WOULD_BLOCK) if !self.bent && self.file.has_two_handles() => {
+            Some(Code::LOCKED) if !self.bent && self.file.has_two_handles() => {
                 self.bent = true;
                 true
             }

@@ -159,7 +159,11 @@ impl File {
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read part of its standard input before passing it on.
-                let read = self.inner.start.map_or(0, |_| sys::position(&self.inner.fd).unwrap_or(0));
+                let read = match self.inner.start {
+                    None => 0,
+                    Some(start) if sys::TRANSFERS_MOVE_POSITION => start,
+                    Some(_) => sys::position(&self.inner.fd).unwrap_or(0),
+                };
                 let len = stamp.len;
                 (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
             }

@@ -37,7 +37,8 @@ impl File {
     /// that request locks. On Windows it also binds transfers through every other handle, those of this process
     /// included ([reopened](Self::reopen) ones, direct ones): they fail with [`ErrorKind::Locked`]. The range may extend
     /// past the end of the file; an end above 2^63 means any later length. Handles that share one open file (clones,
-    /// [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first.
+    /// [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
+    /// Windows it conflicts with the first, unless both are shared.
     ///
     /// ```
     /// use fullbore_io::file::{File, RangeLock};

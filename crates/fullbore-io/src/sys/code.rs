@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::canonical;
+use super::{canonical, to_error};
 
 /// Result of a system call.
 pub type Result<T> = std::result::Result<T, Code>;
@@ -28,7 +28,8 @@ pub struct Code(pub(super) i32);
 impl Code {
     /// The code of an error, if the system caused it.
     pub fn of(error: &io::Error) -> Option<Self> {
-        error.raw_os_error().map(Self::from_number)
+        let interrupted = || (error.kind() == io::ErrorKind::Interrupted).then_some(Self::INTERRUPTED);
+        error.raw_os_error().map(Self::from_number).or_else(interrupted)
     }
 
     /// The code of a number of the system.
@@ -44,7 +45,7 @@ impl Code {
 
 impl From<Code> for io::Error {
     fn from(code: Code) -> Self {
-        Self::from_raw_os_error(code.0)
+        to_error(code)
     }
 }
 

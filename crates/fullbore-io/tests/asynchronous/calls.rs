@@ -2,7 +2,6 @@
 
 use super::*;
 use fullbore_io::file::{Access, Durability, Mode, OpenOptions, Output, Share};
-use std::os::unix::fs::PermissionsExt;
 
 /// Runs the future on both executors.
 fn on_both<F: Future>(future: impl Fn() -> F) {
@@ -33,7 +32,7 @@ fn create_truncates_and_len_and_set_len_agree_with_std() {
 fn open_async_equals_open() {
     on_both(|| async {
         let (dir, path) = scratch(b"bytes");
-        let flags = |file: &File| rustix::fs::fcntl_getfl(file).unwrap();
+        let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
         let mut options = OpenOptions::new();
         options.mode(Mode::OpenOrCreate).access(Access::Write).write_through(Durability::Data);
         let (one, other) = (options.open_async(&path).await.unwrap(), options.open(&path).unwrap());
@@ -76,18 +75,19 @@ fn a_path_is_copied_whole_or_not_at_all() {
     on_both(|| async {
         let want = pattern(300_000);
         let (dir, from) = scratch(&want);
-        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-        std::fs::set_permissions(&from, PermissionsExt::from_mode(0o4751)).unwrap();
+        let mode = |path: &std::path::Path| fullbore_io::sys::stat(path).unwrap().permissions();
+        let set = |path: &std::path::Path, mode| fullbore_io::sys::change_mode_of(path, mode).unwrap();
+        set(&from, 0o4751);
         let to = dir.path().join("copy");
         assert_eq!(fullbore_io::asynchronous::copy(&from, &to).await.unwrap().bytes(), 300_000);
         assert!(std::fs::read(&to).unwrap() == want);
-        assert_eq!(mode(&to), 0o751);
+        assert_eq!(mode(&to), if cfg!(windows) { 0o666 } else { 0o751 });
         // An existing file keeps its permission bits.
         std::fs::write(&to, "old").unwrap();
-        std::fs::set_permissions(&to, PermissionsExt::from_mode(0o600)).unwrap();
+        set(&to, 0o600);
         fullbore_io::asynchronous::copy(&from, &to).await.unwrap();
         assert!(std::fs::read(&to).unwrap() == want);
-        assert_eq!(mode(&to), 0o600);
+        assert_eq!(mode(&to), if cfg!(windows) { 0o666 } else { 0o600 });
         let same = fullbore_io::asynchronous::copy(&from, &from).await.unwrap_err();
         assert_eq!(same.kind(), ErrorKind::SameFile);
         assert!(fullbore_io::asynchronous::copy(dir.path(), &to).await.is_err());

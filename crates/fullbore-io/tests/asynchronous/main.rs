@@ -48,9 +48,9 @@ static ALLOCATOR: Counting = Counting;
 fn drivers(in_flight: usize) -> Vec<Driver> {
     let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
     let mut drivers = vec![with(Backend::Threads).unwrap()];
-    match with(Backend::Uring) {
-        Ok(driver) => drivers.push(driver),
-        Err(error) => println!("skipped: {error}"),
+    match with(Backend::Auto).unwrap() {
+        auto if auto.backend() == Backend::Threads => println!("skipped: {:?}", with(Backend::Uring).err()),
+        auto => drivers.push(auto),
     }
     drivers
 }

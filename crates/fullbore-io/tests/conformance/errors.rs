@@ -5,6 +5,10 @@ use std::fs;
 use fullbore_io::error::{Error, ErrorKind};
 
 use crate::subject::each;
+use fullbore_testkit::numbers;
+
+/// The kind of the error of a transfer for which the file was not opened.
+const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
 
 /// Returns the system's error number, if the error is the system's.
 fn number(error: &Error) -> Option<i32> {
@@ -24,11 +28,11 @@ fn calls_must_match_the_open_mode() {
         ] {
             assert_eq!(
                 (error.kind(), error.path()),
-                (ErrorKind::Io, &*path),
+                (NOT_OPENED_FOR, &*path),
                 "{}: {error}",
                 interface.name()
             );
-            assert_eq!(number(&error), Some(9), "{}: {error}", interface.name());
+            assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let writer = interface.take(writer, &path).unwrap();
@@ -39,11 +43,11 @@ fn calls_must_match_the_open_mode() {
         ] {
             assert_eq!(
                 (error.kind(), error.path()),
-                (ErrorKind::Io, &*path),
+                (NOT_OPENED_FOR, &*path),
                 "{}: {error}",
                 interface.name()
             );
-            assert_eq!(number(&error), Some(9), "{}: {error}", interface.name());
+            assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         writer.write_all_at(b"BYTES", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"BYTES");

@@ -12,7 +12,7 @@ use fullbore_testkit::ground::bytes;
 /// Returns positions around 0, the file's alignment, pages and `end`, in bytes.
 fn places(path: &Path, end: usize) -> BTreeSet<usize> {
     let alignment = File::open(path).unwrap().direct_alignment();
-    let page = rustix::param::page_size();
+    let page = fullbore_io::sys::page_size();
     [0, 1, 512, alignment, page, 2 * page, end]
         .into_iter()
         .flat_map(|place| [place.saturating_sub(1), place, place + 1])

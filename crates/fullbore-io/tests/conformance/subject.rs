@@ -82,11 +82,13 @@ pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
         let mut interfaces = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct]
             .map(Interface::Synchronous)
             .to_vec();
-        for backend in [Backend::Threads, Backend::Uring] {
-            match Driver::new(DriverConfig { backend, in_flight: 8, threads: 4 }) {
-                Ok(driver) => interfaces.push(Interface::Asynchronous(driver)),
-                Err(error) => println!("skipped: {backend:?}: {error}"),
+        let driver = |backend| Driver::new(DriverConfig { backend, in_flight: 8, threads: 4 });
+        interfaces.push(Interface::Asynchronous(driver(Backend::Threads).unwrap()));
+        match driver(Backend::Auto).unwrap() {
+            auto if auto.backend() == Backend::Threads => {
+                println!("skipped: {:?}", driver(Backend::Uring).err());
             }
+            auto => interfaces.push(Interface::Asynchronous(auto)),
         }
         for (index, interface) in interfaces.iter().enumerate() {
             let directory = directory.join(index.to_string());

@@ -1,10 +1,11 @@
-//! SIGKILL at any moment of an atomic replacement: the file has one of its contents, complete, and leftover names beside it
+//! The end of the process (SIGKILL) at any moment of an atomic replacement: the file has one of its contents, complete, and leftover names beside it
 //! are hidden.
 //!
 //! The child is this test program, which replaces a file forever if the environment says so.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -15,7 +16,9 @@ use fullbore_io::file::{Durability, File, Output};
 /// Variable with the child's target.
 const TARGET: &str = "FULLBORE_TEST_REPLACE";
 /// Duration of the test.
-const ROUNDS: Duration = Duration::from_secs(5);
+const TIME: Duration = Duration::from_secs(5);
+/// Least number of children, which a slow system needs longer for.
+const ROUNDS: u32 = 20;
 
 /// Returns content number `number`. Its first bytes hold the number, which determines its length and all other bytes.
 fn content(number: u64) -> Vec<u8> {
@@ -29,6 +32,8 @@ fn content(number: u64) -> Vec<u8> {
 #[ignore = "the child of the test below; it never ends"]
 fn child_that_replaces_forever() {
     let Some(target) = std::env::var_os(TARGET) else { return };
+    // Not by `println`, which the test harness captures.
+    std::io::stdout().write_all(b"begun\n").unwrap();
     for number in 1.. {
         let output = Output::replace(&target).unwrap();
         for (index, part) in content(number).chunks(64 << 10).enumerate() {
@@ -47,15 +52,17 @@ fn sigkill_at_any_moment_leaves_a_complete_file() {
     File::open_write(&target).unwrap().sync_all().unwrap();
     let (mut rounds, mut seen) = (0u32, BTreeSet::new());
     let start = Instant::now();
-    while start.elapsed() < ROUNDS {
+    while start.elapsed() < TIME || rounds < ROUNDS {
         rounds += 1;
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "killed::child_that_replaces_forever", "--ignored"])
             .env(TARGET, &target)
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("begun")), "the child did not begin");
         // At any time during the first few replacements.
         sleep(Duration::from_micros(2000 + u64::from(rounds) * 7919 % 40_000));
         child.kill().unwrap();
@@ -64,7 +71,7 @@ fn sigkill_at_any_moment_leaves_a_complete_file() {
         clear(room.path());
     }
     println!("{rounds} rounds, {} contents seen", seen.len());
-    assert!(rounds >= 20 && seen.len() >= 3, "{rounds} rounds, {seen:?}");
+    assert!(seen.len() >= 3, "{rounds} rounds, {seen:?}");
 }
 
 /// Returns the number of the content of `path`; fails if the content is incomplete.

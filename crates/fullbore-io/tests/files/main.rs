@@ -1,9 +1,13 @@
 //! The behaviour of `File` on every available file system, compared with `std::fs` and models in memory.
 
+use fullbore_io::error::{ErrorKind, Result};
+
 mod closing;
 mod complaints;
 mod copies;
 mod direct;
+// Windows does not show the pages in its cache.
+#[cfg(unix)]
 mod drops;
 mod durability;
 mod killed;
@@ -14,8 +18,28 @@ mod more_options;
 mod opening;
 mod planned;
 mod ranges;
+// By strace, which only Linux has.
+#[cfg(target_os = "linux")]
 mod rules;
 mod space;
 mod strict;
+#[cfg(target_os = "linux")]
 mod traced;
 mod transfers;
+
+/// The kind of the error of a transfer for which the file was not opened.
+const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
+
+/// True if a change of blocks was made. Only Windows may refuse one, since Wine has none of these calls.
+///
+/// # Panics
+/// For other errors.
+fn made(result: Result<()>) -> bool {
+    match result {
+        Err(error) if cfg!(windows) && error.kind() == ErrorKind::Unsupported => false,
+        result => {
+            result.unwrap();
+            true
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fullbore_io::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
+use fullbore_io::file::{CachePolicy, File, Hint, Mode, OpenOptions, Share, Support};
 use fullbore_io::stream::FileStream;
 
 use crate::traced::{self, CHILD, calls, calls_with, mark, plainly};
@@ -194,23 +194,6 @@ fn reserve_keeps_the_size_and_precedes_the_truncation() {
         fs::remove_file(&path).unwrap();
         let Some(calls) = traced::calls(name, directory) else { return };
         assert_eq!(calls.iter().filter(|call| call.starts_with("fallocate(")).count(), 1, "{calls:#?}");
-    });
-}
-
-/// dotnet#124722: a flush to the device truncated the file (macOS, SMB).
-#[test]
-fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
-    everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(100_000, 4);
-        let file = File::create_new(&path).unwrap();
-        file.write_all_at(&data, 0).unwrap();
-        file.set_len(150_000).unwrap();
-        for level in [Durability::Data, Durability::Full] {
-            file.sync(level).unwrap();
-            let found = fs::read(&path).unwrap();
-            assert!(found.len() == 150_000 && found[..100_000] == data, "{level:?}");
-        }
     });
 }
 

@@ -5,7 +5,8 @@ use std::fs;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{CachePolicy, File};
 
-use fullbore_testkit::ground::{bytes, everywhere};
+use crate::made;
+use fullbore_testkit::ground::{NULL, bytes, everywhere};
 
 #[test]
 fn holes_and_lengths_equal_the_model() {
@@ -33,14 +34,15 @@ fn holes_and_lengths_equal_the_model() {
                         model.resize(start as usize, 0);
                     }
                     2 => {
-                        file.punch_hole(start..start + len).unwrap();
-                        model[within].fill(0);
+                        if made(file.punch_hole(start..start + len)) {
+                            model[within].fill(0);
+                        }
                     }
                     3 => match file.zero_range(start..start + len) {
                         Ok(()) => model[within].fill(0),
                         Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
                     },
-                    _ => file.reserve(start..start + len).unwrap(),
+                    _ => drop(made(file.reserve(start..start + len))),
                 }
                 assert!(fs::read(&path).unwrap() == model, "{path:?} after {step:?}");
                 let (data, hole) = (file.seek_data(start).unwrap(), file.seek_hole(start).unwrap());
@@ -66,16 +68,17 @@ fn range_start(start: u64, model: &[u8]) -> usize {
 #[test]
 fn punching_frees_blocks_and_reserving_takes_them() {
     everywhere(|directory| {
-        use std::os::unix::fs::MetadataExt;
         let path = directory.join("blocks");
         let file = File::create_new(&path).unwrap();
         let blocks = || {
             file.sync_data().unwrap();
-            fs::metadata(&path).unwrap().blocks() * 512
+            fullbore_io::sys::stat(&path).unwrap().allocated()
         };
         file.write_all_at(&bytes(4 << 20, 1), 0).unwrap();
         assert!(blocks() >= 4 << 20);
-        file.punch_hole(1 << 20..3 << 20).unwrap();
+        if !made(file.punch_hole(1 << 20..3 << 20)) {
+            return println!("skipped: {}: no holes", path.display());
+        }
         assert!(blocks() <= 3 << 20, "{}", blocks());
         assert_eq!(file.seek_hole(0).unwrap(), Some(1 << 20));
         assert_eq!(file.seek_data(1 << 20).unwrap(), Some(3 << 20));
@@ -94,13 +97,18 @@ fn impossible_ranges_and_operations_are_errors() {
         let backwards = 5..3;
         assert_eq!(file.reserve(backwards.clone()).unwrap_err().kind(), ErrorKind::Invalid);
         assert_eq!(file.punch_hole(backwards).unwrap_err().kind(), ErrorKind::Invalid);
-        assert_eq!(file.reserve(0..1 << 50).unwrap_err().kind(), ErrorKind::NoSpace);
+        let without_space = file.reserve(0..1 << 50).unwrap_err().kind();
+        // Wine reserves nothing.
+        let refused = cfg!(windows) && without_space == ErrorKind::Unsupported;
+        assert!(refused || without_space == ErrorKind::NoSpace, "{without_space:?}");
         assert_eq!(file.stamp().unwrap().len, 0);
         file.punch_hole(7..7).unwrap();
         assert_eq!(file.seek_data(u64::MAX).unwrap(), None);
         assert!(File::open(&path).unwrap().set_len(1).is_err());
     });
-    let null = File::open("/dev/null").unwrap();
+    let null = File::open(NULL).unwrap();
     assert_eq!(null.seek_data(0).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(null.reserve(0..1).unwrap_err().kind(), ErrorKind::Io, "open for reading only");
+    // Linux looks at the access first.
+    let reserved = null.reserve(0..1).unwrap_err().kind();
+    assert_eq!(reserved, if cfg!(windows) { ErrorKind::Unsupported } else { ErrorKind::Io });
 }

@@ -141,6 +141,7 @@ impl Run {
                 Ok(())
             }
             Operation::SetLen { span } => {
+                self.permit_truncation(&span);
                 self.files[span.file].of(span.cache).set_len(span.offset as u64)?;
                 self.models[span.file].resize(span.offset, 0);
                 Ok(())
@@ -277,6 +278,25 @@ impl Run {
         assert_eq!(data.len(), from.len, "blocks beyond the end were shared");
         write_model(&mut self.models[to.file], to.offset, &data, data.len());
         Ok(())
+    }
+
+    /// Closes the kept mapping.
+    pub(crate) fn unmap(&mut self) {
+        self.kept = None;
+    }
+
+    /// On Windows, checks that a mapping is not truncated, and closes it.
+    fn permit_truncation(&mut self, span: &Span) {
+        let Some(Kept { start, mmap, .. }) = self.kept.as_ref().filter(|kept| kept.file == span.file) else {
+            return;
+        };
+        if cfg!(windows) {
+            if !mmap.is_empty() && span.offset < start + mmap.len() {
+                let file = self.files[span.file].of(span.cache).without_faults();
+                assert_eq!(file.set_len(span.offset as u64).unwrap_err().kind(), ErrorKind::Io);
+            }
+            self.unmap();
+        }
     }
 
     /// Reads the kept mapping: it returns the bytes of the file, or `Changed` if the file was truncated.

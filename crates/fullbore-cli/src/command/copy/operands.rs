@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
-use fullbore::sys::{OsStrExt, OsStringExt};
+use fullbore::sys::{OsStrExt, OsStringExt, is_separator};
 use fullbore_cli::exit::{Exit, reason};
 
 use super::flags::Flags;
@@ -77,7 +77,10 @@ impl Flags {
         if target.as_os_str().is_empty() {
             return Err(fatal_bytes(&about(what, target, ": No such file or directory")));
         }
-        if target.as_os_str().as_bytes().ends_with(b"/") && !is_directory && what.ends_with("file ") {
+        if target.as_os_str().as_bytes().last().is_some_and(|&byte| is_separator(byte))
+            && !is_directory
+            && what.ends_with("file ")
+        {
             return Err(fatal_bytes(&about(what, target, ": Not a directory")));
         }
         Ok(vec![(source, target.clone())])
@@ -85,7 +88,7 @@ impl Flags {
 
     fn stripped(&self, source: &Path) -> PathBuf {
         let bytes = source.as_os_str().as_bytes();
-        match bytes.iter().rposition(|&byte| byte != b'/') {
+        match bytes.iter().rposition(|&byte| !is_separator(byte)) {
             Some(last) if self.strip_trailing_slashes => {
                 PathBuf::from(std::ffi::OsString::from_vec(bytes[..=last].to_vec()))
             }
@@ -105,11 +108,14 @@ impl Flags {
         }
         // A source that ends in `.` or `..` has no name: its content goes into the directory.
         let target = match source.components().next_back() {
-            Some(Component::Normal(name)) if !source.as_os_str().as_bytes().ends_with(b"/.") => {
-                directory.join(name)
-            }
+            Some(Component::Normal(name)) if !ends_with_dot(&source) => directory.join(name),
             _ => directory.join("."),
         };
         (source, target)
     }
+}
+
+/// True for a path whose last name is `.`, which its components do not show.
+fn ends_with_dot(path: &Path) -> bool {
+    matches!(path.as_os_str().as_bytes(), [.., separator, b'.'] if is_separator(*separator))
 }

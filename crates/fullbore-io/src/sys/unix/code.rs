@@ -1,5 +1,7 @@
 //! Error codes: numbers of `errno`.
 
+use std::io;
+
 use rustix::io::Errno;
 
 use super::super::{Code, InUse};
@@ -71,6 +73,11 @@ impl Code {
 /// The number by which the program knows an error: each has one.
 pub(in crate::sys) fn canonical(number: i32) -> i32 {
     number
+}
+
+/// The error of std.
+pub(in crate::sys) fn to_error(code: Code) -> io::Error {
+    io::Error::from_raw_os_error(code.number())
 }
 
 impl From<Errno> for Code {

@@ -32,7 +32,7 @@ pub use attributes::{
     change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, inherit, set_modified,
     set_times, set_times_at,
 };
-pub(in crate::sys) use code::canonical;
+pub(in crate::sys) use code::{canonical, to_error};
 #[cfg(not(target_os = "macos"))]
 pub use files::advise;
 pub use files::{
@@ -56,8 +56,8 @@ pub use special::make_special;
 pub use status::{stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;
 pub use transfer::{
-    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
-    write_vectored, write_vectored_at,
+    SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
+    write, write_at, write_vectored, write_vectored_at,
 };
 pub(crate) use volume::{ALIGNMENT_CALL, disks, group_limits, memory_available, processor_name, volume};
 #[cfg(not(target_os = "freebsd"))]

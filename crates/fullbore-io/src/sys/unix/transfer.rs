@@ -7,6 +7,9 @@ pub use rustix::fs::SeekFrom;
 
 use super::super::Result;
 
+/// False: a transfer at an offset leaves the position of its file.
+pub const TRANSFERS_MOVE_POSITION: bool = false;
+
 /// Reads at the file's own position.
 pub fn read(file: impl AsFd, bytes: &mut [u8]) -> Result<usize> {
     Ok(rustix::io::read(file, bytes)?)

@@ -76,6 +76,14 @@ pub(in crate::sys) fn canonical(number: i32) -> i32 {
     same.map_or(number, |(_, code)| code.number())
 }
 
+/// The error of std, which knows an interruption by its kind alone.
+pub(in crate::sys) fn to_error(code: Code) -> io::Error {
+    match code {
+        Code::INTERRUPTED => io::ErrorKind::Interrupted.into(),
+        code => io::Error::from_raw_os_error(code.number()),
+    }
+}
+
 impl Code {
     /// The use by others that the error reports.
     pub fn in_use(self) -> Option<InUse> {
@@ -113,6 +121,11 @@ impl Code {
 /// The result of a call of Win32: zero means failure.
 pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
     if result == 0 { Err(Code::last()) } else { Ok(()) }
+}
+
+/// The result of a call that takes a lock without waiting. A transfer that fails for a lock is another matter: nobody waits.
+pub(super) fn check_lock(result: windows_sys::core::BOOL) -> Result<()> {
+    check(result).map_err(|error| if error == Code::LOCKED { Code::WOULD_BLOCK } else { error })
 }
 
 /// The result of a call of the native interface: a negative status means failure.

@@ -14,11 +14,12 @@ use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SP
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLock};
-use super::code::check;
+use super::code::{check, check_lock};
 use super::handle::raw;
 use super::information::{query, set};
 use super::open::create;
 use super::path::wide;
+use super::transfer::on_disk;
 use super::{
     AsHandle, CURRENT_DIRECTORY, Code, Handle, OpenFlags, PathArg, RawHandle, Result, handle_path, reopen,
     status,
@@ -30,8 +31,11 @@ pub const PROC: &str = r"\\.\no-proc";
 /// There are no files about devices.
 pub const SYS: &str = r"\\.\no-sys";
 
-/// Sets the length.
+/// Sets the length. Pipes and devices have none.
 pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
+    if !on_disk(&file) {
+        return Err(Code::INVALID);
+    }
     let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
     set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
 }
@@ -61,10 +65,13 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     Ok(Space { id: serial, block: 4096, unit: 4096, total, free, available })
 }
 
+/// The byte that the lock of a whole file is on, behind every content.
+pub(super) const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
+
 /// Locks a file, without waiting. The lock is on a byte behind every content, so that it binds no transfer. Fails with
 /// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
-    let place = OVERLAPPED_0_0 { Offset: u32::MAX - 1, OffsetHigh: i32::MAX as u32 };
+    let place = OVERLAPPED_0_0 { Offset: WHOLE_LOCK as u32, OffsetHigh: (WHOLE_LOCK >> 32) as u32 };
     let mut range = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
     let file = raw(&file) as _;
     // A lock replaces the one before it.
@@ -77,10 +84,7 @@ pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
     };
     let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
     // SAFETY: the structure lives through the call, which does not wait.
-    match check(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) }) {
-        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
-        taken => taken,
-    }
+    check_lock(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) })
 }
 
 /// Copies inside the system are Windows' own for whole files only.
@@ -148,6 +152,9 @@ fn enable_privilege(name: &str) -> Result<()> {
 
 /// Reserves, zeroes or releases the blocks of a range.
 pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
+    if !on_disk(&file) {
+        return Err(Code::UNSUPPORTED);
+    }
     let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok()).ok_or(Code::INVALID)?;
     let absent = |error| match error {
         Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED => Code::UNSUPPORTED,
@@ -193,8 +200,11 @@ pub fn sync_data(file: impl AsHandle) -> Result<()> {
 
 /// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
 /// directory, which the system cannot flush, the call succeeds. A file that is open for reading only is opened again,
-/// since flushing needs the right to write.
+/// since flushing needs the right to write. Pipes have nothing to flush: the system would wait for their reader.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
+    if !on_disk(&file) {
+        return Err(Code::INVALID);
+    }
     // SAFETY: a call with a borrowed handle.
     let flush = |file: RawHandle| check(unsafe { fs::FlushFileBuffers(file as _) });
     match flush(raw(&file)) {

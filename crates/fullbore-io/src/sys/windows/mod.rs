@@ -35,7 +35,7 @@ mod xattr;
 
 pub(in crate::sys) use super::{Code, Result};
 pub use attributes::*;
-pub(in crate::sys) use code::canonical;
+pub(in crate::sys) use code::{canonical, to_error};
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub(crate) use job::{group_limits, processor_name};
@@ -50,8 +50,8 @@ pub use process::*;
 pub use status::{birth_time, stat, stat_at, status, writable_at};
 pub(crate) use transfer::IoVec;
 pub use transfer::{
-    SeekFrom, position, read, read_at, read_into_spare, read_vectored_at, seek, write, write_at,
-    write_vectored, write_vectored_at,
+    SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
+    write, write_at, write_vectored, write_vectored_at,
 };
-pub use xattr::*;
 pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};
+pub use xattr::*;

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Component, Path};
+use std::time::Duration;
 
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem as nt;
-use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, UNICODE_STRING};
+use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, STATUS_DELETE_PENDING, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
@@ -134,25 +135,39 @@ fn create_with(
     };
     let mut opened: HANDLE = std::ptr::null_mut();
     let mut block = IO_STATUS_BLOCK::default();
-    // SAFETY: all structures live through the call, which writes the handle and its block.
-    check_status(unsafe {
-        nt::NtCreateFile(
-            &raw mut opened,
-            access | fs::SYNCHRONIZE,
-            &raw const object,
-            &raw mut block,
-            std::ptr::null(),
-            attributes,
-            fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
-            disposition,
-            options | nt::FILE_OPEN_FOR_BACKUP_INTENT,
-            std::ptr::null(),
-            0,
-        )
-    })?;
-    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
+    for _ in 0..PATIENCE {
+        // SAFETY: all structures live through the call, which writes the handle and its block.
+        let status = unsafe {
+            nt::NtCreateFile(
+                &raw mut opened,
+                access | fs::SYNCHRONIZE,
+                &raw const object,
+                &raw mut block,
+                std::ptr::null(),
+                attributes,
+                fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
+                disposition,
+                options | nt::FILE_OPEN_FOR_BACKUP_INTENT,
+                std::ptr::null(),
+                0,
+            )
+        };
+        match (status, disposition) {
+            // A removed file keeps its name until its last handle is closed, but nobody can open it any more.
+            (STATUS_DELETE_PENDING, nt::FILE_OPEN) => return Err(Code::NOT_FOUND),
+            (STATUS_DELETE_PENDING, _) => std::thread::sleep(Duration::from_millis(1)),
+            _ => {
+                check_status(status)?;
+                // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+                return Ok(unsafe { OwnedHandle::from_raw_handle(opened) });
+            }
+        }
+    }
+    Err(Code::EXISTS)
 }
+
+/// The number of milliseconds to wait for a name that another program has removed and still holds.
+const PATIENCE: usize = 20;
 
 /// Opens a path; `mode` has the permission bits of a new file, of which the system keeps the owner's right to write.
 pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
@@ -181,7 +196,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         if flags.contains(OpenFlags::OVERLAPPED) { 0 } else { nt::FILE_SYNCHRONOUS_IO_NONALERT };
     if flags.contains(OpenFlags::DIRECTORY) {
         options |= nt::FILE_DIRECTORY_FILE;
-    } else if access != OpenFlags::READ {
+    } else if access != OpenFlags::READ || flags.contains(OpenFlags::CREATE) {
         options |= nt::FILE_NON_DIRECTORY_FILE;
     }
     for (flag, option) in [
@@ -210,7 +225,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
     if flags.contains(OpenFlags::TRUNCATE) {
         match truncate(&file, 0) {
             // Pipes and devices have no length.
-            Ok(()) | Err(Code::INVALID | Code::INAPPROPRIATE) => {}
+            Ok(()) | Err(Code::INVALID) => {}
             Err(error) => return Err(error),
         }
     }

@@ -7,23 +7,31 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
 use super::super::LockRequest;
-use super::code::check;
+use super::code::{check, check_lock};
+use super::files::WHOLE_LOCK;
 use super::handle::raw;
-use super::{BorrowedHandle, Code, Result};
+use super::{BorrowedHandle, Code, OpenFlags, Result, status_flags};
 
 fn call(file: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, waiting: u32) -> Result<()> {
     let place = OVERLAPPED_0_0 { Offset: range.start as u32, OffsetHigh: (range.start >> 32) as u32 };
     let mut at = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
-    let len = range.end - range.start;
-    let (low, high, file) = (len as u32, (len >> 32) as u32, raw(&file) as _);
+    // The byte behind has the lock of the whole file, which is independent. No file is longer.
+    let end = range.end.min(WHOLE_LOCK).max(range.start + 1);
+    let len = end - range.start;
+    let (low, high, handle) = (len as u32, (len >> 32) as u32, raw(&file) as _);
     let kind = match request {
         // SAFETY: the structure lives through the call.
-        LockRequest::None => return check(unsafe { fs::UnlockFileEx(file, 0, low, high, &raw mut at) }),
+        LockRequest::None => return check(unsafe { fs::UnlockFileEx(handle, 0, low, high, &raw mut at) }),
         LockRequest::Shared => 0,
         LockRequest::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
     };
+    // The system takes any lock of any file; elsewhere a shared one needs the right to read, another that to write.
+    let lacking = if kind == 0 { OpenFlags::WRITE } else { OpenFlags::READ };
+    if status_flags(file)? & OpenFlags::ACCESS == lacking {
+        return Err(Code::ACCESS_DENIED);
+    }
     // SAFETY: the structure lives through the call; the handle is synchronous, so the call ends with the lock.
-    check(unsafe { fs::LockFileEx(file, kind | waiting, 0, low, high, &raw mut at) })
+    check_lock(unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) })
 }
 
 /// Sets or releases the lock of a range; waits for conflicting locks.

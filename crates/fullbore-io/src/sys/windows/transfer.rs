@@ -2,10 +2,14 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 
-use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_NO_DATA};
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
+use windows_sys::Win32::Foundation::{
+    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA,
+};
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
-use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
+use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FILE_DEVICE_NULL};
 
 use super::super::{FileKind, TransferFlags};
 
@@ -30,6 +34,9 @@ pub enum SeekFrom {
     Hole(u64),
 }
 
+/// True: the position of a file after a transfer at an offset is the end of that transfer.
+pub const TRANSFERS_MOVE_POSITION: bool = true;
+
 /// A part of memory, for the calls that take several.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -39,9 +46,13 @@ pub(crate) struct IoVec {
     pub(crate) iov_len: usize,
 }
 
-fn at(offset: u64) -> OVERLAPPED {
+/// The place of a transfer. To the system, the largest offsets mean the end of the file and its own position.
+fn at(offset: u64) -> Result<OVERLAPPED> {
+    if offset > i64::MAX as u64 {
+        return Err(Code::INVALID);
+    }
     let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
-    OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
+    Ok(OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() })
 }
 
 /// Reads into memory of `len` bytes; 0 at the end of the file or pipe.
@@ -51,7 +62,7 @@ fn at(offset: u64) -> OVERLAPPED {
 unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
     let mut moved = 0;
     let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
-    let mut place = offset.map(at);
+    let mut place = offset.map(at).transpose()?;
     let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
     if unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, &raw mut moved, place) } != 0 {
@@ -62,6 +73,11 @@ unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Opt
         Some(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE) => Ok(0),
         // A pipe that does not wait.
         Some(ERROR_NO_DATA) => Err(Code::WOULD_BLOCK),
+        Some(ERROR_INVALID_FUNCTION)
+            if status(file).is_ok_and(|found| found.kind() == FileKind::Directory) =>
+        {
+            Err(Code::IS_DIRECTORY)
+        }
         _ => Err(Code::of(&error).unwrap_or(Code::IO)),
     }
 }
@@ -78,7 +94,7 @@ unsafe fn write_raw(
 ) -> Result<usize> {
     let mut moved = 0;
     let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
-    let mut place = offset.map(at);
+    let mut place = offset.map(at).transpose()?;
     let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
     check(unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, &raw mut moved, place) })?;
@@ -118,11 +134,31 @@ pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize>
 
 /// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
 pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
+    if on_disk(file) || is_null(file) { Ok(()) } else { Err(Code::NOT_SEEKABLE) }
+}
+
+/// False for pipes, consoles and other devices.
+pub(super) fn on_disk(file: &impl AsHandle) -> bool {
     // SAFETY: a call with a borrowed handle.
-    match unsafe { fs::GetFileType(raw(file) as _) } {
-        fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR => Err(Code::NOT_SEEKABLE),
-        _ => Ok(()),
-    }
+    !matches!(unsafe { fs::GetFileType(raw(file) as _) }, fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
+}
+
+/// True for the device that is empty and discards what is written, at any offset.
+fn is_null(file: &impl AsHandle) -> bool {
+    let mut found = FILE_FS_DEVICE_INFORMATION::default();
+    let mut block = IO_STATUS_BLOCK::default();
+    let size = size_of_val(&found) as u32;
+    // SAFETY: the call writes at most the given number of bytes into the structure, and its own block.
+    let status = unsafe {
+        nt::NtQueryVolumeInformationFile(
+            raw(file) as _,
+            &raw mut block,
+            (&raw mut found).cast(),
+            size,
+            nt::FileFsDeviceInformation,
+        )
+    };
+    status >= 0 && found.DeviceType == FILE_DEVICE_NULL
 }
 
 /// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.

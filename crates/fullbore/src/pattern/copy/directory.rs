@@ -1,12 +1,12 @@
 //! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
 
 use std::ffi::{CStr, OsStr};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, Handle, OsStrExt, Status};
+use crate::sys::{self, Handle, OsStrExt, Status, is_separator};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
@@ -160,8 +160,12 @@ pub(super) fn split(target: &Path) -> (&Path, &OsStr) {
     if target.file_name().is_none() {
         return (target, OsStr::new("."));
     }
-    let name = bytes.iter().rposition(|&byte| byte != b'/').unwrap_or(0);
-    let start = bytes[..name].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let drive = match target.components().next() {
+        Some(Component::Prefix(drive)) => drive.as_os_str().len(),
+        _ => 0,
+    };
+    let name = bytes.iter().rposition(|&byte| !is_separator(byte)).unwrap_or(0);
+    let start = bytes[..name].iter().rposition(|&byte| is_separator(byte)).map_or(drive, |slash| slash + 1);
     (Path::new(OsStr::from_bytes(&bytes[..start])), OsStr::from_bytes(&bytes[start..]))
 }
 
@@ -180,6 +184,17 @@ mod tests {
             ("a/..", "a/..", "."),
             (".", ".", "."),
             ("/", "/", "."),
+        ] {
+            assert_eq!(split(Path::new(whole)), (Path::new(directory), OsStr::new(name)), "{whole}");
+        }
+        #[cfg(windows)]
+        for (whole, directory, name) in [
+            (r"C:\a\b", r"C:\a\", "b"),
+            (r"C:\a/b\", r"C:\a/", r"b\"),
+            (r"C:b", "C:", "b"),
+            (r"\\?\C:\b", r"\\?\C:\", "b"),
+            (r"\\server\share\b", r"\\server\share\", "b"),
+            (r"C:\", r"C:\", "."),
         ] {
             assert_eq!(split(Path::new(whole)), (Path::new(directory), OsStr::new(name)), "{whole}");
         }

@@ -1,7 +1,7 @@
 //! The directories of a source's path, created in the target's directory: `cp --parents`.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::attributes;
@@ -11,7 +11,7 @@ use super::options::CopyEvent;
 use super::tree::{Job, Worker};
 use crate::error::Error;
 use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt};
+use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt, is_separator};
 
 impl Job<'_> {
     /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
@@ -43,12 +43,11 @@ impl Job<'_> {
         if above.is_empty() {
             return Ok((directory, whole.to_owned(), (*last).to_owned()));
         }
+        let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+        let root: PathBuf = source.components().take_while(is_root).collect();
         for (at, name) in above.iter().enumerate() {
             // The first is a path, with the root if there is one.
-            let looked_up = match at {
-                0 if source.is_absolute() => Path::new("/").join(name),
-                _ => Path::new(name).to_owned(),
-            };
+            let looked_up = if at == 0 { root.join(name) } else { Path::new(name).to_owned() };
             directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
         }
         let Some(directory) = Arc::into_inner(directory) else {
@@ -66,7 +65,7 @@ impl Job<'_> {
         }
         // A slash at the end stays with the source's name.
         let mut name = (*last).to_owned();
-        if whole.as_bytes().ends_with(b"/") {
+        if whole.as_bytes().last().is_some_and(|&byte| is_separator(byte)) {
             name.push("/");
         }
         Ok((Arc::new(directory.into_outermost()), name, (*last).to_owned()))
