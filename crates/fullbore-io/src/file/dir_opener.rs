@@ -1,7 +1,7 @@
 //! Opening of many files one after another: siblings by name in their common directory.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use super::File;
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl DirOpener {
     /// in their own way; `None` if the directory differs or opening fails.
     pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         let path = path.as_ref().as_os_str().as_bytes();
-        let slash = path.iter().rposition(|&byte| byte == b'/')?;
+        let slash = path.iter().rposition(|&byte| is_separator(byte.into()))?;
         let (parent, name) = path.split_at(slash + 1);
         if parent != self.parent {
             self.parent.clear();

@@ -1,17 +1,14 @@
 //! Converts the operands to pairs of source and target.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
-use fullbore::sys::{OsStrExt, OsStringExt};
+use fullbore::sys::{Code, OsStrExt, OsStringExt};
 use fullbore_cli::exit::{Exit, reason};
 
 use super::flags::Flags;
 use super::messages::{about, fatal_bytes, usage, usage_bytes};
-
-/// `ENOTDIR`: the path ends with a slash but does not name a directory.
-const NOT_A_DIRECTORY: i32 = 20;
 
 /// A source and its target.
 pub(super) type Pair = (PathBuf, PathBuf);
@@ -64,11 +61,12 @@ impl Flags {
             return Err(usage("with --parents, the destination must be a directory"));
         }
         let source = self.stripped(&sources[0]);
+        // The path ends with a slash but does not name a directory.
         if let (Err(error), Ok(Some(_))) = (&found, stat(&source))
-            && let Some(number @ NOT_A_DIRECTORY) = error.raw_os_error()
+            && error.code() == Some(Code::NOT_DIRECTORY)
         {
-            let error = std::io::Error::from_raw_os_error(number);
-            return Err(fatal_bytes(&about("cannot stat ", target, &format!(": {}", reason(&error)))));
+            let what = format!(": {}", reason(&Code::NOT_DIRECTORY.into()));
+            return Err(fatal_bytes(&about("cannot stat ", target, &what)));
         }
         let what = match stat(&source) {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
@@ -77,7 +75,8 @@ impl Flags {
         if target.as_os_str().is_empty() {
             return Err(fatal_bytes(&about(what, target, ": No such file or directory")));
         }
-        if target.as_os_str().as_bytes().ends_with(b"/") && !is_directory && what.ends_with("file ") {
+        let slash = target.as_os_str().as_bytes().last().is_some_and(|&byte| is_separator(byte.into()));
+        if slash && !is_directory && what.ends_with("file ") {
             return Err(fatal_bytes(&about(what, target, ": Not a directory")));
         }
         Ok(vec![(source, target.clone())])
@@ -85,7 +84,7 @@ impl Flags {
 
     fn stripped(&self, source: &Path) -> PathBuf {
         let bytes = source.as_os_str().as_bytes();
-        match bytes.iter().rposition(|&byte| byte != b'/') {
+        match bytes.iter().rposition(|&byte| !is_separator(byte.into())) {
             Some(last) if self.strip_trailing_slashes => {
                 PathBuf::from(std::ffi::OsString::from_vec(bytes[..=last].to_vec()))
             }
@@ -105,11 +104,14 @@ impl Flags {
         }
         // A source that ends in `.` or `..` has no name: its content goes into the directory.
         let target = match source.components().next_back() {
-            Some(Component::Normal(name)) if !source.as_os_str().as_bytes().ends_with(b"/.") => {
-                directory.join(name)
-            }
+            Some(Component::Normal(name)) if !names_content(&source) => directory.join(name),
             _ => directory.join("."),
         };
         (source, target)
     }
+}
+
+/// True if a path ends with a separator and a dot.
+fn names_content(path: &Path) -> bool {
+    matches!(path.as_os_str().as_bytes(), [.., slash, b'.'] if is_separator(char::from(*slash)))
 }

@@ -1,7 +1,7 @@
 //! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
 
 use std::ffi::{CStr, OsStr};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
@@ -160,8 +160,14 @@ pub(super) fn split(target: &Path) -> (&Path, &OsStr) {
     if target.file_name().is_none() {
         return (target, OsStr::new("."));
     }
-    let name = bytes.iter().rposition(|&byte| byte != b'/').unwrap_or(0);
-    let start = bytes[..name].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    // A drive, as Windows has them, belongs to the directory.
+    let drive = match target.components().next() {
+        Some(Component::Prefix(prefix)) => prefix.as_os_str().len(),
+        _ => 0,
+    };
+    let name = bytes.iter().rposition(|&byte| !is_separator(byte.into())).unwrap_or(0);
+    let start =
+        bytes[..name].iter().rposition(|&byte| is_separator(byte.into())).map_or(drive, |slash| slash + 1);
     (Path::new(OsStr::from_bytes(&bytes[..start])), OsStr::from_bytes(&bytes[start..]))
 }
 
@@ -180,6 +186,12 @@ mod tests {
             ("a/..", "a/..", "."),
             (".", ".", "."),
             ("/", "/", "."),
+            #[cfg(windows)]
+            ("a\\b/c\\", "a\\b/", "c\\"),
+            #[cfg(windows)]
+            ("C:file", "C:", "file"),
+            #[cfg(windows)]
+            ("C:\\file", "C:\\", "file"),
         ] {
             assert_eq!(split(Path::new(whole)), (Path::new(directory), OsStr::new(name)), "{whole}");
         }

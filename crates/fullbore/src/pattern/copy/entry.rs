@@ -1,7 +1,7 @@
 //! A name to copy: a named source, or an entry of a directory.
 
 use std::ffi::CStr;
-use std::path::PathBuf;
+use std::path::{PathBuf, is_separator};
 use std::sync::Arc;
 
 use super::directory::Directory;
@@ -50,10 +50,10 @@ impl Entry<'_> {
     pub(super) fn names(&self) -> (&[u8], &[u8]) {
         let last = |name: &'_ CStr| -> usize {
             let bytes = name.to_bytes();
-            bytes.iter().rposition(|&byte| byte != b'/').map_or(bytes.len(), |last| last + 1)
+            bytes.iter().rposition(|&byte| !is_separator(byte.into())).map_or(bytes.len(), |last| last + 1)
         };
         let source = &self.source.to_bytes()[..last(self.source)];
-        let start = source.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        let start = source.iter().rposition(|&byte| is_separator(byte.into())).map_or(0, |slash| slash + 1);
         (&source[start..], &self.target.to_bytes()[..last(self.target)])
     }
 

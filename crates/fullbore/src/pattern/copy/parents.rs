@@ -1,7 +1,7 @@
 //! The directories of a source's path, created in the target's directory: `cp --parents`.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf, is_separator};
 use std::sync::Arc;
 
 use super::attributes;
@@ -43,10 +43,12 @@ impl Job<'_> {
         if above.is_empty() {
             return Ok((directory, whole.to_owned(), (*last).to_owned()));
         }
+        let rooted = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+        let root: PathBuf = source.components().take_while(rooted).collect();
         for (at, name) in above.iter().enumerate() {
             // The first is a path, with the root if there is one.
             let looked_up = match at {
-                0 if source.is_absolute() => Path::new("/").join(name),
+                0 => root.join(name),
                 _ => Path::new(name).to_owned(),
             };
             directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
@@ -66,7 +68,7 @@ impl Job<'_> {
         }
         // A slash at the end stays with the source's name.
         let mut name = (*last).to_owned();
-        if whole.as_bytes().ends_with(b"/") {
+        if whole.as_bytes().last().is_some_and(|&byte| is_separator(byte.into())) {
             name.push("/");
         }
         Ok((Arc::new(directory.into_outermost()), name, (*last).to_owned()))
