@@ -137,7 +137,7 @@ fn unmeasurable_directories_are_rejected_first() {
     dir.run("bench --dir . --time 1").fails(2, &["--time"]);
     dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
     dir.file("file", "x");
-    dir.run("bench --dir file").fails(2, &["file", "directory"]);
+    dir.run("bench --dir file").fails(2, &["file", "irectory"]);
     fs::create_dir(dir.at("taken")).unwrap();
     dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
     assert_eq!(dir.names(), ["file", "taken"]);

@@ -38,6 +38,20 @@ fn long_paths_work_in_every_tool() {
 }
 
 #[test]
+fn invalid_names_are_not_missing_files() {
+    let dir = TestDir::new();
+    dir.file("in", "bytes");
+    for name in ["a<b", "a|b", "a\"b"] {
+        for words in ["transform upper in", "copy in", "gen 10"] {
+            let ended = run(dir.command(words).arg(name));
+            let code = if words.starts_with("copy") { 1 } else { 2 };
+            ended.fails(code, &[name, &system_text(123)]);
+        }
+    }
+    assert_eq!(dir.names(), ["in"]);
+}
+
+#[test]
 fn names_that_differ_in_case_are_one_file() {
     let dir = TestDir::new();
     dir.file("Name", "bytes");

@@ -10,7 +10,7 @@ use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, UNICODE_STRIN
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-use super::code::check_status;
+use super::code::{check_naming, check_status};
 use super::handle::raw;
 use super::information::{query, query_native};
 use super::path::{native, path_in, units};
@@ -135,7 +135,7 @@ fn create_with(
     let mut opened: HANDLE = std::ptr::null_mut();
     let mut block = IO_STATUS_BLOCK::default();
     // SAFETY: all structures live through the call, which writes the handle and its block.
-    check_status(unsafe {
+    let status = unsafe {
         nt::NtCreateFile(
             &raw mut opened,
             access | fs::SYNCHRONIZE,
@@ -149,7 +149,11 @@ fn create_with(
             std::ptr::null(),
             0,
         )
-    })?;
+    };
+    match disposition {
+        nt::FILE_OPEN => check_status(status)?,
+        _ => check_naming(status)?,
+    }
     // SAFETY: the call succeeded, so the handle is open and nobody else has it.
     Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
 }
