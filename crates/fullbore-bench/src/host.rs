@@ -12,7 +12,12 @@ use crate::test_files::TestFiles;
 
 /// Returns total and free space of the file system, in bytes.
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
-    facts.file_system.as_ref().map_or((u64::MAX, u64::MAX), |system| (system.total, system.available))
+    match &facts.file_system {
+        Some(system) => (system.total, system.available),
+        // No mount table names it.
+        None => sys::space_of(facts.path.as_str())
+            .map_or((u64::MAX, u64::MAX), |space| (space.total, space.available)),
+    }
 }
 
 /// True if the file system keeps its files in memory.

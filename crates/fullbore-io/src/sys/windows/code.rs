@@ -128,6 +128,14 @@ pub(super) fn check_lock(result: windows_sys::core::BOOL) -> Result<()> {
     check(result).map_err(|error| if error == Code::LOCKED { Code::WOULD_BLOCK } else { error })
 }
 
+/// The result of a call of the native interface that gives a file a name: an invalid name is none that is missing.
+pub(super) fn check_naming(status: w::NTSTATUS) -> Result<()> {
+    match status {
+        w::STATUS_OBJECT_NAME_INVALID => Err(Code(w::ERROR_INVALID_NAME as i32)),
+        status => check_status(status),
+    }
+}
+
 /// The result of a call of the native interface: a negative status means failure.
 pub(super) fn check_status(status: w::NTSTATUS) -> Result<()> {
     if status < 0 { Err(Code::of_status(status)) } else { Ok(()) }

@@ -6,7 +6,7 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{DeviceIoControl, IO_STATUS_BLOCK};
 
-use super::code::{check, check_status};
+use super::code::{check, check_naming, check_status};
 use super::handle::raw;
 use super::{AsHandle, Code, Result};
 
@@ -95,7 +95,7 @@ pub(super) fn set_name(
     }
     let mut block = IO_STATUS_BLOCK::default();
     // SAFETY: the call reads the memory, which lives through it.
-    check_status(unsafe {
+    check_naming(unsafe {
         nt::NtSetInformationFile(raw(file) as _, &raw mut block, start.cast(), size as u32, class)
     })
 }
