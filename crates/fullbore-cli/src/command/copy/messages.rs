@@ -170,7 +170,7 @@ fn of_the_system(error: &Error) -> Vec<u8> {
     // Permission errors result from the check of an existing target; nothing was written then.
     let refused = matches!(
         error.code(),
-        Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::EXECUTING | Code::READ_ONLY)
+        Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::MAPPED | Code::READ_ONLY)
     );
     let before = match error.operation() {
         "stat" | "inspect" => "cannot stat ",

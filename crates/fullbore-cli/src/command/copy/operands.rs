@@ -1,6 +1,6 @@
 //! Converts the operands to pairs of source and target.
 
-use std::path::{Component, Path, PathBuf, is_separator};
+use std::path::{Component, Path, PathBuf};
 
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
