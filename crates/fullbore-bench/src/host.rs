@@ -12,7 +12,12 @@ use crate::test_files::TestFiles;
 
 /// Returns total and free space of the file system, in bytes.
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
-    facts.file_system.as_ref().map_or((u64::MAX, u64::MAX), |system| (system.total, system.available))
+    match &facts.file_system {
+        Some(system) => (system.total, system.available),
+        // No mount table names it.
+        None => sys::space_of(facts.path.as_str())
+            .map_or((u64::MAX, u64::MAX), |space| (space.total, space.available)),
+    }
 }
 
 /// True if the file system keeps its files in memory.
@@ -50,7 +55,7 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
     // A serial number identifies one machine in the world, and the document does not need it.
     facts.devices.iter_mut().for_each(forget_serial);
     Environment {
-        kernel: format!("Linux {}", machine.kernel.as_deref().unwrap_or("of an unknown release")),
+        kernel: format!("{} {}", system(), machine.kernel.as_deref().unwrap_or("of an unknown release")),
         cpu_model: machine.processor.clone().unwrap_or_else(|| machine.architecture.clone()),
         logical_cpus: machine.logical_processors.unwrap_or(0) as u32,
         cpu_quota: machine.quota,
@@ -59,6 +64,17 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
         devices: facts.devices.iter().map(described).collect(),
         engines: engines(&test_files.written),
         facts: serde_json::json!({ "path": facts, "machine": machine }),
+    }
+}
+
+/// The name of the operating system, as its users write it.
+fn system() -> &'static str {
+    match std::env::consts::OS {
+        "linux" => "Linux",
+        "windows" => "Windows",
+        "macos" => "Darwin",
+        "freebsd" => "FreeBSD",
+        other => other,
     }
 }
 

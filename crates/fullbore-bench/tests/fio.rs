@@ -79,6 +79,8 @@ fn loads() -> Vec<Labels> {
         write(read("buffered", "keep", None), "overwritten"),
         write(read("buffered", "keep", None), "extended"),
         write(read("direct", "direct", None), "preallocated"),
+        write(read("through", "keep", None), "overwritten"),
+        write(read("through", "direct", None), "preallocated"),
         write(random(uring(8), "random"), "overwritten"),
         Labels { flush: Some(true), ..write(read("buffered", "keep", None), "extended") },
     ]
@@ -261,6 +263,7 @@ fn unsupported_options_are_rejected_with_line() {
         ("ioengine=rados", 3, "counterpart"),
         ("ioengine=libaio", 3, "synchronous"),
         ("fsync=1", 3, "end_fsync=1"),
+        ("sync=1", 3, "dsync"),
         ("iodepth=soon", 3, "number"),
         ("zoned_magic=1", 3, "unknown option"),
         ("numjobs=2", 3, "streams"),
@@ -273,7 +276,9 @@ fn unsupported_options_are_rejected_with_line() {
     }
     assert!(import("", "x").is_err());
     // Options that are switched off have no effect.
-    assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\n", "x").is_ok());
+    assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\nsync=0\n", "x").is_ok());
+    let durable = import("[a]\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n", "x").unwrap();
+    assert!(durable.toml.contains("method=through,cache=direct,"), "{}", durable.toml);
 }
 
 #[test]
@@ -305,7 +310,7 @@ fn the_job_of_a_cell_or_of_a_choice_is_found() {
     assert!(text(JobSource::Cell("b")).unwrap().contains("ioengine=psync\n"));
     let chosen = text(JobSource::Choice("read")).unwrap();
     assert!(chosen.contains("ioengine=mmap\n") && chosen.contains("[read, warm]"), "{chosen}");
-    assert!(chosen.contains("filename=/dir/"), "{chosen}");
+    assert!(chosen.contains("filename=/dir"), "{chosen}");
     assert_eq!(text(JobSource::Choice("read, warm")), Ok(chosen));
     assert!(text(JobSource::Cell("c")).unwrap_err().to_string().contains("FILE*"));
     assert!(text(JobSource::Cell("d")).unwrap_err().to_string().contains("no cell"));

@@ -1,5 +1,7 @@
 //! Causes of wrong figures are detected: a page cache that holds part of a cold file, files whose bytes no device holds,
 //! a file system that compresses.
+// Loop devices, and the kernel's account of the page cache.
+#![cfg(target_os = "linux")]
 
 #[path = "ground_truth/disk.rs"]
 mod disk;

@@ -1,4 +1,6 @@
 //! The report in a real browser: no errors, no network requests, legible at every width, usable by keyboard.
+// Chromium is started by a shell, with two files for its pipe.
+#![cfg(unix)]
 
 mod browser;
 #[path = "synthetic/full.rs"]

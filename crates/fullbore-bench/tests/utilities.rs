@@ -1,4 +1,6 @@
 //! Other commands are measured beside fullbore's: those that are installed, and only if their output is right.
+// GNU programs as peers, and shell scripts in their place.
+#![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

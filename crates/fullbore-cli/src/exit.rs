@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::quote::printable_bytes;
+use fullbore::sys;
 
 use crate::signals;
 use crate::standard::StandardOutput;
@@ -147,7 +148,8 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
         Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
         return ExitCode::from(failure_code());
     }
-    match run() {
+    sys::use_utf8_console();
+    let code = match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {
@@ -159,5 +161,7 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
             }
             ExitCode::from(exit.code())
         }
-    }
+    };
+    sys::restore_console();
+    code
 }

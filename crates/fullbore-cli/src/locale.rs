@@ -35,9 +35,14 @@ pub(crate) fn encoding() -> Encoding {
 
 fn encoding_of_environment() -> Encoding {
     // Without glibc, or with locales in another directory, the names are trusted.
-    let believed =
-        !Path::new(HOME).is_dir() || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());
-    encoding_of(&get, &|name| believed || installed(name, Path::new(HOME)))
+    let believed = cfg!(windows)
+        || !Path::new(HOME).is_dir()
+        || ["LOCPATH", "LOCALE_ARCHIVE"].iter().any(|name| get(name).is_some());
+    // Windows sets none of the variables, and its names are Unicode.
+    let usual = |name: &str| (cfg!(windows) && name == "LANG").then(|| "C.UTF-8".to_owned());
+    encoding_of(&|name| get(name).or_else(|| usual(name)), &|name| {
+        believed || installed(name, Path::new(HOME))
+    })
 }
 
 fn get(name: &str) -> Option<String> {

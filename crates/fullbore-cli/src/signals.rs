@@ -85,6 +85,7 @@ fn end(signal: i32) -> ! {
     for path in unfinished {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }
+    sys::restore_console();
     std::process::exit(128 + signal);
 }
 

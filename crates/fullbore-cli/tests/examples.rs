@@ -8,20 +8,21 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 /// Returns the directory of the examples. `cargo test` builds them; `cargo test --test examples` would run old ones, so they are built
-/// if a source is newer.
+/// if a source is newer. Under Wine there is no cargo, and the caller builds them.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let directory = Path::new(env!("CARGO_BIN_EXE_fullbore")).parent().unwrap();
+        let binary = std::path::absolute(env!("CARGO_BIN_EXE_fullbore")).unwrap();
+        let directory = binary.parent().unwrap();
         let examples = directory.join("examples");
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
         let oldest = ["byte_histogram", "csv_column_sum", "line_lengths"]
-            .map(|name| modified(&examples.join(name)))
+            .map(|name| modified(&examples.join(program(name))))
             .into_iter()
             .min()
             .unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        if newest(sources).is_none_or(|newest| oldest.is_none_or(|oldest| oldest <= newest)) {
+        if cfg!(unix) && newest(sources).is_none_or(|newest| oldest.is_none_or(|oldest| oldest <= newest)) {
             let profile =
                 directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
             let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];
@@ -29,6 +30,10 @@ fn built() -> &'static Path {
         }
         examples
     })
+}
+
+fn program(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// Returns the time of the last modification of a source file below a directory.
@@ -44,8 +49,7 @@ fn newest(directory: &Path) -> Option<SystemTime> {
 
 /// Runs the example of this name, with `input` through a pipe.
 fn run(name: &str, arguments: &[&str], input: &[u8]) -> Output {
-    let program = built().join(name);
-    let mut child = Command::new(program)
+    let mut child = Command::new(built().join(program(name)))
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -126,8 +130,7 @@ fn column_is_summed_in_file_order() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("missing: cannot open") && said.contains("% of the input is in the page cache"),
-        "{said}"
-    );
+    assert!(said.contains("missing: cannot open"), "{said}");
+    // Windows does not report the state of the page cache.
+    assert!(cfg!(windows) || said.contains("% of the input is in the page cache"), "{said}");
 }

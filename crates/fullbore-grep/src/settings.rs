@@ -1,7 +1,7 @@
 //! Options of a search, named after `rg`'s flags.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use fullbore::sys::OsStrExt;
 
@@ -189,11 +189,15 @@ impl Default for Settings {
     }
 }
 
-/// Returns a path as it is printed, with `separator` instead of slashes if given.
+/// Returns a path as it is printed, with `separator` instead of the system's separators if given.
 pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
     let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
     if let Some(separator) = separator {
-        bytes.to_mut().iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
+        bytes
+            .to_mut()
+            .iter_mut()
+            .filter(|byte| is_separator(char::from(**byte)))
+            .for_each(|byte| *byte = separator);
     }
     bytes
 }

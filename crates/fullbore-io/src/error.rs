@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::quote::Shown;
-use crate::sys::Code;
+use crate::sys::{Code, InUse};
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -29,7 +29,7 @@ pub enum ErrorKind {
     NoSpace,
     /// The run needs more memory than its budget.
     Memory,
-    /// Another process holds a conflicting lock.
+    /// Another process holds a conflicting lock, or has the file open without sharing it.
     Locked,
     /// Input and output are the same file.
     SameFile,
@@ -84,8 +84,20 @@ impl Error {
             }
             Some(Code::READ_ONLY) => (ErrorKind::Io, Some("the file system is mounted read-only")),
             Some(Code::IS_DIRECTORY) => (ErrorKind::Unsupported, Some("name a file")),
-            Some(Code::EXECUTING) => (ErrorKind::Io, Some(crate::sys::ON_EXECUTING)),
-            _ => (ErrorKind::Io, None),
+            Some(code) => match code.in_use() {
+                Some(InUse::Held) => (
+                    ErrorKind::Locked,
+                    Some("another program holds it open and does not share it: close it there"),
+                ),
+                Some(InUse::Locked) => (
+                    ErrorKind::Locked,
+                    Some("another open handle has locked these bytes: try again when it has released them"),
+                ),
+                Some(InUse::Mapped) => (ErrorKind::Io, Some("it is mapped into memory: unmap it first")),
+                Some(InUse::Running) => (ErrorKind::Io, Some("it is a running program")),
+                None => (ErrorKind::Io, None),
+            },
+            None => (ErrorKind::Io, None),
         };
         let inner = Inner {
             kind,
@@ -257,6 +269,28 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("/data/out: cannot write at offset 4096: "), "{text}");
         assert!(text.ends_with("; free some space or write somewhere else"), "{text}");
+    }
+
+    #[test]
+    fn the_use_of_a_file_by_others_is_explained() {
+        for (code, kind, advice) in [
+            (Code::HELD, ErrorKind::Locked, "close it there"),
+            (Code::LOCKED, ErrorKind::Locked, "has locked these bytes"),
+            (Code::MAPPED, ErrorKind::Io, if cfg!(windows) { "unmap it" } else { "a running program" }),
+        ] {
+            let error = Error::io("write", "file", code.into());
+            assert_eq!((error.kind(), error.code()), (kind, Some(code)));
+            assert!(error.to_string().contains(advice), "{error}");
+        }
+        #[cfg(windows)]
+        for (number, code) in
+            [(32, Code::HELD), (33, Code::LOCKED), (87, Code::INVALID), (1224, Code::MAPPED)]
+        {
+            assert_eq!(Code::from_number(number), code);
+        }
+        // Repeated calls would never end.
+        assert_ne!(io::Error::from(Code::LOCKED).kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(io::Error::from(Code::WOULD_BLOCK).kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

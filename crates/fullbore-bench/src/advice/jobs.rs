@@ -4,7 +4,7 @@ use fullbore::size::exact;
 
 use super::input::{AdviceInput, EligibleCell, End, end, is_random, is_sequential, is_usual};
 use super::words::way;
-use crate::document::{Cell, JobKind, Labels, RateUnit, Recommendation};
+use crate::document::{Cell, JobKind, Labels, RateUnit, Recommendation, page_size};
 use crate::simplicity::choose;
 use crate::stats::Estimate;
 
@@ -45,7 +45,7 @@ pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> 
     let fits = |w: &&EligibleCell<'a>| is_of(kind, w.labels) && end(w.labels) == wanted;
     let found: Vec<EligibleCell<'a>> = input.all().iter().filter(fits).copied().collect();
     // Requests of one size only: the rate of pages is one of requests, not of bytes.
-    let request = found.iter().filter_map(|w| w.labels.request_bytes).min();
+    let request = page_size(found.iter().filter_map(|w| w.labels.request_bytes));
     let pages = matches!(kind, JobKind::RandomReads | JobKind::Append);
     // A write without a flush may end in the device's cache: it is not compared with one that is flushed.
     let flushed = kind == JobKind::BulkWrite && found.iter().any(|w| w.labels.flush == Some(true));
@@ -199,6 +199,19 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
         }
         (JobKind::RandomReads, "direct", Some(request)) if one => {
             Some(format!("O_DIRECT, pread of {request}, one at a time"))
+        }
+        (JobKind::RandomReads, "buffered", Some(request)) => {
+            Some(format!("pread of {request} by {} threads", labels.workers.unwrap_or(1)))
+        }
+        (JobKind::RandomReads, "direct", Some(request)) => {
+            Some(format!("O_DIRECT, pread of {request} by {} threads", labels.workers.unwrap_or(1)))
+        }
+        // The library's asynchronous files use the same mechanisms.
+        (JobKind::RandomReads, "uring" | "aio" | "port", Some(request)) => {
+            let direct = labels.cache_policy.as_deref() == Some("direct");
+            let policy = if direct { " with CachePolicy::Direct" } else { "" };
+            let flying = labels.workers.unwrap_or(1) * labels.depth.unwrap_or(1);
+            Some(format!("AsyncFile::read_at{policy}, {flying} reads of {request} in flight"))
         }
         (JobKind::SmallFiles, "buffered", _) => match labels.workers {
             None | Some(0 | 1) => Some("cat FILES".into()),

@@ -50,6 +50,12 @@ impl Headline {
     }
 }
 
+/// The request size at which random reads are compared: that of most pages if it was measured, otherwise the smallest.
+pub(crate) fn page_size(measured: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    const USUAL: u64 = 4 << 10;
+    measured.clone().find(|size| *size == USUAL).or_else(|| measured.min())
+}
+
 /// True for fullbore's own cells with one stream, one disk and no memory limit.
 pub(crate) fn is_ordinary(labels: &Labels) -> bool {
     labels.peer.is_none()

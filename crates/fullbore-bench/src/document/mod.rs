@@ -30,7 +30,7 @@ pub use findings::{
     Choice, Findings, Peak, PeerRatio, Regret, Roof, RunnerUp, Saturation, SaturationStep, SeriesCost,
     SeriesHalfPower, SeriesRef, SeriesRequestTime,
 };
-pub(crate) use headline::{Headline, is_ordinary};
+pub(crate) use headline::{Headline, is_ordinary, page_size};
 pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
 pub(crate) use labels::{TOGETHER, alone};

@@ -10,8 +10,12 @@ const ACTION: &str = "action";
 const JOB: &str = "job";
 const RAMP: &str = "ramp_seconds";
 const SAMPLE: &str = "sample_seconds";
+const SYSTEM: &str = "system";
 
-/// Expands a grid into its trials. `{processors}` and `{directories}` in a text are replaced by their numbers.
+/// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
+const SYSTEMS: [&str; 4] = ["freebsd", "linux", "macos", "windows"];
+
+/// Expands a grid into its trials: none if it is limited to another system. `{processors}` and `{directories}` in a text are replaced by their numbers.
 pub(super) fn expand(
     experiment: &str,
     grid: &toml::Table,
@@ -25,7 +29,10 @@ pub(super) fn expand(
         Some(Value::String(text)) => Ok(text),
         Some(other) => Err(wrong(format!("{key}: expected a text, found {other}"))),
     };
-    let (name, job) = (text(ACTION)?, text(JOB)?);
+    let (name, job, system) = (text(ACTION)?, text(JOB)?, text(SYSTEM)?);
+    if !system.is_empty() && !SYSTEMS.contains(&system.as_str()) {
+        return Err(wrong(format!("{SYSTEM} {system:?} is none of {}", SYSTEMS.join(", "))));
+    }
     let mut number = |key: &str| match grid.remove(key) {
         None => Ok(None),
         Some(Value::Float(seconds)) if seconds >= 0.0 => Ok(Some(seconds)),
@@ -37,6 +44,9 @@ pub(super) fn expand(
         let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
         return Err(wrong(format!("action {name:?} is none of {}", known.join(", "))));
     };
+    if !system.is_empty() && system != std::env::consts::OS {
+        return Ok(Vec::new());
+    }
     combinations(&grid)
         .into_iter()
         .map(|settings| {

@@ -119,6 +119,20 @@ mod tests {
     }
 
     #[test]
+    fn a_grid_can_be_limited_to_a_system() {
+        let trials = |system: &str| {
+            let text = format!(
+                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n\
+                 [[experiment.grid]]\naction='read'\nsystem='{system}'\nrequest=['4K', '1M']"
+            );
+            parse(&text, 1, 1).unwrap().1.len()
+        };
+        let systems = ["freebsd", "linux", "macos", "windows"];
+        assert_eq!(systems.map(trials).iter().sum::<usize>(), 2);
+        assert_eq!(trials(std::env::consts::OS), 2);
+    }
+
+    #[test]
     fn every_built_in_trial_parses() {
         for set in BUILT_IN {
             for (processors, directories) in [(1, 1), (2, 4), (64, 1)] {
@@ -152,6 +166,7 @@ mod tests {
         assert!(grid("action='read'\nrequest=['4 floppies']").contains("floppies"));
         assert!(grid("action='read'\nspeed='high'").contains("speed"));
         assert!(grid("action='juggle'").contains("juggle"));
+        assert!(grid("action='read'\nsystem='minix'").contains("minix"));
         assert!(grid("request='4K'").contains("action"));
     }
 }

@@ -44,9 +44,13 @@ pub(super) const COUNTERPARTS: &[Counterpart] = &[
         ..PLAIN
     },
     Counterpart { method: "null", ioengine: "null", direct: Some(false), ..PLAIN },
+    Counterpart { method: "through", ioengine: "psync", settings: &[DURABLE], ..PLAIN },
     #[cfg(windows)]
     Counterpart { method: "port", ioengine: "windowsaio", deep: true, ..PLAIN },
 ];
+
+/// The option with which a write returns when it is durable.
+const DURABLE: (&str, &str) = ("sync", "dsync");
 
 /// The access methods without a counterpart, with the reason.
 const NONE: &[(&str, &str)] = &[
@@ -62,6 +66,8 @@ const NONE: &[(&str, &str)] = &[
     ("event", "fio's windowsaio uses a completion port, not one event per request"),
     #[cfg(windows)]
     ("routine", "fio's windowsaio uses a completion port, not completion routines"),
+    #[cfg(windows)]
+    ("scatter", "fio has no I/O engine on ReadFileScatter"),
 ];
 
 /// The counterpart of an access method.
@@ -72,10 +78,12 @@ pub(super) fn of_method(name: &str) -> Result<&'static Counterpart, Unsupported>
     })
 }
 
-/// The counterpart of an I/O engine of fio, direct or buffered, and any remaining difference.
+/// The counterpart of an I/O engine of fio, direct or buffered, whose writes return when they are durable or not, and any
+/// remaining difference.
 pub(super) fn of_ioengine(
     name: &str,
     direct: bool,
+    durable: bool,
 ) -> Result<(&'static Counterpart, Option<&'static str>), String> {
     // Engines whose calls are equivalent to those of `psync`.
     const ALIKE: &[(&str, &str)] = &[
@@ -92,7 +100,14 @@ pub(super) fn of_ioengine(
         known.extend(ALIKE.iter().map(|(other, _)| *other));
         return Err(format!("this I/O engine has no counterpart here; those with one: {}", known.join(", ")));
     }
-    match named.find(|one| one.direct.is_none_or(|always| always == direct)) {
+    let alike_in = |one: &&Counterpart| {
+        one.direct.is_none_or(|always| always == direct) && one.settings.contains(&DURABLE) == durable
+    };
+    match named.find(alike_in) {
+        _ if durable && ioengine != "psync" => {
+            Err("writes that return when they are durable (sync=dsync) are measured with ioengine=psync"
+                .into())
+        }
         Some(found) => Ok((found, alike.map(|(_, remark)| *remark))),
         None if direct => Err("it cannot bypass the page cache: leave out direct=1".into()),
         None => {
@@ -123,12 +138,13 @@ mod tests {
     #[test]
     fn a_counterpart_is_found_both_ways() {
         for one in COUNTERPARTS {
-            let direct = one.direct.unwrap_or(true);
-            assert_eq!(of_ioengine(one.ioengine, direct).unwrap().0.method, one.method);
+            let (direct, durable) = (one.direct.unwrap_or(true), one.settings.contains(&DURABLE));
+            assert_eq!(of_ioengine(one.ioengine, direct, durable).unwrap().0.method, one.method);
             assert_eq!(of_method(one.method).unwrap().ioengine, one.ioengine);
         }
-        assert!(of_ioengine("libaio", false).unwrap_err().contains("synchronous"));
-        assert!(of_ioengine("mmap", true).unwrap_err().contains("direct=1"));
-        assert!(of_ioengine("rados", false).unwrap_err().contains("io_uring"));
+        assert!(of_ioengine("libaio", false, false).unwrap_err().contains("synchronous"));
+        assert!(of_ioengine("mmap", true, false).unwrap_err().contains("direct=1"));
+        assert!(of_ioengine("libaio", true, true).unwrap_err().contains("psync"));
+        assert!(of_ioengine("rados", false, false).unwrap_err().contains("io_uring"));
     }
 }

@@ -2,7 +2,9 @@
 
 use super::phrases::{capital, compared};
 use crate::block::{Block, Section};
-use crate::document::{CacheState, Cell, Document, Headline, Labels, Peak, StopReason, is_ordinary};
+use crate::document::{
+    CacheState, Cell, Document, Headline, Labels, Peak, StopReason, is_ordinary, page_size,
+};
 use crate::stats::Verdict;
 use crate::units;
 
@@ -67,17 +69,17 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     tiles
 }
 
-/// The cell with the most random reads per second from the device, at the smallest request size measured; if none read
-/// from the device, from the page cache.
+/// The cell with the most random reads of a page per second from the device; if none read from the device, from the page cache.
 fn most_random(document: &Document) -> Option<(&Cell, f64)> {
     let most = |headline: Headline| {
         let cells = || {
             let measured = document.cells.iter().filter(|cell| cell.summary.is_some());
             measured.filter(move |cell| Headline::of(&cell.labels) == Some(headline))
         };
-        let smallest = cells().filter_map(|c| c.labels.request_bytes).min();
+        let sizes: Vec<u64> = cells().filter_map(|c| c.labels.request_bytes).collect();
+        let page = page_size(sizes.iter().copied());
         cells()
-            .filter(|c| c.labels.request_bytes == smallest)
+            .filter(|c| c.labels.request_bytes == page)
             .filter_map(|c| Some((c, c.summary.as_ref()?.requests_per_s?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
     };

@@ -81,9 +81,13 @@ fn pages_files_and_records_are_counted() {
     room.add("mine", random(read("buffered", 4 * K, Cold)), 40.96, 1.0);
     room.add("mine", random(deep(4 * K, 32)), 409.6, 1.0);
     room.add("mine", random(read("buffered", 16 * K, Cold)), 900.0, 1.0);
+    // Smaller requests than pages are measured to compare alignments.
+    room.add("mine", random(read("direct", 512, Cold)), 100.0, 1.0);
     let pages = of(&room, JobKind::RandomReads);
     assert_eq!((pages.unit, pages.method.as_str()), (RateUnit::Requests, "direct uring, 4 KiB, depth 32"));
     assert!((pages.rate.value / 1e5 - 1.0).abs() < 0.01, "{pages:?}");
+    let calls = "AsyncFile::read_at with CachePolicy::Direct, 32 reads of 4K in flight";
+    assert_eq!((pages.plain.as_deref(), pages.command), (Some(calls), None));
     for (workers, rate) in [(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)] {
         room.add("mine", files(workers), rate, 1.0);
     }

@@ -4,6 +4,7 @@
 //! simulated by a process of the test.
 //!
 //! Needs root, loop devices, FUSE and the blkio throttle of control groups v1; skipped with the reason if one is missing.
+#![cfg(target_os = "linux")]
 
 mod bucket;
 mod default_lengths;

@@ -39,8 +39,12 @@ impl Invocation {
         let mut words = wild::args_os();
         let program = words.next().unwrap_or_default();
         let program = Path::new(&program);
-        let name = if cfg!(windows) { program.file_stem() } else { program.file_name() };
-        match PEERS.iter().find(|(peer, _)| name.is_some_and(|name| name == *peer)) {
+        let is_called = |peer: &str| match cfg!(windows) {
+            // Names there have an extension, and their case means nothing.
+            true => program.file_stem().is_some_and(|name| name.eq_ignore_ascii_case(peer)),
+            false => program.file_name().is_some_and(|name| name == peer),
+        };
+        match PEERS.iter().find(|(peer, _)| is_called(peer)) {
             Some(&(peer, first)) => {
                 exit::call_program(peer);
                 Self { words: first.iter().map(OsString::from).chain(words).collect(), peer: Some(peer) }

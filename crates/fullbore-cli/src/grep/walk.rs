@@ -1,7 +1,7 @@
 //! Walks one directory with several threads before the search begins.
 
 use std::panic;
-use std::path::Path;
+use std::path::{Path, is_separator};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +83,7 @@ pub(super) fn walk_at_once(
 /// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
 fn key(path: &Path) -> Vec<u8> {
     let mut key = path.as_os_str().as_bytes().to_vec();
-    key.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = 0);
+    key.iter_mut().filter(|byte| is_separator(char::from(**byte))).for_each(|byte| *byte = 0);
     key
 }
 

@@ -6,9 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use fullbore_bench::document::{Document, Proof};
+#[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{TestDir, assert_contains, fullbore, names, run};
+use crate::support::{TestDir, assert_contains, fullbore, names, run, start};
 
 /// A short run.
 const SHORT: &str = "bench --dir . --time 24 --size 32M";
@@ -79,6 +80,8 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     assert_eq!(fs::read(dir.at("out")).unwrap(), vec![8; 3 << 20]);
 }
 
+// A file system in memory.
+#[cfg(target_os = "linux")]
 #[test]
 fn memory_file_system_reports_unmeasurable_cells() {
     let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: no /dev/shm") };
@@ -105,6 +108,8 @@ fn memory_file_system_reports_unmeasurable_cells() {
     assert!(names(dir.path()).is_empty());
 }
 
+// Signals.
+#[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_no_files() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
@@ -132,7 +137,7 @@ fn unmeasurable_directories_are_rejected_first() {
     dir.run("bench --dir . --time 1").fails(2, &["--time"]);
     dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
     dir.file("file", "x");
-    dir.run("bench --dir file").fails(2, &["file", "directory"]);
+    dir.run("bench --dir file").fails(2, &["file", "irectory"]);
     fs::create_dir(dir.at("taken")).unwrap();
     dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
     assert_eq!(dir.names(), ["file", "taken"]);
@@ -204,11 +209,11 @@ fn bad_experiments_are_rejected_with_place_and_advice() {
 
 #[test]
 fn killed_run_keeps_samples_and_resumes() {
-    for signal in [Signal::INT, Signal::KILL] {
+    for gently in [true, false] {
         let dir = TestDir::new();
         dir.file("own.toml", TWO_CELLS);
         let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --output results";
-        let mut child = dir.command(words).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let mut running = start(dir.command(words).stdout(std::process::Stdio::null()));
         let place = dir.at("results/results.json");
         for _ in 0..600 {
             if place.exists() {
@@ -216,8 +221,8 @@ fn killed_run_keeps_samples_and_resumes() {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        child.wait().unwrap();
+        running.stop(gently);
+        running.end();
         // After SIGKILL another process cleans up, with a short delay.
         for _ in 0..100 {
             if dir.names().len() == 2 {
@@ -225,7 +230,7 @@ fn killed_run_keeps_samples_and_resumes() {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        assert_eq!(dir.names(), ["own.toml", "results"], "{signal:?}: the test files are removed");
+        assert_eq!(dir.names(), ["own.toml", "results"], "{gently}: the test files are removed");
         let before = document(&place);
         assert!(before.run.interrupted && !before.run.complete);
         let samples =

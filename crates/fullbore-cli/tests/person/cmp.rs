@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
+#[cfg(unix)]
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::{Finished, TestDir, assert_contains, bytes, fullbore, has, run, start};
 
 /// True if a GNU `cmp` with known wording is installed.
+#[cfg(unix)]
 fn peer() -> bool {
     if !has("cmp") {
         println!("skipped: no cmp to compare with");
@@ -21,7 +23,13 @@ fn peer() -> bool {
     gnu
 }
 
+/// Runs the command with space-separated words.
+fn ours(dir: &TestDir, words: &str) -> Finished {
+    run(dir.command(&format!("cmp {words}")).env("LC_ALL", "C"))
+}
+
 /// Runs a shell line in which `CMP` is the peer or the command under test.
+#[cfg(unix)]
 fn line(dir: &TestDir, line: &str, ours: bool, locale: &str) -> Finished {
     let words = if ours { "CMP() { \"$0\" cmp \"$@\"; }" } else { "CMP() { command cmp \"$@\"; }" };
     let mut command = Command::new("bash");
@@ -30,6 +38,7 @@ fn line(dir: &TestDir, line: &str, ours: bool, locale: &str) -> Finished {
     run(command.stdin(std::process::Stdio::null()))
 }
 
+#[cfg(unix)]
 #[track_caller]
 fn alike_in(dir: &TestDir, text: &str, locale: &str) {
     let (theirs, ours) = (line(dir, text, false, locale), line(dir, text, true, locale));
@@ -41,12 +50,14 @@ fn alike_in(dir: &TestDir, text: &str, locale: &str) {
     assert_eq!(ours.stdout, theirs.stdout, "{text} ({locale})");
 }
 
+#[cfg(unix)]
 #[track_caller]
 fn alike(dir: &TestDir, text: &str) {
     alike_in(dir, text, "C.UTF-8");
 }
 
 /// As [`corpus`], if there is a peer to compare with.
+#[cfg(unix)]
 fn corpus_beside_peer() -> Option<TestDir> {
     peer().then(corpus)
 }
@@ -63,6 +74,7 @@ fn corpus() -> TestDir {
     dir.file("all", (0..=255).collect::<Vec<u8>>());
     dir.file("none", (0..=255).rev().collect::<Vec<u8>>());
     fs::create_dir(dir.at("dir")).unwrap();
+    #[cfg(unix)]
     std::os::unix::fs::symlink("a", dir.at("link")).unwrap();
     fs::hard_link(dir.at("a"), dir.at("hard")).unwrap();
     let big: Vec<u8> = bytes(3_000_000, 1);
@@ -80,6 +92,8 @@ fn corpus() -> TestDir {
     dir
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn files_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -109,6 +123,8 @@ fn files_are_compared_as_by_the_peer() {
     }
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn large_files_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -152,6 +168,8 @@ fn large_files_are_compared_as_by_the_peer() {
     }
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn standard_input_and_pipes_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -194,6 +212,8 @@ fn standard_input_and_pipes_are_compared_as_by_the_peer() {
     }
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -225,6 +245,8 @@ fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     assert_eq!(same.code(), 0, "{same}");
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn numbers_and_operands_parse_as_in_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -323,6 +345,8 @@ fn numbers_and_operands_parse_as_in_the_peer() {
     }
 }
 
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn messages_and_outputs_match_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
@@ -347,6 +371,8 @@ fn messages_and_outputs_match_the_peer() {
     }
 }
 
+// Holes: a file on Windows is data to its end.
+#[cfg(unix)]
 #[test]
 fn a_terabyte_of_holes_takes_no_time() {
     let dir = TestDir::new();
@@ -360,10 +386,10 @@ fn a_terabyte_of_holes_takes_no_time() {
         file.write_all(last.as_bytes()).unwrap();
     }
     let begin = Instant::now();
-    line(&dir, "CMP one two", true, "C").succeeds();
-    let found = line(&dir, "CMP one three", true, "C").fails(1, &[]);
+    ours(&dir, "one two").succeeds();
+    let found = ours(&dir, "one three").fails(1, &[]);
     assert_eq!(found.text(), "one three differ: char 1099511627776, line 1\n");
-    let found = line(&dir, "CMP -l one three", true, "C").fails(1, &[]);
+    let found = ours(&dir, "-l one three").fails(1, &[]);
     assert_eq!(found.text(), "1099511627776 170 171\n");
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
@@ -395,29 +421,29 @@ fn modified_file_is_an_error() {
 fn json_has_the_result() {
     let dir = corpus();
     let json = |text: &str, code: i32| -> serde_json::Value {
-        let said = line(&dir, text, true, "C");
+        let said = ours(&dir, text);
         assert_eq!(said.code(), code, "{text}: {said}");
         said.json()
     };
-    let equal = json("CMP --json big same", 0);
+    let equal = json("--json big same", 0);
     assert_eq!((&equal["equal"], &equal["bytes"]), (&true.into(), &3_000_000.into()));
-    let differ = json("CMP --json a b", 1);
+    let differ = json("--json a b", 1);
     assert_eq!(differ["differ"], serde_json::json!({ "byte": 7, "line": 2, "values": [102, 103] }));
-    let end = json("CMP --json part a", 1);
+    let end = json("--json part a", 1);
     assert_eq!(end["end"], serde_json::json!({ "file": "part", "bytes": 6, "newlines": 1 }));
-    assert_eq!(json("CMP --json a hard", 0)["equal"], true);
+    assert_eq!(json("--json a hard", 0)["equal"], true);
 }
 
 #[test]
 fn explain_names_the_strategies() {
     let dir = corpus();
-    let said = line(&dir, "CMP --explain --time big same", true, "C").succeeds();
+    let said = ours(&dir, "--explain --time big same").succeeds();
     assert_contains(&said.stderr, &["big:", "same:", "strategy: ", "because: ", "real ", "3.00 MB in all"]);
-    let said = line(&dir, "CMP --explain a hard", true, "C").succeeds();
+    let said = ours(&dir, "--explain a hard").succeeds();
     assert!(said.stderr.contains("nothing is read: both are the same file"), "{}", said.stderr);
-    let said = line(&dir, "CMP --explain -s big cut", true, "C").fails(1, &["the sizes differ"]);
+    let said = ours(&dir, "--explain -s big cut").fails(1, &["the sizes differ"]);
     assert!(said.stdout.is_empty());
-    line(&dir, "CMP --strategy nonsense big same", true, "C").fails(2, &["--strategy", "nonsense"]);
-    let version = line(&dir, "CMP --version", true, "C").succeeds().text();
+    ours(&dir, "--strategy nonsense big same").fails(2, &["--strategy", "nonsense"]);
+    let version = ours(&dir, "--version").succeeds().text();
     assert!(version.starts_with("cmp (fullbore) "), "{version}");
 }

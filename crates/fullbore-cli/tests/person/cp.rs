@@ -1,20 +1,33 @@
 //! The binary called as `cp`: the same messages, exit codes and files.
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::copy::seen;
-use crate::support::{Mount, TestDir, Unprivileged, bytes, fullbore, installed, or_skip, run, system_text};
+#[cfg(unix)]
+use crate::cp_lines::{LINES, SETUP};
+#[cfg(unix)]
+use crate::support::{Mount, Unprivileged};
+use crate::support::{TestDir, bytes, fullbore, installed, name_binary, or_skip, run, system_text};
+#[cfg(unix)]
+use crate::trees::seen;
 
-/// Runs a shell line in which `cp` is this program or the machine's.
-fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
+/// Returns a directory in which the binary is called `cp`.
+fn program(test_dir: &TestDir) -> PathBuf {
     let names = test_dir.at("names");
     if !names.exists() {
         fs::create_dir(&names).unwrap();
-        symlink(env!("CARGO_BIN_EXE_fullbore"), names.join("cp")).unwrap();
+        name_binary(&names, "cp");
     }
+    names
+}
+
+/// Runs a shell line in which `cp` is this program or the machine's.
+#[cfg(unix)]
+fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
+    let names = program(test_dir);
     let mut command = Command::new("bash");
     command.args(["-c", text]).current_dir(place).env("LC_ALL", "C");
     for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
@@ -29,163 +42,21 @@ fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::supp
 }
 
 /// Runs a shell line in the directory, in which `cp` is this program.
+#[cfg(unix)]
 fn ours(test_dir: &TestDir, text: &str) -> crate::support::Finished {
     line(test_dir, test_dir.path(), text, true)
 }
 
-const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
-                     mkdir -p dir/sub tree/deep into; printf 1 > tree/a; printf 2 > tree/deep/b; ln -s a tree/l; \
-                     ln tree/a tree/h; printf old > into/foo; ln -s dir dlink; printf o > old; touch -d 2001-01-01 old; \
-                     printf z > 'sp ace'; printf q > \"it's\"; printf s > 600; chmod 600 600; printf t > 755; chmod 755 755; \
-                     mkdir 700; chmod 700 700; mkfifo fifo; chmod 600 fifo; printf n > $'n\\nl'; mkdir -p p/x q/x; \
-                     printf 1 > p/x/1; printf 2 > q/x/2; printf p > p/f; printf q > q/f; ln -s a a; \
-                     printf new > foo~; ";
+/// Runs a line of space-separated words in the directory.
+#[cfg(windows)]
+fn ours(test_dir: &TestDir, text: &str) -> crate::support::Finished {
+    let mut command = Command::new(program(test_dir).join("cp.exe"));
+    command.args(text.split(' ').skip(1)).current_dir(test_dir.path());
+    run(command.env("XDG_CONFIG_HOME", crate::support::NOWHERE))
+}
 
-/// Lines with results identical to GNU's 9.1 to the last byte: standard output, standard error, files, exit code.
-const LINES: &[&str] = &[
-    "cp nothing x",
-    "cp nothing missing/x",
-    "cp foo missing/x",
-    "cp foo bar/x",
-    "cp tree x",
-    "cp tree foo into",
-    "cp foo",
-    "cp",
-    "cp foo bar nothing",
-    "cp foo bar 600",
-    "cp -t nothing foo",
-    "cp -t foo bar",
-    "cp -T foo bar 600",
-    "cp -t into -T foo",
-    "cp '' foo into",
-    "cp foo ''",
-    "cp -r tree ''",
-    "cp foo foo",
-    "cp foo ./foo",
-    "cp -P link foo",
-    "cp -a link foo",
-    "cp -df link foo",
-    "cp -r link foo",
-    "cp foo link",
-    "cp --remove-destination foo link",
-    "cp -v --remove-destination bar foo",
-    "cp -n foo foo",
-    "cp -nf bar foo",
-    "cp -fn bar foo",
-    "cp -rnf bar foo",
-    "cp -n -u bar old",
-    "cp -u bar old",
-    "cp -u old bar",
-    "cp -uv bar old",
-    "cp foo dangling",
-    "cp -f foo dangling",
-    "cp --remove-destination foo dangling",
-    "POSIXLY_CORRECT=1 cp foo dangling",
-    "cp -rP dangling link",
-    "cp bar a",
-    "cp -f bar a",
-    "cp -v foo x",
-    "cp -v 'sp ace' x",
-    "cp -v \"it's\" x",
-    "cp -v $'n\\nl' x",
-    "cp -v foo bar into",
-    "cp -rv tree/deep x",
-    "cp -b foo bar",
-    "cp -bv foo bar",
-    "cp -v --backup=t foo bar; cp -v --backup=numbered 600 bar; cp -v --backup=existing 755 bar",
-    "cp -v -S .old foo bar",
-    "cp --backup=simple --suffix=.b -v foo bar",
-    "cp -v -b --suffix -o foo bar; cp -v -b -S -x foo bar",
-    "cp -r --parents tree/deep/.. into",
-    "SIMPLE_BACKUP_SUFFIX=.e VERSION_CONTROL=simple cp -bv foo bar",
-    "cp --backup=none -v foo bar",
-    "cp -b foo~ foo",
-    "cp --backup=t foo~ foo",
-    "cp -bf foo foo",
-    "cp -b foo foo",
-    "cp -bn foo bar",
-    "cp -b foo link",
-    "cp -bd link foo",
-    "cp -rb tree/deep into; cp -rb tree/deep into",
-    "cp -l foo x",
-    "cp -lv foo x",
-    "cp -l foo bar",
-    "cp -lf foo bar",
-    "cp -l link x",
-    "cp -lP link x",
-    "cp -lP link x; cp -P link x",
-    "cp -rl tree x",
-    "cp -l foo foo",
-    "cp -s foo x",
-    "cp -s foo bar",
-    "cp -sf foo bar",
-    "cp -s foo into",
-    "cp -rs \"$PWD/tree\" x",
-    "cp -ls foo x",
-    "cp -s foo foo",
-    "cp --attributes-only 600 x",
-    "cp -p --attributes-only 755 bar",
-    "cp -a --attributes-only link bar",
-    "cp -a --remove-destination --attributes-only link bar",
-    "cp --parents tree/deep/b into",
-    "cp -v --parents tree/deep/b tree/a into",
-    "cp -rv --parents tree/deep/ into",
-    "cp --parents \"$PWD/tree/a\" into",
-    "cp --parents foo/x into",
-    "cp --parents foo bar",
-    "cp -rp --parents 700/ into",
-    "cp --parents tree/deep/../a into",
-    "cp --strip-trailing-slashes link/ dlink/ -r into",
-    "cp link/ x",
-    "cp -r dlink/ x",
-    "cp -r p dlink",
-    "cp -rT dir dlink",
-    "cp -r dir foo",
-    "cp -rT foo dir",
-    "cp -rv p/x q/x into",
-    "cp p/f q/f into",
-    "cp -f p/f q/f into",
-    "cp -b p/f q/f into",
-    "cp --backup=t p/f q/f into",
-    "cp foo ./foo into",
-    "cp -r dir dir into",
-    "cp -dR link p/f into",
-    "cp -r p/. q/. into",
-    "cp -r p/x/.. into",
-    "cp -dR tree/l p/f into; cp -r tree into",
-    "cp -a --no-preserve=mode 600 755 700 fifo into",
-    "cp --no-preserve=mode 600 x; cp -r --no-preserve=mode 700 755 into",
-    "cp --preserve=ownership 600 x",
-    "cp -r --preserve=ownership 700 600 fifo into",
-    "cp -aL tree x",
-    "cp --preserve=links -RH link foo into",
-    "cp -RL --preserve=links link foo into",
-    "cp -a tree x; rm x/h; cp -au tree/. x",
-    "cp -aL link x; cp -La link y; cp -dH link z",
-    "cp -R --copy-contents tree x",
-    "cp -x -r tree x",
-    "cp --sparse=always foo x; cp --sparse=never foo y",
-    "cp --reflink=always --sparse=never foo x",
-    "cp --update foo old",
-    "cp foo bar/",
-    "cp foo new/",
-    "cp -r tree new/",
-    "cp -a tree/. into",
-    "cp /dev/null x",
-    "cp foo /dev/null",
-    "cp -rL a into",
-    "cp -rL dangling into",
-    "cp -Hr dangling into",
-    "printf 'y\\nn\\n' | cp -i foo bar into",
-    "printf 'n\\n' | cp -i bar foo; cat foo",
-    "printf 'y\\n' | cp -i bar foo; cat foo",
-    "printf 'n\\n' | cp -nvi bar foo",
-    "printf 'y\\n' | cp -inv bar foo",
-    "cp -i foo new",
-    "cp -i bar foo < /dev/null",
-    "chmod 400 bar; printf 'y\\n' | cp -if foo bar",
-];
-
+// GNU `cp` as the peer, in shell lines.
+#[cfg(unix)]
 #[test]
 fn common_command_lines_match_gnu() {
     let version = Command::new("cp").arg("--version").output().map(|output| output.stdout);
@@ -222,6 +93,8 @@ fn common_command_lines_match_gnu() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+// Symbolic links.
+#[cfg(unix)]
 #[test]
 fn link_does_not_replace_its_target() {
     let test_dir = TestDir::new();
@@ -248,14 +121,17 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     let test_dir = TestDir::new();
     test_dir.file("new", "new");
     test_dir.file("old", "old");
-    symlink("nowhere", test_dir.at("dangling")).unwrap();
     for flags in ["-n", "-nf", "-f -n", "-n -f", "-rnf", "-n -u", "-u -n", "-in"] {
         ours(&test_dir, &format!("cp {flags} new old")).succeeds();
         assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old", "{flags}");
     }
-    let ended = ours(&test_dir, "cp -f new dangling");
-    ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
-    assert_eq!(fs::read_link(test_dir.at("dangling")).unwrap(), Path::new("nowhere"));
+    #[cfg(unix)]
+    {
+        symlink("nowhere", test_dir.at("dangling")).unwrap();
+        let ended = ours(&test_dir, "cp -f new dangling");
+        ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
+        assert_eq!(fs::read_link(test_dir.at("dangling")).unwrap(), Path::new("nowhere"));
+    }
     ours(&test_dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
     ours(&test_dir, "cp --update=none new old").succeeds();
     assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old");
@@ -289,6 +165,8 @@ fn directories_with_one_name_are_merged_for_any_number_of_workers() {
 }
 
 /// The system reports a length of one page for these files.
+// `/sys`.
+#[cfg(target_os = "linux")]
 #[test]
 fn files_of_sysfs_are_copied() {
     let Some(source) =
@@ -328,6 +206,8 @@ fn files_of_sysfs_are_copied() {
     }
 }
 
+// Holes: a file on Windows is data to its end.
+#[cfg(unix)]
 #[test]
 fn sparse_flag_makes_or_fills_holes() {
     let test_dir = TestDir::new();
@@ -371,6 +251,8 @@ fn debug_and_time_print_details() {
     assert!(ended.stdout.is_empty() && ended.stderr.starts_with("copied: 1 files; "), "{ended}");
 }
 
+// Symbolic links.
+#[cfg(unix)]
 #[test]
 fn links_to_directories_are_kept_on_request() {
     let test_dir = TestDir::new();
@@ -386,6 +268,8 @@ fn links_to_directories_are_kept_on_request() {
     assert!(fs::symlink_metadata(test_dir.at("t/d")).unwrap().is_symlink());
 }
 
+// A file system, mounted.
+#[cfg(target_os = "linux")]
 #[test]
 fn one_file_system_is_respected() {
     let test_dir = TestDir::new();
@@ -404,6 +288,8 @@ fn one_file_system_is_respected() {
 }
 
 /// Access control lists, on every file system of the test environment.
+// Lists of Unix.
+#[cfg(unix)]
 #[test]
 fn access_control_lists_are_preserved() {
     let Some(()) = or_skip("access control lists", installed("setfacl")) else { return };
@@ -446,6 +332,8 @@ fn access_control_lists_are_preserved() {
 }
 
 /// The system checks the mode, not the descriptor, when an attribute is set.
+// Extended attributes and modes.
+#[cfg(unix)]
 #[test]
 fn attributes_of_unwritable_files_are_preserved() {
     let Some(somebody) = Unprivileged::new() else { return };
@@ -484,7 +372,11 @@ fn backup_is_restored_when_the_copy_fails() {
     test_dir.file("b~", "older");
     fs::create_dir(test_dir.at("unreadable")).unwrap();
     let source = test_dir.file("a", "new");
+    #[cfg(unix)]
     fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
+    #[cfg(windows)]
+    let _kept =
+        std::os::windows::fs::OpenOptionsExt::share_mode(fs::File::options().read(true), 0).open(&source);
     // Root can read it anyway.
     let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
     ours(&test_dir, &format!("cp --backup=t {failing} b")).fails(1, &["cp: "]);

@@ -33,8 +33,10 @@ fn cell_and_choice_become_valid_fio_jobs() {
         job.contains("ioengine=psync\n") && job.contains("bs=65536\n") && job.contains("pre_read=1\n"),
         "{job}"
     );
-    let file = format!("filename={}/fullbore-fio-test\n", dir.path().canonicalize().unwrap().display());
-    assert!(job.contains(&file), "{job}");
+    // The system's name of the current directory; fio separates files by colons.
+    let place = if cfg!(windows) { dir.path().to_owned() } else { dir.path().canonicalize().unwrap() };
+    let file = place.join("fullbore-fio-test").display().to_string().replace(':', "\\:");
+    assert!(job.contains(&format!("filename={file}\n")), "{job}");
     let chosen = export("--job read --from fullbore-results-1").succeeds().text();
     assert!(chosen.contains("[read, warm]\n") && chosen.contains("ioengine=psync\n"), "{chosen}");
 

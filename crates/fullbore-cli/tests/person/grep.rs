@@ -2,12 +2,14 @@
 //! `rg` of version 15 or later in `FULLBORE_RG` or the path.
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::support::fullbore;
+use crate::support::{fullbore, write_at};
 
 /// Returns the `rg` to compare with, if there is one.
 fn rg() -> Option<PathBuf> {
@@ -87,17 +89,20 @@ fn corpus() -> tempfile::TempDir {
     write("tree/ignored.log", &[&lines(5)]);
     write("tree/.ignore", &[b"*.log\n"]);
     write("tree/.gitignore", &[b"c.rs\n"]);
-    write("tree/new\nline", &[&lines(5)]);
     write("patterns", &[b"needle\nfoo\n"]);
-    let broken = std::ffi::OsStr::from_bytes(b"tree/br\xffken");
-    fs::write(directory.path().join(broken), lines(6)).unwrap();
-    write("crlf", &[&text(numbers, 40, b"\r\n")]);
-    for (to, name) in [("a.rs", "link.rs"), ("sub", "linkdir"), ("nowhere", "dangling")] {
-        symlink(to, directory.path().join("tree").join(name)).unwrap();
+    #[cfg(unix)]
+    {
+        write("tree/new\nline", &[&lines(5)]);
+        let broken = std::ffi::OsStr::from_bytes(b"tree/br\xffken");
+        fs::write(directory.path().join(broken), lines(6)).unwrap();
+        for (to, name) in [("a.rs", "link.rs"), ("sub", "linkdir"), ("nowhere", "dangling")] {
+            symlink(to, directory.path().join("tree").join(name)).unwrap();
+        }
     }
-    let sparse = fs::File::create(directory.path().join("sparse")).unwrap();
-    sparse.set_len(30 << 20).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&sparse, b"\nneedle\n", 20 << 20).unwrap();
+    write("crlf", &[&text(numbers, 40, b"\r\n")]);
+    let sparse = directory.path().join("sparse");
+    fs::File::create(&sparse).unwrap().set_len(30 << 20).unwrap();
+    write_at(&sparse, b"\nneedle\n", 20 << 20);
     directory
 }
 
@@ -215,6 +220,8 @@ const FLAGS: &[&[&str]] = &[
     &["--context-separator", "XX", "-C1"],
 ];
 
+// `rg` as the peer.
+#[cfg(unix)]
 #[test]
 fn grep_of_one_file_matches_rg() {
     let Some(beside) = PeerComparison::new() else { return };
@@ -252,6 +259,8 @@ fn grep_of_one_file_matches_rg() {
     }
 }
 
+// `rg` as the peer.
+#[cfg(unix)]
 #[test]
 fn grep_of_trees_matches_rg() {
     let Some(beside) = PeerComparison::new() else { return };
@@ -327,6 +336,8 @@ fn grep_of_trees_matches_rg() {
     beside.of_files(&["--type-list"]);
 }
 
+// `rg` as the peer.
+#[cfg(unix)]
 #[test]
 fn grep_of_standard_input_matches_rg() {
     let Some(beside) = PeerComparison::new() else { return };
@@ -349,6 +360,8 @@ fn grep_of_standard_input_matches_rg() {
     }
 }
 
+// `rg` as the peer.
+#[cfg(unix)]
 #[test]
 fn grep_errors_match_rg() {
     let Some(beside) = PeerComparison::new() else { return };

@@ -6,9 +6,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
-use crate::support::{TestDir, bytes, run, start, transform};
+use crate::support::{KILLED, TestDir, bytes, run, start, transform};
 
 /// Duration of the rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
@@ -45,19 +43,19 @@ fn killed_copy_leaves_the_old_file_or_the_new_one() {
     while begin.elapsed() < ROUNDS || rounds < ways.len() {
         let way = rounds % ways.len();
         let coming = 1 - there;
-        let running = start(&mut transform("none", &paths[coming], &output, &ways[way]));
+        let mut running = start(&mut transform("none", &paths[coming], &output, &ways[way]));
         // A sequence that is evenly distributed (multiples of the golden ratio).
         sleep(longest[way].mul_f64((rounds as f64 * 0.618_034).fract() * 1.1));
-        running.signal(Signal::KILL);
+        running.kill();
         let ended = running.end();
         rounds += 1;
-        killed += u32::from(ended.code() == 137);
+        killed += u32::from(ended.code() == KILLED);
         let found = fs::read(&output).unwrap();
         if found == inputs[coming] {
             there = coming;
         } else {
             assert!(found == inputs[there], "{:?}, round {rounds}: neither old nor new", ways[way]);
-            assert_eq!(ended.code(), 137, "{:?}, round {rounds}: {ended}", ways[way]);
+            assert_eq!(ended.code(), KILLED, "{:?}, round {rounds}: {ended}", ways[way]);
         }
         outcomes.insert((ended.code(), there == coming));
         for name in dir.names() {
@@ -68,6 +66,6 @@ fn killed_copy_leaves_the_old_file_or_the_new_one() {
         }
     }
     println!("{killed} of {rounds} runs were killed before their end");
-    assert!(outcomes.contains(&(137, false)), "no run was killed in the middle");
+    assert!(outcomes.contains(&(KILLED, false)), "no run was killed in the middle");
     assert!(killed >= 10, "{killed} of {rounds}");
 }

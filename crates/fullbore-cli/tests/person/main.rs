@@ -1,5 +1,7 @@
 //! End-to-end tests of the command: the binary run as from a shell; output, messages and exit codes checked.
 #![forbid(unsafe_code)]
+// Elsewhere the gated tests leave helpers without a user.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports))]
 
 mod adaptive;
 mod arguments;
@@ -7,25 +9,50 @@ mod bench;
 mod changes;
 mod cmp;
 mod copy;
+// GNU coreutils as peers, in shell lines.
+#[cfg(unix)]
 mod coreutils;
+// Difficult files for comparisons with peers: names and kinds of Unix.
+#[cfg(unix)]
 mod corpus;
 mod cp;
+// Lines of a shell.
+#[cfg(unix)]
+mod cp_lines;
 mod dedupe;
+// Loop devices.
+#[cfg(target_os = "linux")]
 mod devices;
 mod documents;
+// Pseudo-terminals, and names with control characters.
+#[cfg(target_os = "linux")]
 mod escapes;
 mod export;
+// System calls that `strace` makes fail, limits of descriptors.
+#[cfg(target_os = "linux")]
 mod failing_calls;
+// seccomp.
+#[cfg(target_os = "linux")]
 mod forbidden;
+// Small file systems, mounted.
+#[cfg(target_os = "linux")]
 mod full_disk;
 mod generate;
 mod grep;
 mod grep_flags;
+// Names exchanged in one call, limits of descriptors, system calls that `strace` makes fail.
+#[cfg(target_os = "linux")]
 mod held;
 mod killed;
+// Limits of the shell, ignored signals, closed streams, `/proc`.
+#[cfg(target_os = "linux")]
 mod limits;
 mod memory;
+#[cfg(windows)]
+mod on_windows;
 mod outputs;
+// GNU tools as peers.
+#[cfg(unix)]
 mod peer;
 mod predict;
 mod probe;
@@ -34,12 +61,19 @@ mod report;
 mod resume;
 mod signals;
 mod slow;
+// Traces of system calls by `strace`.
+#[cfg(target_os = "linux")]
 mod snapshots;
 mod standard_output;
 mod streams;
 mod sum;
 mod support;
+// Limits of threads, by the shell and by control groups.
+#[cfg(target_os = "linux")]
 mod threads;
+// GNU tools as peers.
+#[cfg(unix)]
 mod tools_on_corpus;
 mod transform;
+mod trees;
 mod wc;

@@ -2,18 +2,14 @@
 
 use std::fs::{self, File};
 
-use crate::support::{TestDir, refused, run, transform};
+use crate::support::{NULL, TestDir, refused, run, transform};
 
 /// The buffers' budget plus the program's own memory, in bytes.
 const MOST: u64 = (64 + 16) << 20;
 
 #[test]
 fn a_gibibyte_takes_no_more_memory_than_the_budget() {
-    // In memory if there is enough: the disk does not matter here.
-    let dir = match rustix::fs::statvfs("/dev/shm") {
-        Ok(dir) if dir.f_bavail * dir.f_frsize > 4 << 30 => tempfile::tempdir_in("/dev/shm").unwrap(),
-        _ => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
-    };
+    let dir = large();
     let (input, output) = (dir.path().join("in"), dir.path().join("out"));
     // A hole reads as any file does.
     File::create(&input).unwrap().set_len(1 << 30).unwrap();
@@ -36,7 +32,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     ] {
         let options = ["--json", "--strategy", strategy];
         // The output is discarded, so the file system's own memory does not matter.
-        let ended = run(&mut transform("none", &input, "/dev/null".as_ref(), &options));
+        let ended = run(&mut transform("none", &input, NULL.as_ref(), &options));
         if refused(&ended) {
             continue;
         }
@@ -54,6 +50,17 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         }
         within(&ended.succeeds().stdout, strategy, 256 << 20);
     }
+}
+
+/// Returns a directory in memory if there is enough: the disk does not matter here.
+fn large() -> TestDir {
+    #[cfg(target_os = "linux")]
+    if let Ok(found) = rustix::fs::statvfs("/dev/shm")
+        && found.f_bavail * found.f_frsize > 4 << 30
+    {
+        return TestDir::within("/dev/shm".as_ref());
+    }
+    TestDir::new()
 }
 
 fn within(account: &[u8], strategy: &str, bytes: u64) {

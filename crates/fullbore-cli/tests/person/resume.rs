@@ -2,15 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
-use crate::support::{Finished, TestDir, Unprivileged, bytes, fullbore, names, or_skip, root, run, start};
+use crate::support::{Finished, KILLED, TestDir, bytes, fullbore, names, or_skip, run, start, write_at};
+#[cfg(unix)]
+use crate::support::{Unprivileged, root};
 
 /// Long enough to interrupt a run in the middle.
 const LENGTH: usize = 96 << 20;
@@ -47,8 +48,8 @@ fn killed(command: &mut Command, journal: &Path) -> bool {
     {
         sleep(Duration::from_micros(200));
     }
-    running.signal(Signal::KILL);
-    running.end().code() == 137
+    running.kill();
+    running.end().code() == KILLED
 }
 
 fn resumed(ended: &Finished) -> u64 {
@@ -56,6 +57,8 @@ fn resumed(ended: &Finished) -> u64 {
     json["copy"]["resumed"].as_u64().unwrap()
 }
 
+// Modes and symbolic links.
+#[cfg(unix)]
 #[test]
 fn partial_file_and_journal_are_private() {
     let dir = TestDir::new();
@@ -103,6 +106,8 @@ fn partial_file_and_journal_are_private() {
 }
 
 /// Another user's file under the name of a journal is neither read nor written, and does not block.
+// Files of another user.
+#[cfg(unix)]
 #[test]
 fn foreign_journal_is_ignored() {
     let Some(()) = or_skip("files of another user", root()) else { return };
@@ -138,6 +143,7 @@ fn a_stale_journal_stops_no_later_copy() {
     run(&mut resume([&source, &target])).succeeds();
     let stale = || {
         fs::write(journal(&target), &kept).unwrap();
+        #[cfg(unix)]
         fs::set_permissions(journal(&target), fs::Permissions::from_mode(0o600)).unwrap();
     };
     stale();
@@ -156,6 +162,7 @@ fn a_stale_journal_stops_no_later_copy() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
 fn same_command_resumes_the_tree() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 5);
@@ -191,6 +198,8 @@ fn same_command_resumes_the_tree() {
 }
 
 /// The same command retries files that could not be copied.
+// Permission bits.
+#[cfg(unix)]
 #[test]
 fn tree_with_failures_is_resumed() {
     let Some(other) = Unprivileged::new() else { return };
@@ -224,9 +233,9 @@ fn killed_copy_resumes_at_its_offset() {
         command
     };
     let mut stopped = 0;
-    for signal in [Signal::KILL, Signal::INT, Signal::KILL] {
+    for gently in [false, true, false] {
         let before = fs::metadata(&journal).map_or(0, |found| found.len());
-        let running = start(&mut going(&[]));
+        let mut running = start(&mut going(&[]));
         // A header and some records.
         let begin = Instant::now();
         while fs::metadata(&journal).map_or(0, |found| found.len()) < before.max(400) + 300
@@ -234,7 +243,7 @@ fn killed_copy_resumes_at_its_offset() {
         {
             sleep(Duration::from_micros(200));
         }
-        running.signal(signal);
+        running.stop(gently);
         if running.end().code() != 0 {
             stopped += 1;
             assert_eq!(
@@ -271,11 +280,11 @@ fn resume_checks_source_and_written_data() {
         let journal = dir.at(".target.fullbore-journal");
         let begin = Instant::now();
         loop {
-            let running = start(resume([""; 0]).arg(&source).arg(&target));
+            let mut running = start(resume([""; 0]).arg(&source).arg(&target));
             while fs::metadata(&journal).map_or(0, |found| found.len()) < 700 && !target.exists() {
                 sleep(Duration::from_micros(100));
             }
-            running.signal(Signal::KILL);
+            running.kill();
             running.end();
             if journal.exists() && part(dir.path()).is_some() {
                 break;
@@ -284,8 +293,7 @@ fn resume_checks_source_and_written_data() {
             let _ = fs::remove_file(&target);
         }
         let wanted = if damage {
-            let part = fs::OpenOptions::new().write(true).open(part(dir.path()).unwrap()).unwrap();
-            part.write_all_at(b"damage", 1 << 20).unwrap();
+            write_at(&part(dir.path()).unwrap(), b"damage", 1 << 20);
             &old
         } else {
             fs::write(&source, &new).unwrap();

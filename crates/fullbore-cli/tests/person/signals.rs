@@ -8,10 +8,12 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
 use rustix::process::Signal;
 
+#[cfg(unix)]
 use crate::streams::fifo;
-use crate::support::{TestDir, bytes, fullbore, run, start, start_unread, transform};
+use crate::support::{KILLED, TestDir, bytes, fullbore, run, start, start_unread, transform};
 
 /// Long enough to be interrupted in the middle.
 const LENGTH: usize = 48 << 20;
@@ -28,6 +30,8 @@ fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
     start.elapsed()
 }
 
+// Signals; a test on Windows cannot send Ctrl-C.
+#[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_the_old_file_and_nothing_else() {
     let dir = TestDir::new();
@@ -65,6 +69,8 @@ fn interrupted_run_leaves_the_old_file_and_nothing_else() {
     assert!(stopped > 0, "no run was interrupted in the middle");
 }
 
+// Signals; a test on Windows cannot send Ctrl-C.
+#[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_no_new_file() {
     let dir = TestDir::new();
@@ -92,17 +98,19 @@ fn killed_run_leaves_the_old_file() {
     let mut killed = 0;
     for delay in delays(8, longest) {
         let output = dir.file("out", "old");
-        let running = start(&mut transform("shift:1", &input, &output, &[]));
+        let mut running = start(&mut transform("shift:1", &input, &output, &[]));
         sleep(delay);
-        running.signal(Signal::KILL);
+        running.kill();
         let ended = running.end();
         let found = fs::read(&output).unwrap();
         assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
-        killed += u32::from(ended.code() == 137 && found == b"old");
+        killed += u32::from(ended.code() == KILLED && found == b"old");
     }
     assert!(killed > 0, "no run was killed in the middle");
 }
 
+// Signals; a test on Windows cannot send Ctrl-C.
+#[cfg(unix)]
 #[test]
 fn waiting_for_a_pipe_can_be_interrupted() {
     for (signal, wanted) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
@@ -140,6 +148,8 @@ fn waiting_for_a_pipe_can_be_interrupted() {
     }
 }
 
+// Signals; a test on Windows cannot send Ctrl-C.
+#[cfg(unix)]
 #[test]
 fn interrupted_in_place_change_names_the_file() {
     let dir = TestDir::new();

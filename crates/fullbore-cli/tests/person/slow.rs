@@ -11,6 +11,8 @@ fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
+// A named pipe.
+#[cfg(unix)]
 #[test]
 fn results_before_a_slow_file_are_printed() {
     let dir = TestDir::new();

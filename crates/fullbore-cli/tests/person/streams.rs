@@ -2,20 +2,27 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+#[cfg(unix)]
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 
+#[cfg(unix)]
 use rustix::fs::{CWD, Mode};
 
-use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, transform};
+#[cfg(unix)]
+use crate::support::shell;
+use crate::support::{NULL, TestDir, bytes, fullbore, named, run, start, start_unread, transform};
 
+#[cfg(unix)]
 pub(crate) fn fifo(dir: &TestDir, name: &str) -> PathBuf {
     rustix::fs::mkfifoat(CWD, dir.at(name), Mode::from_raw_mode(0o666)).unwrap();
     dir.at(name)
 }
 
+// `/proc`.
+#[cfg(target_os = "linux")]
 #[test]
 fn proc_files_with_zero_size_are_read() {
     let dir = TestDir::new();
@@ -43,23 +50,29 @@ fn character_devices_are_read_and_written() {
     let input = dir.file("in", bytes(500_000, 1));
     for strategy in named() {
         let options = ["--strategy", strategy];
-        run(&mut transform("upper", &input, "/dev/null".as_ref(), &options)).succeeds();
-        run(&mut transform("upper", "/dev/null".as_ref(), &dir.at("out"), &options)).succeeds();
+        run(&mut transform("upper", &input, NULL.as_ref(), &options)).succeeds();
+        run(&mut transform("upper", NULL.as_ref(), &dir.at("out"), &options)).succeeds();
         assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
     }
-    dir.run("transform upper /dev/null /dev/null").succeeds();
-    dir.run("transform upper in /dev/null --overwrite").succeeds();
-    let ended = shell(
-        r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#,
-        &[],
-    );
-    let text = ended.succeeds().text();
-    // md5sum of a million bytes of one.
-    let wanted = shell(r#"head -c 1000000 /dev/zero | tr '\000' '\001' | md5sum"#, &[]).succeeds().text();
-    assert_eq!(text, format!("{wanted}141\n"));
-    assert!(fs::metadata("/dev/null").unwrap().len() == 0);
+    dir.run(&format!("transform upper {NULL} {NULL}")).succeeds();
+    dir.run(&format!("transform upper in {NULL} --overwrite")).succeeds();
+    assert_eq!(dir.names(), ["in", "out"]);
+    #[cfg(unix)]
+    {
+        let ended = shell(
+            r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#,
+            &[],
+        );
+        let text = ended.succeeds().text();
+        // md5sum of a million bytes of one.
+        let wanted = shell(r#"head -c 1000000 /dev/zero | tr '\000' '\001' | md5sum"#, &[]).succeeds().text();
+        assert_eq!(text, format!("{wanted}141\n"));
+        assert!(fs::metadata(NULL).unwrap().len() == 0);
+    }
 }
 
+// `/dev/full`.
+#[cfg(target_os = "linux")]
 #[test]
 fn full_device_is_reported() {
     let dir = TestDir::new();
@@ -73,6 +86,8 @@ fn full_device_is_reported() {
     onto_full(fullbore(["probe", "/"])).fails(2, &["standard output", "No space left"]);
 }
 
+// Named pipes.
+#[cfg(unix)]
 #[test]
 fn named_pipes_are_read_and_written() {
     let dir = TestDir::new();
@@ -93,6 +108,8 @@ fn named_pipes_are_read_and_written() {
     assert_eq!(dir.names(), [""; 0]);
 }
 
+// `/dev/stdin`, in shell lines.
+#[cfg(unix)]
 #[test]
 fn dev_stdin_continues_at_its_offset() {
     let dir = TestDir::new();
@@ -108,6 +125,8 @@ fn dev_stdin_continues_at_its_offset() {
     assert_eq!(fs::read_to_string(dir.at("out")).unwrap(), "FIRST\nSECOND\nend\n");
 }
 
+// Sockets with names.
+#[cfg(unix)]
 #[test]
 fn sockets_are_refused_by_name_and_served_as_standard_streams() {
     let dir = TestDir::new();
@@ -135,17 +154,20 @@ fn sockets_are_refused_by_name_and_served_as_standard_streams() {
 fn closed_pipe_ends_the_run_quietly() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(8_000_000, 4));
-    let quiet = |line: &str, paths: &[&Path]| {
-        let ended =
-            shell(&format!("{line} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"), paths).succeeds();
-        assert!(ended.stderr.is_empty(), "{line}: {ended}");
-        assert_eq!(ended.text().trim(), "141", "{line}");
+    // The reader takes ten bytes and leaves.
+    let quiet = |mut command: std::process::Command| {
+        let mut running = start_unread(&mut command);
+        let mut pipe = running.child.stdout.take().unwrap();
+        pipe.read_exact(&mut [0; 10]).unwrap();
+        drop(pipe);
+        let ended = running.end();
+        assert_eq!((ended.code(), ended.stderr.as_str()), (141, ""), "{command:?}");
     };
     for strategy in named() {
-        quiet(&format!(r#""$0" transform upper "$1" - --strategy {strategy}"#), &[&input]);
+        quiet(transform("upper", &input, "-".as_ref(), &["--strategy", strategy]));
     }
-    quiet(r#""$0" gen 100M -"#, &[]);
-    quiet(r#""$0" gen 100M - --strategy cci-tp"#, &[]);
+    quiet(fullbore(["gen", "100M", "-"]));
+    quiet(fullbore(["gen", "100M", "-", "--strategy", "cci-tp"]));
     let gone = |mut command: std::process::Command| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -158,6 +180,8 @@ fn closed_pipe_ends_the_run_quietly() {
     gone(transform("upper", &input, &dir.at("out"), &["--json"]));
 }
 
+// Closed streams, by a shell.
+#[cfg(unix)]
 #[test]
 fn closed_standard_streams_are_reported() {
     let dir = TestDir::new();

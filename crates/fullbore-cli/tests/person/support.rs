@@ -4,25 +4,59 @@ pub(crate) use fullbore_testkit::ground::bytes;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
+#[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
+#[cfg(unix)]
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
 use rustix::process::{Pid, Signal};
 
 /// Time after which a program counts as hanging. Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The null device.
+pub(crate) const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+/// An absolute path without a directory: no profile.
+pub(crate) const NOWHERE: &str = if cfg!(windows) { r"C:\nonexistent" } else { "/nonexistent" };
+/// The exit code after [`RunningProgram::kill`].
+pub(crate) const KILLED: i32 = if cfg!(windows) { 1 } else { 137 };
+
+/// The binary. The build's path is one of Unix if the test runs under Wine.
+pub(crate) fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| std::path::absolute(env!("CARGO_BIN_EXE_fullbore")).unwrap())
+}
+
+/// Gives the binary a tool's name in a directory.
+pub(crate) fn name_binary(directory: &Path, name: &str) -> PathBuf {
+    let path = directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(binary(), &path).unwrap();
+    #[cfg(windows)]
+    {
+        fs::hard_link(binary(), &path).unwrap();
+        // Wine 8 lacks this library, which then is beside the binary.
+        let library = "bcryptprimitives.dll";
+        if binary().with_file_name(library).exists() && !directory.join(library).exists() {
+            fs::hard_link(binary().with_file_name(library), directory.join(library)).unwrap();
+        }
+    }
+    path
+}
 
 /// A test's own directory, on the build's file system.
 pub(crate) struct TestDir(tempfile::TempDir);
 
 impl TestDir {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+        Self(tempfile::tempdir_in(std::path::absolute(env!("CARGO_TARGET_TMPDIR")).unwrap()).unwrap())
     }
 
     /// Creates one in a directory, on its file system.
@@ -31,6 +65,7 @@ impl TestDir {
     }
 
     /// Creates a directory with access for all users.
+    #[cfg(unix)]
     pub(crate) fn open_to_all() -> Self {
         let dir = Self(tempfile::tempdir().unwrap());
         fs::set_permissions(dir.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -52,7 +87,8 @@ impl TestDir {
 
     /// Returns the command with space-separated words, in this directory, with the profile of this directory.
     pub(crate) fn command(&self, words: &str) -> Command {
-        let mut command = fullbore(words.split_whitespace());
+        let mut command = fullbore([""; 0]);
+        words.split_whitespace().for_each(|word| verbatim(&mut command, word));
         command.current_dir(self.path()).env("XDG_CONFIG_HOME", self.at("config"));
         command
     }
@@ -81,12 +117,22 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 
 /// Returns the command, without the profile of the user who runs the tests.
 pub(crate) fn fullbore<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    of(Path::new(env!("CARGO_BIN_EXE_fullbore")), arguments)
+    of(binary(), arguments)
+}
+
+/// Adds an argument. On Windows, the program expands patterns of names unless they are quoted.
+pub(crate) fn verbatim(command: &mut Command, word: &str) {
+    #[cfg(windows)]
+    if word.contains(['*', '?', '[']) {
+        std::os::windows::process::CommandExt::raw_arg(command, format!("\"{word}\""));
+        return;
+    }
+    command.arg(word);
 }
 
 fn of<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(binary);
-    command.args(arguments).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+    command.args(arguments).env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null());
     command
 }
 
@@ -141,13 +187,50 @@ impl fmt::Display for Finished {
 }
 
 pub(crate) fn code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
+    #[cfg(unix)]
+    let signal = status.signal();
+    #[cfg(windows)]
+    let signal: Option<i32> = None;
+    status.code().unwrap_or_else(|| 128 + signal.unwrap())
 }
 
-/// The C library's words for an error number, without the first letter, whose case depends on the place.
+/// The system's words for an error number, without the first letter, whose case depends on the place.
 pub(crate) fn system_text(number: i32) -> String {
+    system_words(number)[1..].to_owned()
+}
+
+/// The system's words for an error number.
+pub(crate) fn system_words(number: i32) -> String {
     let text = std::io::Error::from_raw_os_error(number).to_string();
-    text.split(" (os error").next().unwrap_or_default()[1..].to_owned()
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// The system's words for a missing file: "No such file or directory".
+pub(crate) fn not_found() -> String {
+    system_words(2)
+}
+
+/// The system's words for a missing directory in a path.
+pub(crate) fn no_directory() -> String {
+    system_words(if cfg!(windows) { 3 } else { 2 })
+}
+
+/// A text with the separators of Unix in its paths.
+pub(crate) fn slashes(text: &str) -> String {
+    if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() }
+}
+
+/// The device and the number of a file: equal for all of its names.
+pub(crate) fn identity(path: &Path) -> (u64, u64) {
+    let found = fullbore::sys::stat(path).unwrap();
+    (found.dev, found.ino)
+}
+
+/// Writes at an offset of an existing file.
+pub(crate) fn write_at(path: &Path, bytes: &[u8], offset: u64) {
+    let mut file = fs::File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.write_all(bytes).unwrap();
 }
 
 /// Asserts that a text has each of `words`.
@@ -194,6 +277,21 @@ fn start_with(command: &mut Command, gather: bool) -> RunningProgram {
 }
 
 impl RunningProgram {
+    /// Ends it immediately; its exit code is then [`KILLED`].
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// Ends it by Ctrl-C if `gently`, or immediately. A test on Windows cannot send Ctrl-C.
+    pub(crate) fn stop(&mut self, gently: bool) {
+        match gently {
+            #[cfg(unix)]
+            true => self.signal(Signal::INT),
+            _ => self.kill(),
+        }
+    }
+
+    #[cfg(unix)]
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         rustix::process::kill_process(pid, signal).unwrap();
@@ -246,6 +344,7 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
 }
 
 /// Runs a shell line with the binary as `$0` and the arguments as `$1` and on.
+#[cfg(unix)]
 #[track_caller]
 pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
     let mut command = Command::new("bash");
@@ -254,8 +353,10 @@ pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
 }
 
 /// The command run by an unprivileged user.
+#[cfg(unix)]
 pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
 
+#[cfg(unix)]
 impl Unprivileged {
     /// `None`, with the reason printed, if privileges cannot be dropped.
     pub(crate) fn new() -> Option<Self> {
@@ -301,13 +402,16 @@ pub(crate) fn installed(program: &str) -> Result<(), String> {
 }
 
 /// The reason if the tests do not run as root.
+#[cfg(unix)]
 pub(crate) fn root() -> Result<(), String> {
     rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
 }
 
 /// A mount until it is dropped.
+#[cfg(unix)]
 pub(crate) struct Mount(PathBuf);
 
+#[cfg(unix)]
 impl Mount {
     /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
     pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
@@ -338,6 +442,7 @@ impl Mount {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Mount {
     fn drop(&mut self) {
         let done = Command::new("umount").arg(&self.0).status();

@@ -1,12 +1,14 @@
 //! `fullbore transform`: operations, strategies and messages.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::support::{
     TestDir, assert_contains, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method,
-    run, run_with, shell, transform,
+    run, run_with, start, start_unread, transform,
 };
 
 /// Applies an operation according to its definition.
@@ -74,6 +76,8 @@ fn operations_match_their_names() {
     assert_eq!(dir.names(), ["in", "out"]);
 }
 
+// `tr` and `dd` as peers.
+#[cfg(unix)]
 #[test]
 fn transforms_match_other_programs() {
     let dir = TestDir::new();
@@ -176,7 +180,7 @@ fn dashes_are_standard_input_and_output() {
     assert!(fs::read(dir.at("out")).unwrap() == wanted);
     let mut redirected = fullbore(["transform", "rot13", "-", "-"]);
     redirected.stdin(File::open(&input).unwrap()).stdout(File::create(dir.at("redirected")).unwrap());
-    crate::support::start(&mut redirected).end().succeeds();
+    start(&mut redirected).end().succeeds();
     assert!(fs::read(dir.at("redirected")).unwrap() == wanted);
     assert!(run_with(&mut fullbore(["transform", "swab", "-", "-"]), b"abcde").succeeds().stdout == b"badce");
     for strategy in named() {
@@ -189,10 +193,19 @@ fn dashes_are_standard_input_and_output() {
 
 #[test]
 fn pipe_with_odd_chunks_is_transformed() {
-    let line = r#"{ printf a; sleep 0.05; printf bcd; sleep 0.05; printf ef; } | "$0" transform swab - -"#;
-    assert_eq!(shell(line, &[]).succeeds().text(), "badcfe");
-    let line = r#"{ printf a; sleep 0.05; printf bc; } | "$0" transform xor:000102 - - | od -An -tx1"#;
-    assert_eq!(shell(line, &[]).succeeds().text().trim(), "61 63 61");
+    let transformed = |operation: &str, chunks: &[&str]| {
+        let mut command = fullbore(["transform", operation, "-", "-"]);
+        let mut running = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut pipe = running.child.stdin.take().unwrap();
+        for chunk in chunks {
+            pipe.write_all(chunk.as_bytes()).unwrap();
+            sleep(Duration::from_millis(50));
+        }
+        drop(pipe);
+        running.end().succeeds().text()
+    };
+    assert_eq!(transformed("swab", &["a", "bcd", "ef"]), "badcfe");
+    assert_eq!(transformed("xor:000102", &["a", "bc"]), "aca");
 }
 
 #[test]
@@ -203,8 +216,9 @@ fn partly_read_standard_input_continues() {
     file.seek(SeekFrom::Start(1001)).unwrap();
     let mut command = fullbore(["transform", "shift:10", "-", "-"]);
     assert!(run(command.stdin(file)).succeeds().stdout == defined("shift:10", &data[1001..]));
-    let lines = dir.file("lines", "first\nsecond\nthird\n");
-    let ended = shell(r#"{ read -r line; "$0" transform upper - -; } < "$1""#, &[&lines]).succeeds();
+    let mut lines = File::open(dir.file("lines", "first\nsecond\nthird\n")).unwrap();
+    lines.read_exact(&mut [0; 6]).unwrap();
+    let ended = run(fullbore(["transform", "upper", "-", "-"]).stdin(lines)).succeeds();
     assert_eq!(ended.text(), "SECOND\nTHIRD\n");
 }
 
@@ -213,9 +227,15 @@ fn standard_output_keeps_earlier_data() {
     let dir = TestDir::new();
     let input = dir.file("in", "two\n");
     let out = dir.at("out");
-    shell(r#"{ echo one; "$0" transform none "$1" -; echo three; } > "$2""#, &[&input, &out]).succeeds();
+    let mut file = File::create(&out).unwrap();
+    file.write_all(b"one\n").unwrap();
+    let onto = |operation: &str, file: File| {
+        start(transform(operation, &input, "-".as_ref(), &[]).stdout(file)).end().succeeds();
+    };
+    onto("none", file.try_clone().unwrap());
+    file.write_all(b"three\n").unwrap();
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nthree\n");
-    shell(r#""$0" transform upper "$1" - >> "$2""#, &[&input, &out]).succeeds();
+    onto("upper", File::options().append(true).open(&out).unwrap());
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nthree\nTWO\n");
 }
 
@@ -287,15 +307,18 @@ fn unavailable_methods_are_replaced_or_rejected() {
     let mut command = fullbore(["transform", "upper", "-", "--explain", "--strategy", "cci-mm"]);
     let ended = run_with(command.arg(dir.at("out")), b"abc").succeeds();
     assert!(ended.stderr.contains("note: "), "{ended}");
+    run(&mut transform("upper", &input, &dir.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
     // tmpfs has no device: an explicit request for direct I/O is an error.
-    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        return println!("skipped: no /dev/shm");
-    };
-    let held = memory.path().join("held");
-    fs::copy(&input, &held).unwrap();
-    run(&mut transform("upper", &held, &dir.at("out"), &["--strategy", "method=direct"]))
-        .fails(2, &["held", "method direct", "auto"]);
-    run(&mut transform("upper", &held, &dir.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
+    #[cfg(target_os = "linux")]
+    {
+        let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+            return println!("skipped: no /dev/shm");
+        };
+        let held = memory.path().join("held");
+        fs::copy(&input, &held).unwrap();
+        run(&mut transform("upper", &held, &dir.at("out"), &["--strategy", "method=direct"]))
+            .fails(2, &["held", "method direct", "auto"]);
+    }
 }
 
 #[test]
@@ -371,11 +394,11 @@ fn an_empty_file_gives_an_empty_file() {
 #[test]
 fn slow_input_is_written_at_once() {
     let mut command = fullbore(["transform", "upper", "-", "-"]);
-    let mut running = crate::support::start_unread(command.stdin(Stdio::piped()));
+    let mut running = start_unread(command.stdin(Stdio::piped()));
     let mut pipe = running.child.stdin.take().unwrap();
     let mut out = running.child.stdout.take().unwrap();
     // If it waited for a whole request it would hang, and the time limit would end it.
-    std::io::Write::write_all(&mut pipe, b"hello\n").unwrap();
+    pipe.write_all(b"hello\n").unwrap();
     let mut heard = [0; 6];
     out.read_exact(&mut heard).unwrap();
     assert_eq!(&heard, b"HELLO\n");

@@ -1,23 +1,28 @@
-//! The driver of asynchronous operations: a ring with threads, or threads only.
+//! The driver of asynchronous operations: a ring (an io_uring or a completion port) with threads, or threads only.
 use std::sync::{Arc, OnceLock};
 
 use super::dispatch::Dispatch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::shared_ring::SharedRing;
+use crate::sys::shared_ring::{COMPLETION_PORT, SharedRing};
 
 /// The mechanism that executes transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// An io_uring if a test shows that the kernel permits it; threads otherwise.
+    /// An io_uring if a test shows that the kernel permits it, a completion port on Windows; threads otherwise.
     #[default]
     Auto,
     /// An io_uring for reads and direct writes; threads for calls that io_uring would pass to kernel threads: buffered
     /// writes, opening, syncing, closing.
     Uring,
+    /// A completion port of Windows for reads and direct writes of files; threads for the rest, as with [`Uring`](Self::Uring).
+    Port,
     /// Threads for all operations.
     Threads,
 }
+
+/// The mechanism of this system other than threads.
+const RING: Backend = if COMPLETION_PORT { Backend::Port } else { Backend::Uring };
 
 /// The parameters of a [`Driver`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +75,8 @@ impl Driver {
     /// Creates a driver.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for limits out of range, [`ErrorKind::Unsupported`] for [`Backend::Uring`] if the kernel does not permit
-    /// io_uring.
+    /// [`ErrorKind::Invalid`] for limits out of range, [`ErrorKind::Unsupported`] for [`Backend::Uring`] and [`Backend::Port`] if the
+    /// system does not have or permit it.
     pub fn new(config: DriverConfig) -> Result<Self> {
         let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "start", "asynchronous driver", what));
         if !(1..=4096).contains(&config.in_flight) {
@@ -80,27 +85,26 @@ impl Driver {
         if !(1..=1024).contains(&config.threads) {
             return invalid("threads must be 1 to 1024");
         }
-        let refused = |error: std::io::Error| {
-            Error::new(
-                ErrorKind::Unsupported,
-                "start",
-                "asynchronous driver",
-                format!("no io_uring: {error}"),
-            )
-            .advise("use Backend::Auto or Backend::Threads")
+        let refused = |why: String| {
+            Error::new(ErrorKind::Unsupported, "start", "asynchronous driver", why)
+                .advise("use Backend::Auto or Backend::Threads")
         };
         let ring = match config.backend {
             Backend::Threads => None,
             Backend::Auto => SharedRing::new(config.in_flight).ok(),
-            Backend::Uring => Some(SharedRing::new(config.in_flight).map_err(refused)?),
+            named if named == RING => {
+                let new = SharedRing::new(config.in_flight);
+                Some(new.map_err(|error| refused(format!("no {named:?}: {error}")))?)
+            }
+            named => return Err(refused(format!("this system has no {named:?}"))),
         };
-        let waiter = ring.as_ref().map(SharedRing::waiter);
+        let has_ring = ring.is_some();
         let dispatch = Dispatch::new(ring, config.in_flight, config.threads);
-        if let Some(waiter) = waiter {
+        if has_ring {
             let watched = dispatch.clone();
             std::thread::Builder::new()
                 .name("fullbore-ring".into())
-                .spawn(move || watched.watch(&waiter))
+                .spawn(move || watched.watch())
                 .map_err(|error| Error::io("start", "asynchronous driver", error))?;
         }
         Ok(Self { handle: Arc::new(Closer(dispatch)) })
@@ -119,9 +123,9 @@ impl Driver {
         Ok(SHARED.get_or_init(|| made).clone())
     }
 
-    /// Returns the backend in use: [`Backend::Uring`] or [`Backend::Threads`].
+    /// Returns the backend in use, which is not [`Backend::Auto`].
     pub fn backend(&self) -> Backend {
-        if self.handle.0.has_ring() { Backend::Uring } else { Backend::Threads }
+        if self.handle.0.waiter().is_some() { RING } else { Backend::Threads }
     }
 
     /// Returns the number of operations that wait to start and the number in flight.

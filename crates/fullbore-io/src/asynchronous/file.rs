@@ -1,6 +1,6 @@
 //! A file whose transfers are futures.
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::driver::Driver;
 use super::slots::IoResult;
@@ -35,6 +35,9 @@ pub struct AsyncFile {
 struct Inner {
     file: File,
     driver: Driver,
+    /// Handles for the ring of the file and of the one that bypasses the page cache, since the first transfer that needs them.
+    on_ring: OnceLock<RingHandle>,
+    direct_on_ring: OnceLock<RingHandle>,
     direct: bool,
     /// True if the file is open for reading only, so that closing it writes nothing back.
     reads_only: bool,
@@ -43,6 +46,27 @@ struct Inner {
     reads: AtomicU8,
     /// The same for writes; [`NEVER`] if each write is synced.
     writes: AtomicU8,
+}
+
+/// The handle of a file that the ring takes.
+#[derive(Debug)]
+enum RingHandle {
+    /// The file's own.
+    Same,
+    /// One of its own: a completion port requires one whose calls do not wait.
+    Other(File),
+    /// None: threads execute the transfers.
+    None,
+}
+
+impl RingHandle {
+    fn new(file: &File, driver: &Driver) -> Self {
+        match driver.dispatch().waiter().map(|waiter| waiter.attach(file)) {
+            None | Some(Err(_)) => Self::None,
+            Some(Ok(None)) => Self::Same,
+            Some(Ok(Some(handle))) => Self::Other(file.with_handle(handle)),
+        }
+    }
 }
 
 /// The call would wait, and no flag prevents that.
@@ -71,7 +95,19 @@ impl AsyncFile {
         };
         let writes = if synced && reads == NO_WAIT { NEVER } else { reads };
         let (reads, writes) = (AtomicU8::new(reads), AtomicU8::new(writes));
-        Self { inner: Arc::new(Inner { file, driver: driver.clone(), direct, reads_only, reads, writes }) }
+        let (driver, on_ring, direct_on_ring) = (driver.clone(), OnceLock::new(), OnceLock::new());
+        Self {
+            inner: Arc::new(Inner {
+                file,
+                driver,
+                on_ring,
+                direct_on_ring,
+                direct,
+                reads_only,
+                reads,
+                writes,
+            }),
+        }
     }
 
     /// Returns the file, for calls that do not wait: its path, length, option report.
@@ -168,9 +204,26 @@ impl AsyncFile {
         self.at_once(Direction::Write, |more| self.file().write_once(offset, data, flags | more))?.ok()
     }
 
-    /// True if the ring executes the transfer: reads and direct writes. Buffered writes would go to kernel threads, which
+    /// True if threads execute the transfer, one at a time: a buffered write. A ring would pass these to kernel threads, which
     /// ext4 serialises.
-    pub(super) fn by_ring(&self, direction: Direction) -> bool {
-        direction == Direction::Read || self.inner.direct || !self.seekable()
+    pub(super) fn writes_in_turn(&self, direction: Direction) -> bool {
+        direction == Direction::Write && !self.inner.direct && self.seekable()
+    }
+
+    /// The handle with which the ring executes transfers of the file, or of `straight`, the one that bypasses the page cache.
+    pub(super) fn on_ring<'a>(&'a self, straight: Option<&'a File>) -> Option<&'a File> {
+        let handle = if straight.is_some() { &self.inner.direct_on_ring } else { &self.inner.on_ring };
+        let file = straight.unwrap_or(self.file());
+        match handle.get_or_init(|| RingHandle::new(file, &self.inner.driver)) {
+            RingHandle::Same => Some(file),
+            RingHandle::Other(file) => Some(file),
+            RingHandle::None => None,
+        }
+    }
+
+    /// True if the ring has a handle of its own, which locks of the file bind as they bind any other.
+    pub(super) fn has_two_handles(&self) -> bool {
+        let handles = [&self.inner.on_ring, &self.inner.direct_on_ring];
+        handles.into_iter().any(|handle| matches!(handle.get(), Some(RingHandle::Other(_))))
     }
 }

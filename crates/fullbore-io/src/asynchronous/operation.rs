@@ -36,10 +36,12 @@ pub(super) struct Movement {
 /// The executor of a read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// The ring if there is one, otherwise as `Call`.
+    /// The ring.
     Ring,
-    /// A thread, by one system call: a buffered write. Threads make one at a time for each file.
-    Call,
+    /// A thread, by one system call.
+    Thread,
+    /// A thread, by one system call, one at a time for each file: a buffered write.
+    InTurn,
     /// A thread, by the file's methods: its cache policy takes more than one system call.
     CacheMode,
 }

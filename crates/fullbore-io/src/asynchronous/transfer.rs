@@ -25,7 +25,8 @@ pub struct Transfer<B: Buffer> {
     whole: bool,
     done: usize,
     cancelled: bool,
-    /// True if the direct handle refused an aligned transfer, so that the file's cache mode executes it instead.
+    /// True if the direct handle refused an aligned transfer, or a lock of the file bound the ring's handle: the file's cache mode
+    /// or a thread executes the transfer instead.
     bent: bool,
     state: TransferState<B>,
 }
@@ -118,12 +119,11 @@ impl<B: Buffer> Transfer<B> {
             Ok(error) => return error,
             Err(error) => error,
         };
-        let error = if Code::of(&error) == Some(Code::CANCELLED) {
-            Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled")
-        } else {
-            Error::io(self.doing(), path, error)
-        };
-        error.at(self.offset + self.done as u64)
+        let at = self.offset + self.done as u64;
+        if Code::of(&error) == Some(Code::CANCELLED) {
+            return Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled").at(at);
+        }
+        self.file.file().failed(self.doing(), at, error)
     }
 
     /// Interprets the result of one call; `Some` ends the transfer.
@@ -148,11 +148,16 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// True if the call is to be repeated: it was interrupted, or the direct handle refused an aligned transfer.
+    /// True if the call is to be repeated: it was interrupted, the direct handle refused an aligned transfer, or a lock of the
+    /// file bound the ring's handle.
     fn repeats(&mut self, error: &io::Error) -> bool {
         match Code::of(error) {
             Some(Code::INTERRUPTED) => true,
             Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
+                self.bent = true;
+                true
+            }
+            Some(Code::LOCKED) if !self.bent && self.file.has_two_handles() => {
                 self.bent = true;
                 true
             }
@@ -179,7 +184,8 @@ impl<B: Buffer> Transfer<B> {
         };
         let (file, flags) = (straight.unwrap_or(file), straight.unwrap_or(file).one_call());
         if flags.is_some() {
-            match file.admitted(self.direction, offset.unwrap_or(self.done as u64), loan.bytes()) {
+            let at = offset.unwrap_or(self.done as u64);
+            match file.admitted(self.direction, at, loan.bytes(), loan.pieces()) {
                 Ok(most) => loan.shorten(file.most_buffers(), most),
                 Err(error) => return Ok((loan, Err(error))),
             }
@@ -190,11 +196,15 @@ impl<B: Buffer> Transfer<B> {
                 return Ok((loan, outcome));
             }
         }
-        let how = match flags {
-            Some(_) if straight.is_some() || self.file.by_ring(self.direction) => How::Ring,
-            Some(_) => How::Call,
-            None => How::CacheMode,
+        let in_turn = straight.is_none() && self.file.writes_in_turn(self.direction);
+        let on_ring = (!in_turn && !self.bent).then(|| self.file.on_ring(straight)).flatten();
+        let how = match (flags, on_ring) {
+            (None, _) => How::CacheMode,
+            (Some(_), Some(_)) => How::Ring,
+            (Some(_), None) if in_turn => How::InTurn,
+            (Some(_), None) => How::Thread,
         };
+        let file = on_ring.filter(|_| how == How::Ring).unwrap_or(file);
         let movement = Movement {
             direction: self.direction,
             owned: Some((file.clone(), loan)),

@@ -30,10 +30,13 @@ mod null;
 #[cfg(windows)]
 mod overlapped;
 mod registry;
+#[cfg(windows)]
+mod scatter;
 mod splice;
 mod stdio;
 mod survey;
 mod synchronous;
+mod through;
 mod uncached;
 mod uring;
 mod vectored;

@@ -3,15 +3,18 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::method::Method;
+use super::{
+    aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, through, uncached, uring, vectored,
+};
 #[cfg(windows)]
-use super::overlapped;
-use super::{aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, uncached, uring, vectored};
+use super::{overlapped, scatter};
 
 /// All access methods of this platform.
 pub static METHODS: &[&Method] = &[
     &buffered::METHOD,
     &uncached::METHOD,
     &direct::METHOD,
+    &through::METHOD,
     &mmap::METHOD,
     &stdio::METHOD,
     &uring::METHOD,
@@ -25,6 +28,8 @@ pub static METHODS: &[&Method] = &[
     &overlapped::EVENT,
     #[cfg(windows)]
     &overlapped::ROUTINE,
+    #[cfg(windows)]
+    &scatter::METHOD,
     &null::METHOD,
 ];
 

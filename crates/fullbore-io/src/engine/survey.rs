@@ -49,7 +49,25 @@ pub fn probe(
     write: bool,
     cache: CachePolicy,
 ) -> std::result::Result<(), Unsupported> {
-    let refuse = |reason: String| Unsupported { method: method.name, reason };
+    try_out(method, file, from, write, cache).map_err(|failure| failure.unsupported)
+}
+
+/// The failure of a method.
+struct Failure {
+    unsupported: Unsupported,
+    /// True if it concerns the file alone, which others use at the moment.
+    in_use: bool,
+}
+
+fn try_out(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Failure> {
+    let refuse =
+        |reason: String| Failure { unsupported: Unsupported { method: method.name, reason }, in_use: false };
     if method.capabilities.copies_in_kernel {
         let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
         return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
@@ -77,15 +95,17 @@ pub fn probe(
         Ok(())
     };
     attempt().map_err(|error| {
-        match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+        let in_use = error.code().and_then(Code::in_use).is_some();
+        let failure = match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
             Some(source) => refuse(explain_error(source)),
             None => refuse(error.to_string()),
-        }
+        };
+        Failure { in_use, ..failure }
     })
 }
 
 /// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
-/// discards an io_uring.
+/// discards an io_uring. A file that others have locked does not refute the method: the run's first transfer reports the lock.
 ///
 /// # Errors
 /// As [`probe`].
@@ -97,16 +117,19 @@ pub fn probe_once(
 ) -> std::result::Result<(), Unsupported> {
     type Key = (FileSystemId, &'static str, bool, u8);
     static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
-    let learn = || probe(method, file, None, write, cache);
+    let learn = || match try_out(method, file, None, write, cache) {
+        Err(Failure { in_use: true, .. }) => (Ok(()), false),
+        tried => (tried.map_err(|failure| failure.unsupported), true),
+    };
     let id = match file.known_stamp() {
         Some(stamp) => FileSystemId::on(stamp.identity.0, file),
         None => FileSystemId::of(file),
     };
     match id {
         Ok(id) if file.kind() == FileKind::Regular => {
-            LEARNED.get((id, method.name, write, cache as u8), learn)
+            LEARNED.get_if((id, method.name, write, cache as u8), learn)
         }
-        _ => learn(),
+        _ => learn().0,
     }
 }
 

@@ -32,22 +32,31 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
         CachePolicy::Direct => (config.file.direct_handle(config.write)?, None),
     };
     let flags = dropping.as_ref().map_or(TransferFlags::empty(), Dropping::flags);
-    Ok(Box::new(Vectored { file, flags, dropping, depth: config.depth.min(MOST), queued: Vec::new() }))
+    Ok(Box::new(Runs::new(Vectored { file, flags, dropping }, config.depth.min(MOST))))
 }
 
 struct Vectored {
     file: File,
     flags: TransferFlags,
     dropping: Option<Dropping>,
-    depth: usize,
-    queued: Vec<Request>,
 }
 
-impl Vectored {
-    /// Transfers a run of adjacent requests in one call.
+/// The calls of a method that transfers several adjacent requests at a time.
+pub(super) trait Run {
+    /// True if a request can be one of several in a call.
+    fn joins(&self, request: &Request) -> bool {
+        let _ = request;
+        true
+    }
+
+    /// Transfers a run of adjacent requests in one call; returns the bytes moved.
+    fn call(&self, run: &mut [Request]) -> io::Result<usize>;
+}
+
+impl Run for Vectored {
     fn call(&self, run: &mut [Request]) -> io::Result<usize> {
-        let offset = run[0].offset;
-        Ok(match run[0].direction {
+        let (direction, offset) = (run[0].direction, run[0].offset);
+        let moved = match direction {
             Direction::Read => {
                 let mut parts: Vec<_> =
                     run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
@@ -57,19 +66,39 @@ impl Vectored {
                 let parts: Vec<_> = run.iter().map(|request| io::IoSlice::new(request.data())).collect();
                 sys::write_vectored_flagged(&self.file, &parts, offset, self.flags)?
             }
-        })
+        };
+        if let Some(dropping) = &self.dropping {
+            dropping.moved(direction, offset, moved);
+        }
+        Ok(moved)
     }
 }
 
-/// Returns the number of leading requests that are adjacent in the file and have the same direction.
-fn run_length(requests: &[Request]) -> usize {
-    let follows = |pair: &[Request]| {
-        pair[0].offset + pair[0].len() as u64 == pair[1].offset && pair[0].direction == pair[1].direction
-    };
-    1 + requests.windows(2).take_while(|pair| follows(pair)).count()
+/// An engine that makes one call of the queued requests that are adjacent in the file.
+pub(super) struct Runs<C> {
+    calls: C,
+    depth: usize,
+    queued: Vec<Request>,
 }
 
-impl Engine for Vectored {
+impl<C: Run> Runs<C> {
+    /// Creates an engine from the method's calls, each of up to `depth` requests.
+    pub(super) fn new(calls: C, depth: usize) -> Self {
+        Self { calls, depth, queued: Vec::new() }
+    }
+
+    /// Returns the number of queued requests at the front that one call transfers: adjacent in the file, of one direction.
+    fn run_length(&self) -> usize {
+        let follows = |pair: &[Request]| {
+            pair[0].offset + pair[0].len() as u64 == pair[1].offset
+                && pair[0].direction == pair[1].direction
+                && pair.iter().all(|request| self.calls.joins(request))
+        };
+        1 + self.queued.windows(2).take_while(|pair| follows(pair)).count()
+    }
+}
+
+impl<C: Run> Engine for Runs<C> {
     fn queue(&mut self, request: Request) -> Result<(), Request> {
         if self.queued.len() == self.depth {
             return Err(request);
@@ -88,15 +117,10 @@ impl Engine for Vectored {
             return Ok(());
         }
         while !self.queued.is_empty() {
-            let length = run_length(&self.queued);
+            let length = self.run_length();
             let mut run: Vec<Request> = self.queued.drain(..length).collect();
-            match self.call(&mut run) {
-                Ok(total) => {
-                    if let Some(dropping) = &self.dropping {
-                        dropping.moved(run[0].direction, run[0].offset, total);
-                    }
-                    share(run, total, done);
-                }
+            match self.calls.call(&mut run) {
+                Ok(total) => share(run, total, done),
                 Err(error) => {
                     // One error for all: each request gets a copy and is handled separately.
                     let code = error.raw_os_error();

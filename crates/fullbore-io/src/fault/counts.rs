@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Fault;
 use crate::file::Durability;
 
 /// An action of a plan, or a sync or name change that it permitted. Transfers that pass unchanged are only counted.
@@ -23,6 +24,8 @@ pub enum Event {
     NoSpace,
     /// A transfer failed with `EIO`.
     IoError,
+    /// A call broke this rule.
+    Refused(Fault),
     /// The file was truncated to this length through another handle.
     Truncated(u64),
     /// The byte at this offset was altered.
@@ -80,6 +83,8 @@ pub enum Event {
 pub struct Counts {
     /// Transfers checked: reads, writes, views.
     pub transfers: u64,
+    /// Transfers checked that bypass the page cache.
+    pub direct: u64,
     /// Syncs checked, of files, ranges and directories.
     pub syncs: u64,
     /// Transfers that were shortened.
@@ -92,6 +97,8 @@ pub struct Counts {
     pub no_space: u64,
     /// Transfers that failed with `EIO`.
     pub io_errors: u64,
+    /// Calls that broke a rule.
+    pub refused: u64,
     /// Truncations of the file through another handle.
     pub truncated: u64,
     /// Bytes that were altered.
@@ -109,6 +116,7 @@ impl Counts {
             Event::WouldBlock => self.would_block += 1,
             Event::NoSpace => self.no_space += 1,
             Event::IoError => self.io_errors += 1,
+            Event::Refused(_) => self.refused += 1,
             Event::Truncated(_) => self.truncated += 1,
             Event::Rotted(_) => self.rotted += 1,
             Event::SyncFailed => self.failed_syncs += 1,

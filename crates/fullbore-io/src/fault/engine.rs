@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Call, Operation, Plan, Verdict};
+use super::{Call, MappedUnder, Operation, Plan, Verdict};
 use crate::buf::{Completion, Direction, Request};
 use crate::engine::{Engine, EngineConfig, Method};
 use crate::file::File;
@@ -19,6 +19,8 @@ pub struct Faulty {
     failed: Vec<Completion>,
     /// Token of a request that the plan permitted but the engine's full queue returned.
     passed: Option<u64>,
+    /// Counts the engine's mapping of the file.
+    _mapped: Option<MappedUnder>,
 }
 
 impl std::fmt::Debug for Faulty {
@@ -56,7 +58,15 @@ impl Faulty {
     /// ```
     pub fn new(engine: Box<dyn Engine>, to: &File, from: Option<&File>, unit: usize) -> Self {
         let carried = |file: &File| file.plan().map(|plan| (plan.clone(), file.without_faults()));
-        Self { engine, to: carried(to), from: from.and_then(carried), unit, failed: Vec::new(), passed: None }
+        Self {
+            engine,
+            to: carried(to),
+            from: from.and_then(carried),
+            unit,
+            failed: Vec::new(),
+            passed: None,
+            _mapped: None,
+        }
     }
 }
 
@@ -66,9 +76,11 @@ pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box
     if config.file.plan().is_none() && source.is_none() {
         return (method.open)(config);
     }
-    let file = config.file.without_faults();
+    let plan = config.file.plan();
+    // The calls of the engine itself are bound by the device.
+    let file = config.file.under_plan(plan.and_then(Plan::device));
     let from = config.from.map(File::without_faults);
-    let most = config.file.plan().and_then(Plan::buffers);
+    let most = plan.and_then(Plan::buffers);
     let depth = match most {
         Some(most) if method.capabilities.batched => config.depth.min(most),
         _ => config.depth,
@@ -76,13 +88,14 @@ pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box
     let engine = (method.open)(&EngineConfig { file: &file, from: from.as_ref(), depth, ..*config })?;
     let direct = method.capabilities.passes_cache(config.cache);
     let unit = if direct { file.direct_alignment() } else { 1 };
-    Ok(Box::new(Faulty::new(engine, config.file, config.from, unit)))
+    let mapped = plan.filter(|_| method.capabilities.mapped).and_then(|plan| plan.mappings().add(&file));
+    Ok(Box::new(Faulty { _mapped: mapped, ..Faulty::new(engine, config.file, config.from, unit) }))
 }
 
 /// Consults a plan, if there is one, about a call.
 fn ask(carried: &Option<(Plan, File)>, unit: usize, call: Call<'_>) -> io::Result<Option<usize>> {
     match carried {
-        Some((plan, file)) => plan.before(&Operation { file, unit, call }).into_result().map(Some),
+        Some((plan, file)) => plan.before(&Operation { file, unit, memory: 0, call }).into_result().map(Some),
         None => Ok(None),
     }
 }
@@ -92,12 +105,12 @@ impl Engine for Faulty {
         if self.passed != Some(request.token)
             && let Some((plan, file)) = &self.to
         {
-            let (offset, len) = (request.offset, request.len());
+            let (offset, len, memory) = (request.offset, request.len(), request.memory().0.addr());
             let call = match request.direction {
                 Direction::Read => Call::Read { offset, len },
                 Direction::Write => Call::Write { offset, len },
             };
-            match plan.before(&Operation { file, unit: self.unit, call }) {
+            match plan.before(&Operation { file, unit: self.unit, memory, call }) {
                 Verdict::Go(most) => request.most = most,
                 Verdict::Fail(error) => {
                     self.failed.push(Completion { request, result: Err(error) });

@@ -32,6 +32,7 @@ mod attach;
 mod counts;
 mod engine;
 mod plan;
+mod rules;
 mod unsynced;
 
 use std::io;
@@ -41,6 +42,7 @@ pub use counts::{Counts, Event};
 pub use engine::Faulty;
 pub(crate) use engine::wrap;
 pub use plan::Plan;
+pub(crate) use rules::MappedUnder;
 pub use unsynced::Worst;
 
 #[cfg(doc)]
@@ -118,6 +120,27 @@ pub enum Fault {
         /// The number.
         sync: u64,
     },
+    /// A rule of devices: a direct transfer whose offset, length or memory is not a multiple of the sector fails with
+    /// `EINVAL`, on Windows with `ERROR_INVALID_PARAMETER` (87). Handles opened from now on know the size.
+    Sectors {
+        /// The size in bytes, a power of two up to 4096. Added to open files, a larger size is that of a device that
+        /// announces a wrong one.
+        size: u64,
+    },
+    /// A rule of Windows: another handle has locked a range. A transfer of any of its bytes fails with
+    /// `ERROR_LOCK_VIOLATION` (33), elsewhere with `EDEADLK`; mapped bytes are not bound.
+    Locked {
+        /// First byte.
+        offset: u64,
+        /// Length, in bytes.
+        len: u64,
+    },
+    /// A rule of Windows: a file that is mapped under the plan cannot be truncated. The call fails with
+    /// `ERROR_USER_MAPPED_FILE` (1224), elsewhere with `ETXTBSY`.
+    Mapped,
+    /// A rule of Windows: another program holds the file at the new name of a rename and does not share it. The call fails
+    /// with `ERROR_SHARING_VIOLATION` (32), elsewhere with `EADDRINUSE`.
+    Held,
 }
 
 /// A call about to be made, as part of an [`Operation`].
@@ -215,7 +238,7 @@ pub enum Call<'a> {
 ///
 /// let file = File::create_new(directory.path().join("file"))?;
 /// let plan = Plan::new(1).with(Fault::NoSpace { at: 100 });
-/// let write = |offset| Operation { file: &file, unit: 1, call: Call::Write { offset, len: 64 } };
+/// let write = |offset| Operation { file: &file, unit: 1, memory: 0, call: Call::Write { offset, len: 64 } };
 /// assert!(matches!(plan.before(&write(0)), Verdict::Go(64)));
 /// assert!(matches!(plan.before(&write(64)), Verdict::Go(36)));
 /// assert!(matches!(plan.before(&write(128)), Verdict::Fail(_)));
@@ -228,6 +251,8 @@ pub struct Operation<'a> {
     pub file: &'a File,
     /// Unit of shortened transfers, in bytes: 1, or the alignment of direct I/O.
     pub unit: usize,
+    /// Addresses of the buffers, and of several their lengths, combined by bitwise or: the alignment that all of them have.
+    pub memory: usize,
     /// The call.
     pub call: Call<'a>,
 }

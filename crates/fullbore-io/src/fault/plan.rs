@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use super::rules::{self, Mappings};
 use super::unsynced::{Unsynced, Worst};
 use super::{Call, Counts, Event, Fault, Operation, Verdict};
 use crate::file::File;
@@ -17,6 +18,7 @@ use crate::sys::{self, Code};
 #[non_exhaustive]
 pub struct Plan {
     state: Arc<Mutex<PlanState>>,
+    mappings: Mappings,
 }
 
 #[derive(Debug)]
@@ -27,6 +29,7 @@ struct PlanState {
     events: Vec<Event>,
     /// Changes that no sync has covered; `None` unless they are to be recorded.
     unsynced: Option<Unsynced>,
+    mappings: Mappings,
     /// True if the last call failed with `EINTR` or `EAGAIN`; the next one does not.
     spared: bool,
 }
@@ -35,13 +38,16 @@ impl Plan {
     /// Creates a plan without faults. `seed` selects the calls that random faults hit.
     #[must_use]
     pub fn new(seed: u64) -> Self {
+        let mappings = Mappings::default();
         Self {
+            mappings: mappings.clone(),
             state: Arc::new(Mutex::new(PlanState {
                 random: SplitMix64::seed_from_u64(seed),
                 faults: Vec::new(),
                 counts: Counts::default(),
                 events: Vec::new(),
                 unsynced: None,
+                mappings,
                 spared: false,
             })),
         }
@@ -170,6 +176,21 @@ impl Plan {
         self.state().faults.iter().filter_map(most).min()
     }
 
+    /// Returns the size of the device's sectors, if the plan sets it.
+    pub(crate) fn sectors(&self) -> Option<u64> {
+        rules::sectors(&self.state().faults)
+    }
+
+    /// Returns a plan with the device of this one and nothing else.
+    pub(super) fn device(&self) -> Option<Self> {
+        self.sectors().map(|size| Self::new(0).with(Fault::Sectors { size }))
+    }
+
+    /// Returns the mappings made under the plan.
+    pub(crate) fn mappings(&self) -> &Mappings {
+        &self.mappings
+    }
+
     fn state(&self) -> MutexGuard<'_, PlanState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,10 +198,15 @@ impl Plan {
 
 impl PlanState {
     fn judge(&mut self, operation: &Operation<'_>) -> io::Result<usize> {
-        let Operation { file, unit, call } = *operation;
+        let Operation { file, unit, memory, call } = *operation;
         match call {
-            Call::Read { offset, len } => self.transfer(file, offset, len, unit, false),
-            Call::Write { offset, len } => self.transfer(file, offset, len, unit, true),
+            Call::Read { offset, len } | Call::Write { offset, len } => {
+                self.counts.direct += u64::from(unit > 1);
+                if let Some((rule, error)) = rules::of_transfer(&self.faults, unit, memory, offset, len) {
+                    return self.fail(Event::Refused(rule), error);
+                }
+                self.transfer(file, offset, len, unit, matches!(call, Call::Write { .. }))
+            }
             Call::View { offset, len } => self.view(file, offset, len, false),
             Call::Change { offset, len } => self.view(file, offset, len, true),
             Call::Punch { offset, len } => {
@@ -203,6 +229,9 @@ impl PlanState {
                 Ok(0)
             }
             Call::SetLen { len } => {
+                if self.faults.contains(&Fault::Mapped) && self.mappings.hold(file, len)? {
+                    return self.fail(Event::Refused(Fault::Mapped), Code::MAPPED);
+                }
                 self.remember(|unsynced| unsynced.set_len(file, len))?;
                 self.note(Event::SetLen(len));
                 Ok(0)
@@ -237,6 +266,9 @@ impl PlanState {
                 Ok(0)
             }
             Call::Rename { from, to } => {
+                if self.faults.contains(&Fault::Held) {
+                    return self.fail(Event::Refused(Fault::Held), Code::HELD);
+                }
                 self.remember(|unsynced| unsynced.renamed(from, to))?;
                 self.note(Event::Renamed { from: from.to_owned(), to: to.to_owned() });
                 Ok(0)

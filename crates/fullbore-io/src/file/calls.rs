@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use super::File;
 use crate::buf::Direction;
-use crate::sys::{self, Code, TransferFlags};
+use crate::sys::{self, Code, IoVec, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
@@ -21,7 +21,8 @@ impl File {
     /// One `preadv2` of one buffer.
     #[inline]
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: TransferFlags) -> io::Result<usize> {
-        let len = self.before(Direction::Read, offset, cut(data.len(), self.inner.unit))?;
+        let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
+        let len = self.before(Direction::Read, offset, len, memory)?;
         let data = &mut data[..len];
         Ok(if flags.is_empty() {
             sys::read_at(&self.inner.fd, data, offset)?
@@ -39,7 +40,8 @@ impl File {
     #[inline]
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: TransferFlags) -> io::Result<usize> {
         self.sound()?;
-        let data = &data[..self.before(Direction::Write, offset, cut(data.len(), self.inner.unit))?];
+        let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
+        let data = &data[..self.before(Direction::Write, offset, len, memory)?];
         Ok(if flags.is_empty() {
             sys::write_at(&self.inner.fd, data, offset)?
         } else {
@@ -47,12 +49,23 @@ impl File {
         })
     }
 
-    /// Returns the number of bytes, up to `len`, that one call may request, for callers that make it themselves.
-    pub(crate) fn admitted(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
+    /// Returns the number of bytes, up to `len`, that one call on `pieces` may request, for callers that make it
+    /// themselves.
+    pub(crate) fn admitted(
+        &self,
+        direction: Direction,
+        offset: u64,
+        len: usize,
+        pieces: &[IoVec],
+    ) -> io::Result<usize> {
         if direction == Direction::Write {
             self.sound()?;
         }
-        self.before(direction, offset, cut(len, self.inner.unit))
+        let memory = match pieces {
+            [piece] => piece.iov_base.addr(),
+            some => some.iter().fold(0, |bits, piece| bits | piece.iov_base.addr() | piece.iov_len),
+        };
+        self.before(direction, offset, cut(len, self.inner.unit), memory)
     }
 
     /// One `preadv2` into the first of these buffers, at least one; the first must not be empty.
@@ -67,8 +80,8 @@ impl File {
         match &mut buffers[..count] {
             [one] => self.read_once(offset, one, flags),
             some => {
-                let lens = some.iter().map(|one| one.len());
-                let (count, part) = self.before_vector(Direction::Read, offset, lens)?;
+                let parts = some.iter().map(|one| &**one);
+                let (count, part) = self.before_vector(Direction::Read, offset, parts)?;
                 match &mut some[..count] {
                     [] => Ok(sys::read_at(&self.inner.fd, &mut some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(sys::read_vectored_at(&self.inner.fd, some, offset)?),
@@ -91,8 +104,8 @@ impl File {
             [one] => self.write_once(offset, one, flags),
             some => {
                 self.sound()?;
-                let lens = some.iter().map(|one| one.len());
-                let (count, part) = self.before_vector(Direction::Write, offset, lens)?;
+                let parts = some.iter().map(|one| &**one);
+                let (count, part) = self.before_vector(Direction::Write, offset, parts)?;
                 match &some[..count] {
                     [] => Ok(sys::write_at(&self.inner.fd, &some[0][..part], offset)?),
                     some if flags.is_empty() => Ok(sys::write_vectored_at(&self.inner.fd, some, offset)?),

@@ -116,7 +116,7 @@ impl Copying<'_> {
         // A smaller pipe moves less per call and gives the same result.
         let _ = sys::set_pipe_capacity(&entry, REQUEST);
         while self.left > 0 {
-            let allowed = self.source.before(Direction::Read, self.from, self.request(REQUEST));
+            let allowed = self.source.before(Direction::Read, self.from, self.request(REQUEST), 0);
             let allowed = plainly(self.source, allowed)?;
             let mut from = self.from;
             let place = positional(self.source).then_some(&mut from);
@@ -141,7 +141,7 @@ impl Copying<'_> {
         while inside > 0 {
             let mut to = self.to;
             let place = positional(self.target).then_some(&mut to);
-            let allowed = plainly(self.target, self.target.before(Direction::Write, self.to, inside))?;
+            let allowed = plainly(self.target, self.target.before(Direction::Write, self.to, inside, 0))?;
             match allowed.and_then(|len| sys::splice(exit, None, self.target, place, len, Splice::Plain)) {
                 Ok(0) => break,
                 Ok(out) => {
@@ -215,8 +215,8 @@ impl Copying<'_> {
         let allowed = self
             .target
             .sound()
-            .and_then(|()| self.source.before(Direction::Read, self.from, self.request(most)))
-            .and_then(|len| self.target.before(Direction::Write, self.to, len));
+            .and_then(|()| self.source.before(Direction::Read, self.from, self.request(most), 0))
+            .and_then(|len| self.target.before(Direction::Write, self.to, len, 0));
         plainly(self.target, allowed)
     }
 
@@ -257,7 +257,8 @@ impl Copying<'_> {
             | Code::NOT_PERMITTED
             | Code::ACCESS_DENIED
             | Code::BAD_HANDLE
-            | Code::EXECUTING
+            | Code::LOCKED
+            | Code::MAPPED
             | Code::WOULD_BLOCK
             | Code::NOT_SEEKABLE
             | Code::OVERFLOW => Ok(()),

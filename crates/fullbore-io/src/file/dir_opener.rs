@@ -1,7 +1,7 @@
 //! Opening of many files one after another: siblings by name in their common directory.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use super::File;
 use crate::error::Result;

@@ -16,7 +16,7 @@ use super::calls::BUFFERS;
 use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
-use crate::probe::{self, NoDirect};
+use crate::probe::{self, Alignment, NoDirect};
 use crate::sys::{self, Code, IoVec, OpenFlags, TransferFlags};
 
 /// The devices that rejected direct I/O, with the reason; they are not tried again.
@@ -27,6 +27,32 @@ static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
     REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl File {
+    /// The alignment of direct transfers that the file system, or a fault plan, announces.
+    pub(super) fn announced_alignment(&self) -> std::result::Result<Alignment, NoDirect> {
+        let found = probe::direct_alignment(self);
+        #[cfg(feature = "fault")]
+        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::Plan::sectors)) {
+            let (memory, offset) = (found.memory.max(size), found.offset.max(size));
+            return Ok(Alignment { memory, offset, read_offset: None, ..*found });
+        }
+        found
+    }
+
+    /// The error of a transfer at `offset`, with the alignment if a direct one was rejected.
+    pub(crate) fn failed(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let unit = self.inner.unit;
+        let rejected = unit > 1 && Code::of(&error) == Some(Code::INVALID);
+        let failed = Error::io(doing, self.path(), error).at(offset);
+        if !rejected {
+            return failed;
+        }
+        failed.advise(format!(
+            "direct transfers are multiples of {unit} bytes, in the file and in memory: align them, or use the page cache"
+        ))
+    }
 }
 
 /// The direct handle that accompanies a plain one.
@@ -70,7 +96,7 @@ impl Direct {
                 _ => format!("the file cannot be reopened for it ({})", plainly(&error)),
             }
         })?;
-        let (read_unit, unit, memory) = match probe::direct_alignment(file) {
+        let (read_unit, unit, memory) = match file.announced_alignment() {
             Ok(found) => (found.read_offset.unwrap_or(found.offset), found.offset, found.memory),
             Err(NoDirect::Refused(reason)) => return Err(reason),
             Err(NoDirect::Unknown(_)) => {
@@ -372,33 +398,66 @@ mod tests {
         refused().remove(&device);
     }
 
-    #[cfg(target_os = "linux")]
+    /// The device has larger sectors than it announces.
+    #[cfg(feature = "fault")]
     #[test]
     fn a_rejected_transfer_falls_back_to_the_cache_and_is_recorded() {
+        use crate::asynchronous::{AsyncFile, Driver};
+        use crate::buf::{ALIGNMENT, Pool};
+        use crate::fault::{Fault, Plan};
+        use crate::file::{CachePolicy, Support};
+        use futures_lite::future::block_on;
+
+        const AT: usize = ALIGNMENT;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let file = File::create_new(&path).unwrap();
-        file.write_all_at(&[1; 10_000], 0).unwrap();
-        let mut direct = match Direct::find(&file) {
-            Ok(direct) => direct,
-            Err(reason) => return println!("skipped: {reason}"),
+        let content: Vec<u8> = (0..20_000u32).map(|value| (value % 251) as u8).collect();
+        let read = |file: &File| {
+            let mut read = [0; 99];
+            file.read_exact_at(&mut read, 3).unwrap();
+            assert_eq!(read, content[3..102]);
         };
-        // Constraints that are weaker than the system's.
-        let anywhere = Rule { unit: 1, memory: 1, bounce: BOUNCE };
-        (direct.reads, direct.writes) = (anywhere, anywhere);
-        let mut read = [0; 99];
-        assert_eq!(direct.read(&file, &mut read, 3).unwrap(), 99);
-        assert_eq!(read, [1; 99]);
-        assert!(direct.why_not().unwrap().contains("aligned transfer"));
-        assert_eq!(Direct::find(&file).unwrap_err(), direct.why_not().unwrap());
-        refused().remove(&direct.identity.0);
-
-        let mut direct = Direct::find(&file).unwrap();
-        (direct.reads, direct.writes) = (anywhere, anywhere);
-        assert_eq!(direct.write(&file, &[2; 99], 3).unwrap(), 99);
-        assert!(direct.why_not().is_some());
-        refused().remove(&direct.identity.0);
-        let written = std::fs::read(&path).unwrap();
-        assert!(written[3..102] == [2; 99] && written.len() == 10_000);
+        let write = |file: &File| {
+            file.write_all_at(&content[3..102], 3).unwrap();
+        };
+        let vectored = |file: &File| {
+            let (mut pool, mut read) = (Pool::new(1, ALIGNMENT).unwrap(), [0; 9]);
+            let mut buf = pool.take().unwrap();
+            buf.place(0, ALIGNMENT);
+            let parts = &mut [IoSliceMut::new(buf.data_mut()), IoSliceMut::new(&mut read)];
+            file.read_exact_vectored_at(parts, AT as u64).unwrap();
+            assert!(buf.data() == &content[AT..][..ALIGNMENT] && read == content[AT + ALIGNMENT..][..9]);
+        };
+        let future = |file: &File| {
+            let file = AsyncFile::new(file.clone(), &Driver::shared().unwrap());
+            let mut buf = Pool::new(1, ALIGNMENT).unwrap().take().unwrap();
+            buf.place(0, ALIGNMENT);
+            let (read, buf) = block_on(file.read_exact_at(buf, AT as u64));
+            assert!(read.unwrap() == ALIGNMENT && buf.data() == &content[AT..][..ALIGNMENT]);
+        };
+        type Case<'a> = (&'a str, &'a dyn Fn(&File));
+        let cases: [Case<'_>; 4] =
+            [("read", &read), ("write", &write), ("vectored", &vectored), ("future", &future)];
+        for (name, case) in cases {
+            std::fs::write(&path, &content).unwrap();
+            let plan = Plan::new(1);
+            let file = File::open_write(&path).unwrap().with_faults(&plan);
+            let (file, support) = file.with_cache(CachePolicy::Direct);
+            if support != Support::Native {
+                return println!("skipped: {support}");
+            }
+            let plan = plan.with(Fault::Sectors { size: 2 * ALIGNMENT as u64 });
+            case(&file);
+            let (_, support) = file.cache_policy();
+            let Support::Unsupported(reason) = support else { panic!("{name}: {support}") };
+            assert!(reason.contains("an aligned transfer was rejected"), "{name}: {reason}");
+            assert_eq!(Direct::find(&file).unwrap_err(), reason);
+            refused().remove(&file.stamp().unwrap().identity.0);
+            let counts = plan.counts();
+            assert!(counts.refused > 0, "{name}: {counts:?}");
+            case(&file);
+            assert_eq!(plan.counts().refused, counts.refused, "{name}: tried again");
+            assert!(std::fs::read(&path).unwrap() == content, "{name}");
+        }
     }
 }

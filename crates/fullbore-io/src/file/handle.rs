@@ -451,8 +451,19 @@ impl File {
 
     /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
+        self.handle_with(write, OpenFlags::DIRECT)
+    }
+
+    /// As [`reopen`](Self::reopen_fd) with further flags.
+    pub(crate) fn handle_with(&self, write: bool, flags: OpenFlags) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
-        Ok(self.same(self.reopen_fd_with(access | OpenFlags::DIRECT)?, self.direct_alignment()))
+        let unit = if flags.contains(OpenFlags::DIRECT) { self.direct_alignment() } else { 1 };
+        Ok(self.same(self.reopen_fd_with(access | flags)?, unit))
+    }
+
+    /// The same file by another handle of it.
+    pub(crate) fn with_handle(&self, fd: Handle) -> Self {
+        self.same(fd, self.inner.unit)
     }
 
     /// A handle on another open file of the same inode.
@@ -474,7 +485,7 @@ impl File {
     /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
     /// [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
-        let offset = match crate::probe::direct_alignment(self) {
+        let offset = match self.announced_alignment() {
             Ok(alignment) => alignment.offset.max(alignment.memory),
             Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
         };

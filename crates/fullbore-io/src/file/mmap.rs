@@ -37,6 +37,9 @@ pub struct Mmap {
     map: Option<Map>,
     /// The offset of the range in the mapping.
     place: usize,
+    /// Counts the mapping for a fault plan.
+    #[cfg(feature = "fault")]
+    _mapped: Option<crate::fault::MappedUnder>,
 }
 
 impl Mmap {
@@ -76,7 +79,14 @@ impl Mmap {
                 })?;
             Some(map)
         };
-        Ok(Self { file: file.clone(), range, map, place })
+        Ok(Self {
+            file: file.clone(),
+            range,
+            map,
+            place,
+            #[cfg(feature = "fault")]
+            _mapped: file.plan().and_then(|plan| plan.mappings().add(file)),
+        })
     }
 
     /// The length in bytes.

@@ -81,10 +81,11 @@ impl OnClose {
         let ended = match self.delete_on_exit.take() {
             // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
             // never.
-            Some(guard) => guard
-                .delete_on_exit()
-                .remove()
-                .map_err(|error| Error::io("remove", path, error.into()).advise("the closed file remains")),
+            Some(guard) => guard.delete_on_exit().remove().map_err(|error| {
+                let failed = Error::io("remove", path, error.into());
+                // The advice on a file that others use is more important.
+                if error.in_use().is_some() { failed } else { failed.advise("the closed file remains") }
+            }),
             None => release(&self.fd, reserved)
                 .map_err(|error| Error::io("release the reserved space of", path, error.into())),
         };

@@ -76,7 +76,7 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
         OutputState::Existing(_unfinished) => sync(file, durability, &mut report)?,
         OutputState::Unnamed { place, finish } => {
             if let Finish::Inherit(old) = finish {
-                inherit(file, old);
+                inherit(file, old, &place)?;
             }
             sync(file, durability, &mut report)?;
             // Linked to its name directly if nothing has it, else through a temporary name and a rename.
@@ -155,10 +155,7 @@ fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
 fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     match finish {
         Finish::Set => Ok(()),
-        Finish::Inherit(old) => {
-            inherit(file, old);
-            Ok(())
-        }
+        Finish::Inherit(old) => inherit(file, old, place),
         Finish::Usual => {
             let failed = |error| Error::io("set the mode of", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
@@ -168,10 +165,19 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits.
-fn inherit(file: &File, old: Attributes) {
+/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits. On Windows also
+/// its access list and its named streams.
+fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     let mode = lawful(old.mode, give(file, old.owner));
+    let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
+    let directory = place.directory.fd().map_err(failed)?;
+    match sys::inherit(&directory, &place.name, file) {
+        // Another process removed it meanwhile.
+        Ok(()) | Err(Code::NOT_FOUND) => {}
+        Err(error) => return Err(failed(error.into())),
+    }
     let _ = sys::change_mode(file, mode);
+    Ok(())
 }
 
 /// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files

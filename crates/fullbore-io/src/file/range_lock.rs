@@ -34,9 +34,11 @@ impl Drop for RangeGuard {
 
 impl File {
     /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
-    /// that request locks. The range may extend past the end of the file; an end above 2^63 means any later length.
-    /// Handles that share one open file (clones, [`try_clone`](Self::try_clone)) are one owner: a second lock through
-    /// them changes the first. On Windows it conflicts with the first, unless both are shared.
+    /// that request locks. On Windows it also binds transfers through every other handle, those of this process
+    /// included ([reopened](Self::reopen) ones, direct ones): they fail with [`ErrorKind::Locked`]. The range may extend
+    /// past the end of the file; an end above 2^63 means any later length. Handles that share one open file (clones,
+    /// [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
+    /// Windows it conflicts with the first, unless both are shared.
     ///
     /// ```
     /// use fullbore_io::file::{File, RangeLock};

@@ -11,7 +11,7 @@ impl File {
     /// Reads the next bytes of a file without offsets.
     pub fn read_next(&self, data: &mut [u8]) -> Result<usize> {
         loop {
-            let allowed = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1));
+            let allowed = self.before(Direction::Read, self.flowed(Direction::Read), cut(data.len(), 1), 0);
             match allowed.and_then(|len| Ok(sys::read(self, &mut data[..len])?)) {
                 Ok(count) => {
                     self.flows(Direction::Read, count);
@@ -25,7 +25,7 @@ impl File {
     /// Writes to a file without offsets; returns the number of bytes written, at least 1 unless `data` is empty.
     pub(crate) fn write_next(&self, data: &[u8]) -> Result<usize> {
         self.write_once_next(data.len(), |file| {
-            let len = file.before(Direction::Write, file.flowed(Direction::Write), cut(data.len(), 1))?;
+            let len = file.before(Direction::Write, file.flowed(Direction::Write), cut(data.len(), 1), 0)?;
             Ok(sys::write(file, &data[..len])?)
         })
     }
@@ -44,8 +44,8 @@ impl File {
         let most = &buffers[..cut(buffers.len().min(self.most_buffers()), 1)];
         let [first, _, ..] = most else { return self.write_next(&buffers[0]) };
         self.write_once_next(first.len(), |file| {
-            let lens = most.iter().map(|one| one.len());
-            Ok(match file.before_vector(Direction::Write, file.flowed(Direction::Write), lens)? {
+            let parts = most.iter().map(|one| &**one);
+            Ok(match file.before_vector(Direction::Write, file.flowed(Direction::Write), parts)? {
                 (0, part) => sys::write(file, &first[..part])?,
                 (count, _) => sys::write_vectored(file, &most[..count])?,
             })

@@ -47,6 +47,46 @@ impl File {
         Err(Error::io("set the length of", &self.inner.path, error))
     }
 
+    /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`): a write behind the last written byte then
+    /// does not fill the bytes before it with zeros first. Until they are written, these bytes are those that the blocks had before,
+    /// possibly of deleted files of other users. `len` is at most the length of the file.
+    ///
+    /// ```
+    /// use fullbore_io::error::ErrorKind;
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
+    /// file.set_len(1 << 20)?;
+    /// if let Err(error) = file.set_valid_len(1 << 20) {
+    ///     assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::PermissionDenied`] without the privilege `SeManageVolumePrivilege`, which administrators have;
+    /// [`ErrorKind::Unsupported`] on other systems, which keep account of every block, and on file systems other than NTFS.
+    pub fn set_valid_len(&self, len: u64) -> Result<()> {
+        sys::set_valid_length(&self.inner.fd, len).map_err(|error| {
+            let path = &self.inner.path;
+            match error {
+                Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE => Error::new(
+                    ErrorKind::Unsupported,
+                    "set the valid length of",
+                    path,
+                    "the system keeps account of every block that is written",
+                ),
+                Code::NOT_PERMITTED => Error::new(
+                    ErrorKind::PermissionDenied,
+                    "set the valid length of",
+                    path,
+                    "it needs the privilege SeManageVolumePrivilege",
+                )
+                .advise("run as administrator, or write the file from front to back"),
+                error => Error::io("set the valid length of", path, error.into()),
+            }
+        })
+    }
+
     /// Reserves blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
     /// stay; past the end there are blocks without bytes. They stay until the length is set or an
     /// [output](super::Output) is committed: [`OpenOptions::reserve`](super::OpenOptions::reserve) reserves until the

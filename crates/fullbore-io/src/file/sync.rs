@@ -238,18 +238,24 @@ impl File {
     }
 
     /// Returns the number of bytes, up to `len`, that a transfer may request: all, unless a fault plan limits or fails
-    /// it.
+    /// it. `memory` has the addresses of the buffers, and of several their lengths, combined by bitwise or.
     #[inline]
-    pub(crate) fn before(&self, direction: Direction, offset: u64, len: usize) -> io::Result<usize> {
+    pub(crate) fn before(
+        &self,
+        direction: Direction,
+        offset: u64,
+        len: usize,
+        memory: usize,
+    ) -> io::Result<usize> {
         #[cfg(feature = "fault")]
         if let Some(plan) = &self.inner.health.plan {
             let call = match direction {
                 Direction::Read => Call::Read { offset, len },
                 Direction::Write => Call::Write { offset, len },
             };
-            return plan.before(&Operation { file: self, unit: self.inner.unit, call }).into_result();
+            return plan.before(&Operation { file: self, unit: self.inner.unit, memory, call }).into_result();
         }
-        let _ = (direction, offset);
+        let _ = (direction, offset, memory);
         Ok(len)
     }
 
@@ -285,28 +291,30 @@ impl File {
         BUFFERS
     }
 
-    /// Returns the number of whole buffers of these lengths that a transfer may take: all, unless a fault plan limits
+    /// Returns the number of whole buffers that a transfer may take: all, unless a fault plan limits
     /// or fails it. If it is 0, the second value is the number of bytes of the first buffer.
     #[inline]
-    pub(super) fn before_vector(
+    pub(super) fn before_vector<'a>(
         &self,
         direction: Direction,
         offset: u64,
-        lens: impl ExactSizeIterator<Item = usize> + Clone,
+        buffers: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
     ) -> io::Result<(usize, usize)> {
         #[cfg(feature = "fault")]
         if self.inner.health.plan.is_some() {
-            let mut left = self.before(direction, offset, lens.clone().sum())?;
-            let whole = lens.take_while(|len| {
-                let fits = *len <= left;
-                left -= if fits { *len } else { 0 };
+            let memory = buffers.clone().fold(0, |bits, part| bits | part.as_ptr().addr() | part.len());
+            let total = buffers.clone().map(<[u8]>::len).sum();
+            let mut left = self.before(direction, offset, total, memory)?;
+            let whole = buffers.take_while(|part| {
+                let fits = part.len() <= left;
+                left -= if fits { part.len() } else { 0 };
                 fits
             });
             let whole = whole.count();
             return Ok((whole, left));
         }
         let _ = (direction, offset);
-        Ok((lens.len(), 0))
+        Ok((buffers.len(), 0))
     }
 
     /// Called before the length is set.
@@ -368,7 +376,9 @@ impl File {
     #[cfg(feature = "fault")]
     pub(super) fn judge(&self, call: Call<'_>) -> io::Result<()> {
         match &self.inner.health.plan {
-            Some(plan) => plan.before(&Operation { file: self, unit: 1, call }).into_result().map(drop),
+            Some(plan) => {
+                plan.before(&Operation { file: self, unit: 1, memory: 0, call }).into_result().map(drop)
+            }
             None => Ok(()),
         }
     }

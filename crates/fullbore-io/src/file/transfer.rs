@@ -30,7 +30,7 @@ impl File {
     pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            _ => Err(Error::io(doing, self.path(), error).at(offset)),
+            _ => Err(self.failed(doing, offset, error)),
         }
     }
 
@@ -71,7 +71,8 @@ impl File {
             return Ok(count);
         }
         loop {
-            let read = self.before(Direction::Read, offset, cut(size, self.inner.unit)).and_then(|len| {
+            let (len, place) = (cut(size, self.inner.unit), memory.as_ptr().addr());
+            let read = self.before(Direction::Read, offset, len, place).and_then(|len| {
                 if len == memory.capacity() {
                     return Ok(sys::read_into_spare(&self.inner.fd, memory, offset)?);
                 }

@@ -49,12 +49,19 @@ impl<K: Ord, V: Clone> Learned<K, V> {
 
     /// The fact; two threads may learn it at the same time.
     pub(crate) fn get(&self, key: K, learn: impl FnOnce() -> V) -> V {
+        self.get_if(key, || (learn(), true))
+    }
+
+    /// As [`get`](Self::get); `learn` also returns `false` if the fact may differ the next time.
+    pub(crate) fn get_if(&self, key: K, learn: impl FnOnce() -> (V, bool)) -> V {
         let learned = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = learned().get(&key) {
             return found.clone();
         }
-        let found = learn();
-        learned().insert(key, found.clone());
+        let (found, lasts) = learn();
+        if lasts {
+            learned().insert(key, found.clone());
+        }
         found
     }
 }
@@ -98,9 +105,18 @@ fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
     ];
     DeviceFacts {
         in_memory: in_memory(file),
-        rotational: of_disk("queue/rotational").as_deref() == Some("1") && !virtual_disk(&directory),
+        rotational: match of_disk("queue/rotational") {
+            Some(reported) => reported == "1" && !virtual_disk(&directory),
+            None => seeks(file),
+        },
         key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
     }
+}
+
+/// True if a call reports that a disk of the file has to seek.
+fn seeks(file: BorrowedHandle<'_>) -> bool {
+    let disks = sys::disks(&sys::handle_path(&file)).unwrap_or_default();
+    disks.iter().any(|disk| disk.seek_penalty == Some(true))
 }
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.

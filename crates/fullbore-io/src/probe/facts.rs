@@ -14,6 +14,7 @@ use super::kernel_files::KernelFiles;
 use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
 use super::storage::Storage;
+use super::volume;
 use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags, statx};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
@@ -195,21 +196,16 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
     let kind = PathKind::of(&status);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
-    let table = fs::read(kernel.proc.join("self/mountinfo"));
-    let mounts = mounts::parse(&keep(table, "mount table", &mut unknown).unwrap_or_default());
-    let own: DeviceNumber = status.device.into();
-    let mount = mounts::holding(&mounts, status.mount, own, resolved.as_deref().unwrap_or(path));
-    let file_system = match mount {
-        Some(mount) => keep(FileSystemFacts::of(mount, path), "file_system", &mut unknown),
-        None => {
-            let reason = "its mount is not in this process' mount table (a pipe, a nameless file in memory, or \
-                          another mount namespace)";
-            unknown.push(Unknown { fact: "file_system".to_owned(), reason: reason.to_owned() });
-            None
+    let (file_system, devices) = match sys::volume(path) {
+        Ok(volume) => {
+            let room = keep(sys::space_of(path), "file_system", &mut unknown);
+            let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
+            let devices = volume::devices(path, &volume, &mut unknown);
+            (file_system, devices)
         }
+        Err(_) => mounted(kernel, path, resolved.as_deref(), &status, &mut unknown),
     };
-    let storage = Storage { kernel, mounts: &mounts };
-    let devices = keep(devices(&storage, kind, &status, mount), "devices", &mut unknown).unwrap_or_default();
+    let devices = keep(devices, "devices", &mut unknown).unwrap_or_default();
     // Residency first: determining the alignment may drop pages.
     let file = if kind == PathKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
     let direct: Direct = alignment_at(path, &status).into();
@@ -226,6 +222,31 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
         engines: Vec::new(),
         unknown,
     })
+}
+
+/// Returns file system and devices of a path by the mount table.
+fn mounted(
+    kernel: &KernelFiles,
+    path: &Path,
+    resolved: Option<&Path>,
+    status: &ExtendedStatus,
+    unknown: &mut Vec<Unknown>,
+) -> (Option<FileSystemFacts>, Result<Vec<Device>, String>) {
+    let table = fs::read(kernel.proc.join("self/mountinfo"));
+    let mounts = mounts::parse(&keep(table, "mount table", unknown).unwrap_or_default());
+    let own: DeviceNumber = status.device.into();
+    let mount = mounts::holding(&mounts, status.mount, own, resolved.unwrap_or(path));
+    let file_system = match mount {
+        Some(mount) => keep(FileSystemFacts::of(mount, path), "file_system", unknown),
+        None => {
+            let reason = "its mount is not in this process' mount table (a pipe, a nameless file in memory, or \
+                          another mount namespace)";
+            unknown.push(Unknown { fact: "file_system".to_owned(), reason: reason.to_owned() });
+            None
+        }
+    };
+    let storage = Storage { kernel, mounts: &mounts };
+    (file_system, devices(&storage, PathKind::of(status), status, mount))
 }
 
 fn devices(

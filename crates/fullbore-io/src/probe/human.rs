@@ -330,7 +330,7 @@ fn alignment_lines(text: &mut Text, alignment: &Alignment) {
     text.line(
         "determined by",
         match alignment.source {
-            AlignmentSource::Statx => "statx",
+            AlignmentSource::Statx => crate::sys::ALIGNMENT_CALL,
             AlignmentSource::Tried => "trial reads",
             AlignmentSource::Assumed => "assumption: one block, which is safe",
         },

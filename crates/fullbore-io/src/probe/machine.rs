@@ -3,7 +3,7 @@
 use super::cgroup;
 use super::kernel_files::{KernelFiles, names, text};
 use super::mounts;
-use crate::sys;
+use crate::sys::{self, GroupLimits};
 
 /// Facts that affect a run besides the storage. The machine's name is omitted on purpose. `None` means that the system
 /// does not report the fact.
@@ -62,11 +62,42 @@ pub fn machine() -> Machine {
     let allowed = sys::processor::allowed().ok().map(|count| count as u64);
     let found = of(&KernelFiles::running(), allowed);
     // Without the kernel's files, calls know some of the facts.
-    Machine {
+    let found = Machine {
         kernel: found.kernel.or_else(|| Some(sys::kernel_release())),
+        processor: found.processor.or_else(sys::processor_name),
         logical_processors: found.logical_processors.or(allowed),
         memory_total: found.memory_total.or_else(sys::memory_total),
+        memory_available: found.memory_available.or_else(sys::memory_available),
         ..found
+    };
+    limited(found, &sys::group_limits())
+}
+
+/// Applies the limits of a group of processes that calls report.
+fn limited(machine: Machine, limits: &GroupLimits) -> Machine {
+    /// The source of such a limit.
+    const JOB: &str = "the job object of this process";
+    let (mut processors, mut quota) = (machine.processors, machine.quota);
+    let allowed = match (machine.allowed_processors, limits.processors) {
+        (Some(all), Some(ours)) => Some(all.min(ours)),
+        (all, ours) => all.or(ours),
+    };
+    if let Some(ours) = limits.processors {
+        processors = processors.min(ours as f64);
+    }
+    if let (Some(share), Some(all)) = (limits.cpu_share, machine.logical_processors) {
+        let granted = share * all as f64;
+        quota = Some(granted);
+        processors = processors.min(granted);
+    }
+    Machine {
+        allowed_processors: allowed,
+        processors,
+        quota,
+        quota_source: limits.cpu_share.map(|_| JOB.to_owned()).or(machine.quota_source),
+        memory_limit: limits.memory.or(machine.memory_limit),
+        memory_limit_source: limits.memory.map(|_| JOB.to_owned()).or(machine.memory_limit_source),
+        ..machine
     }
 }
 
@@ -184,6 +215,21 @@ mod tests {
         assert_eq!((machine.memory_limit, machine.memory()), (Some(512_000), Some(512_000)));
         assert_eq!(machine.virtualisation.as_deref(), Some("virtual machine (Maker)"));
         assert_eq!(machine.governor, None);
+    }
+
+    #[test]
+    fn limits_of_a_job_apply() {
+        let root = tempfile::tempdir().unwrap();
+        let machine = of(&KernelFiles::under(root.path()), Some(8));
+        let machine = Machine { logical_processors: Some(8), ..machine };
+        assert_eq!(limited(machine.clone(), &GroupLimits::default()), machine);
+        let limits = GroupLimits { cpu_share: Some(0.25), processors: Some(4), memory: Some(1 << 30) };
+        let found = limited(machine.clone(), &limits);
+        assert_eq!((found.allowed_processors, found.quota, found.processors), (Some(4), Some(2.0), 2.0));
+        assert_eq!((found.memory_limit, found.memory()), (Some(1 << 30), Some(1 << 30)));
+        assert!(found.quota_source.unwrap().contains("job") && found.memory_limit_source.is_some());
+        let few = limited(machine, &GroupLimits { processors: Some(1), ..GroupLimits::default() });
+        assert_eq!((few.processors, few.quota), (1.0, None));
     }
 
     #[test]

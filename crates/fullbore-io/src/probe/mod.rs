@@ -34,6 +34,7 @@ mod queue;
 mod residency;
 mod storage;
 mod usage;
+mod volume;
 
 #[cfg(all(test, target_os = "linux"))]
 mod against_tools;

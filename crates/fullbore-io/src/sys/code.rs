@@ -8,6 +8,19 @@ use super::{canonical, to_error};
 /// Result of a system call.
 pub type Result<T> = std::result::Result<T, Code>;
 
+/// The use of a file by others that makes a call fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InUse {
+    /// Another program has it open and does not share it.
+    Held,
+    /// A range of it is locked through another handle.
+    Locked,
+    /// It is mapped into memory.
+    Mapped,
+    /// It is a running program.
+    Running,
+}
+
 /// An error code of the system, with constants for those that the program distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub(super) i32);

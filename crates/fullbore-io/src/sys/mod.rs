@@ -4,11 +4,14 @@
 
 mod code;
 pub(crate) mod extent;
+pub(crate) mod map;
 pub(crate) mod stdio;
 mod types;
+mod volume;
 mod whole;
-pub use code::{Code, Result};
+pub use code::{Code, InUse, Result};
 pub use types::*;
+pub(crate) use volume::{Disk, GroupLimits, Volume};
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]
@@ -16,7 +19,7 @@ mod portable;
 #[cfg(not(target_os = "linux"))]
 pub use portable::*;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{Wake, aio, cachestat, processor, shared_ring, uring};
+pub(crate) use portable::{Wake, aio, cachestat, processor, uring};
 
 #[cfg(unix)]
 mod unix;

@@ -44,6 +44,11 @@ fn run(time: Duration, plan: impl Fn(u64) -> Option<Plan> + Sync) {
             }
         }
         run.compare_all();
+        assert_eq!(
+            run.plan.as_ref().map_or(0, |plan| plan.counts().refused),
+            0,
+            "misaligned direct transfers"
+        );
         run.counts.print(directory, start.elapsed());
         run.counts.judge(directory);
     });
@@ -60,5 +65,13 @@ fn files_equal_the_model_with_short_transfers() {
     run(Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5)) / 2, |seed| {
         let plan = Plan::new(seed).with(Fault::Short { one_in: 3 }).with(Fault::Interrupted { one_in: 5 });
         Some(plan.with(Fault::Buffers { most: 7 }))
+    });
+}
+
+/// The same on a device with large sectors.
+#[test]
+fn files_equal_the_model_with_large_sectors() {
+    run(Duration::from_secs(setting("FULLBORE_FSX_SECONDS", || 5)) / 2, |seed| {
+        Some(Plan::new(seed).with(Fault::Sectors { size: 4096 }).with(Fault::Short { one_in: 5 }))
     });
 }

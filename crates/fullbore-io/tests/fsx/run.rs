@@ -62,7 +62,7 @@ pub(crate) struct Run {
     pub(crate) models: [Vec<u8>; FILES],
     /// The synced content.
     pub(crate) durable: [Vec<u8>; FILES],
-    plan: Option<Plan>,
+    pub(crate) plan: Option<Plan>,
     kept: Option<Kept>,
     /// Source of the bytes to write, used from random offsets.
     source: Vec<u8>,

@@ -112,7 +112,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         &["fsync", "fdatasync", "sync_file_range"],
         "periodic syncs are not measured: use end_fsync=1 for one at the end",
     ),
-    (&["sync"], "O_SYNC and O_DSYNC are not measured: use end_fsync=1 for a sync at the end"),
     (
         &[
             "iodepth_batch",

@@ -37,6 +37,7 @@ const READ: &[&str] = &[
     "rw",
     "bs",
     "ioengine",
+    "sync",
     "iodepth",
     "numjobs",
     "direct",
@@ -272,10 +273,16 @@ impl<'s> JobOptions<'s> {
             None => self.options.contains_key("unbuffered"),
         };
         let name = self.text("ioengine")?.unwrap_or("psync");
-        let (counterpart, remark) = of_ioengine(name, direct).map_err(|why| self.wrong("ioengine", why))?;
+        let durable = match self.text("sync")? {
+            None | Some("none" | "0") => false,
+            Some("dsync") => true,
+            Some(_) => return Err(self.wrong("sync", "only dsync (O_DSYNC) and none are measured")),
+        };
+        let (counterpart, remark) =
+            of_ioengine(name, direct, durable).map_err(|why| self.wrong("ioengine", why))?;
         remark.into_iter().chain(counterpart.remark).for_each(|remark| notes.add("", remark));
-        for (option, _) in counterpart.settings {
-            if self.on(option)? != Some(true) {
+        for (option, value) in counterpart.settings {
+            if self.text(option)? != Some(value) && self.on(option)? != Some(true) {
                 notes.add(
                     "",
                     "the ring always has registered buffers and a registered file, and one buffer per request",

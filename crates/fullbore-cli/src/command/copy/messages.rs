@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use fullbore::sys::OsStrExt;
+use fullbore::sys::{Code, OsStrExt};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::Encoding;
@@ -168,7 +168,10 @@ fn of_the_system(error: &Error) -> Vec<u8> {
         return about("", path, &after);
     }
     // Permission errors result from the check of an existing target; nothing was written then.
-    let refused = matches!(error.raw_os_error(), Some(1 | 13 | 26 | 30));
+    let refused = matches!(
+        error.code(),
+        Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::EXECUTING | Code::READ_ONLY)
+    );
     let before = match error.operation() {
         "stat" | "inspect" => "cannot stat ",
         "open" => return join(&[T("cannot open "), P(path), T(" for reading"), T(&after)]),
@@ -195,15 +198,18 @@ mod tests {
 
     #[test]
     fn errors_have_gnus_wording() {
-        let said = |operation, number| {
-            let error = Error::io(operation, "a b", io::Error::from_raw_os_error(number));
-            String::from_utf8(of_the_system(&error)).unwrap()
-        };
-        assert_eq!(said("stat", 2), "cannot stat 'a b': No such file or directory");
-        assert_eq!(said("open", 13), "cannot open 'a b' for reading: Permission denied");
-        assert_eq!(said("write", 28), "error writing 'a b': No space left on device");
-        assert_eq!(said("write", 13), "cannot create regular file 'a b': Permission denied");
-        assert_eq!(said("create directory", 13), "cannot create directory 'a b': Permission denied");
+        for (operation, code, message) in [
+            ("stat", Code::NOT_FOUND, "cannot stat 'a b': "),
+            ("open", Code::ACCESS_DENIED, "cannot open 'a b' for reading: "),
+            ("write", Code::NO_SPACE, "error writing 'a b': "),
+            ("write", Code::ACCESS_DENIED, "cannot create regular file 'a b': "),
+            ("create directory", Code::ACCESS_DENIED, "cannot create directory 'a b': "),
+        ] {
+            let error = io::Error::from(code);
+            let expected = format!("{message}{}", reason(&error));
+            let said = of_the_system(&Error::io(operation, "a b", error));
+            assert_eq!(String::from_utf8(said).unwrap(), expected);
+        }
         let copied = copied("a'".as_ref(), "b\n".as_ref(), Some("b~".as_ref()));
         assert_eq!(copied, b"\"a'\" -> 'b'$'\\n' (backup: 'b~')\n");
     }

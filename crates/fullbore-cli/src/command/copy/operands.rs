@@ -1,17 +1,14 @@
 //! Converts the operands to pairs of source and target.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
-use fullbore::sys::{OsStrExt, OsStringExt, is_separator};
+use fullbore::sys::{Code, OsStrExt, OsStringExt, is_separator};
 use fullbore_cli::exit::{Exit, reason};
 
 use super::flags::Flags;
 use super::messages::{about, fatal_bytes, usage, usage_bytes};
-
-/// `ENOTDIR`: the path ends with a slash but does not name a directory.
-const NOT_A_DIRECTORY: i32 = 20;
 
 /// A source and its target.
 pub(super) type Pair = (PathBuf, PathBuf);
@@ -64,11 +61,12 @@ impl Flags {
             return Err(usage("with --parents, the destination must be a directory"));
         }
         let source = self.stripped(&sources[0]);
+        // The path ends with a slash but does not name a directory.
         if let (Err(error), Ok(Some(_))) = (&found, stat(&source))
-            && let Some(number @ NOT_A_DIRECTORY) = error.raw_os_error()
+            && error.code() == Some(Code::NOT_DIRECTORY)
         {
-            let error = std::io::Error::from_raw_os_error(number);
-            return Err(fatal_bytes(&about("cannot stat ", target, &format!(": {}", reason(&error)))));
+            let what = format!(": {}", reason(&Code::NOT_DIRECTORY.into()));
+            return Err(fatal_bytes(&about("cannot stat ", target, &what)));
         }
         let what = match stat(&source) {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",

@@ -208,7 +208,9 @@ impl Flags {
         };
         let given = self.suffix.clone().or_else(|| env::var_os("SIMPLE_BACKUP_SUFFIX"));
         // A suffix must not name another directory.
-        let usable = |suffix: &OsString| !suffix.is_empty() && !suffix.as_encoded_bytes().contains(&b'/');
+        let separates = |byte: &u8| std::path::is_separator(char::from(*byte));
+        let usable =
+            |suffix: &OsString| !suffix.is_empty() && !suffix.as_encoded_bytes().iter().any(separates);
         let suffix = given.filter(usable).unwrap_or_else(|| "~".into());
         Ok(Some(Backup { control, suffix }))
     }

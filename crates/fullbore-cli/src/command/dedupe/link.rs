@@ -128,6 +128,8 @@ impl Links {
         if !other.is_still(&target.stat()?) {
             return Err(changed(name));
         }
+        // Windows before 10 does not replace an open file.
+        drop((one, other));
         let failed = |error: std::io::Error| Error::io("replace", name, error);
         let held = target.held.fd().map_err(failed)?;
         temporary

@@ -1,6 +1,7 @@
 //! Output formats of a sum: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -44,18 +45,18 @@ pub(super) struct LineFormat {
 impl LineFormat {
     /// Appends the line of one sum.
     pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
+        let name = with_slashes(name.as_os_str().as_bytes());
         if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
             out.extend_from_slice(text.as_bytes());
             if !self.unnamed && self.shape != Shape::Nameless {
                 out.push(b' ');
-                out.extend_from_slice(name.as_os_str().as_bytes());
+                out.extend_from_slice(&name);
             }
             return out.push(if self.zero { b'\0' } else { b'\n' });
         }
         let end = if self.zero { b'\0' } else { b'\n' };
-        let name = name.as_os_str().as_bytes();
-        let escaped = if self.zero { None } else { escape(name) };
-        let shown = escaped.as_deref().unwrap_or(name);
+        let escaped = if self.zero { None } else { escape(&name) };
+        let shown = escaped.as_deref().unwrap_or(&name);
         if escaped.is_some() && matches!(self.shape, Shape::Plain { .. } | Shape::Tagged) {
             out.push(b'\\');
         }
@@ -86,6 +87,15 @@ impl LineFormat {
             }
         }
         out.push(end);
+    }
+}
+
+/// Replaces the backslashes that separate names on Windows, as b3sum does: they would be escaped, and a list serves all
+/// systems.
+fn with_slashes(name: &[u8]) -> Cow<'_, [u8]> {
+    match MAIN_SEPARATOR {
+        '\\' => name.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect(),
+        _ => name.into(),
     }
 }
 

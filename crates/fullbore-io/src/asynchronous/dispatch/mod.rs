@@ -25,7 +25,8 @@ pub(super) struct Dispatch {
     work: Condvar,
     /// Wakes the thread that waits for files (`eventfd`).
     wake: OnceLock<Wake>,
-    has_ring: bool,
+    /// The part of the ring that waits, if there is a ring.
+    waiter: Option<RingWaiter>,
     threads: usize,
     /// Number of forks when the driver was created.
     forks: u32,
@@ -35,20 +36,20 @@ type Locked<'a> = MutexGuard<'a, Core>;
 
 impl Dispatch {
     pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize, threads: usize) -> Arc<Self> {
-        let has_ring = ring.is_some();
+        let waiter = ring.as_ref().map(SharedRing::waiter);
         let core = Core::new(ring, in_flight);
         Arc::new(Self {
             core: Mutex::new(core),
             work: Condvar::new(),
             wake: OnceLock::new(),
-            has_ring,
+            waiter,
             threads,
             forks: forks(),
         })
     }
 
-    pub(super) fn has_ring(&self) -> bool {
-        self.has_ring
+    pub(super) fn waiter(&self) -> Option<&RingWaiter> {
+        self.waiter.as_ref()
     }
 
     fn lock(&self) -> Locked<'_> {
@@ -124,7 +125,8 @@ impl Dispatch {
     }
 
     /// Body of the thread that waits for the ring.
-    pub(super) fn watch(self: Arc<Self>, waiter: &RingWaiter) {
+    pub(super) fn watch(self: Arc<Self>) {
+        let Some(waiter) = &self.waiter else { return };
         loop {
             let mut core = self.lock();
             self.reap(&mut core);

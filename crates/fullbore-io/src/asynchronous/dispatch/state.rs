@@ -60,7 +60,7 @@ impl Core {
     /// serve no other file.
     fn written_file(&mut self, key: Key) -> Option<RawHandle> {
         match self.slots.flight(key) {
-            Some(Operation::Transfer(Movement { how: How::Call, owned: Some((file, _)), .. })) => {
+            Some(Operation::Transfer(Movement { how: How::InTurn, owned: Some((file, _)), .. })) => {
                 Some(sys::raw(file))
             }
             _ => None,

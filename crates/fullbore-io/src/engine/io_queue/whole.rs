@@ -78,7 +78,7 @@ impl IoQueue {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(self.judged().fault(doing, at, error));
             }
-            Err(error) => return Err(Error::io(doing, self.file.path(), error).at(at)),
+            Err(error) => return Err(self.failed(doing, at, error)),
         };
         self.stats.bytes += count as u64;
         let had = request.from + count;
@@ -120,11 +120,16 @@ impl IoQueue {
         self.submit(request)
     }
 
+    fn failed(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let file = self.direct.as_ref().map_or(&self.file, |(_, handle)| handle);
+        file.failed(doing, offset, error)
+    }
+
     /// Writes a part of one block: reads the block, changes the part, writes the block. Beyond the end of the file the block
     /// is filled with zeros; the commit of the output sets its length.
     pub(super) fn edge(&mut self, offset: u64, part: &[u8], align: usize) -> Result<()> {
         let Some((_, handle)) = &self.direct else { return Ok(()) };
-        let fail = |doing, error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
+        let fail = |doing, error: io::Error| handle.failed(doing, offset, error);
         let mut bounce = match self.bounce.take() {
             Some(bounce) => bounce,
             None => Pool::new(1, align.max(ALIGNMENT))

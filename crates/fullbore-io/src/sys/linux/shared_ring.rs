@@ -16,7 +16,10 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::buf::{Direction, Loan};
-use crate::sys::{Completed, TransferFlags};
+use crate::sys::{Completed, Handle, Result, TransferFlags};
+
+/// False: the mechanism is an io_uring.
+pub(crate) const COMPLETION_PORT: bool = false;
 
 /// User data of the completions of cancellations and wake-ups: no place has all bits set.
 const NOBODY: u64 = u64::MAX;
@@ -45,6 +48,7 @@ pub(crate) struct SharedRing<F> {
 }
 
 /// The part of a ring with which a thread waits for completions.
+#[derive(Clone)]
 pub(crate) struct RingWaiter {
     ring: Arc<IoUring>,
 }
@@ -206,6 +210,11 @@ impl<F> std::fmt::Debug for SharedRing<F> {
 }
 
 impl RingWaiter {
+    /// A ring takes every file as it is.
+    pub(crate) fn attach(&self, _: &impl AsFd) -> Result<Option<Handle>> {
+        Ok(None)
+    }
+
     /// Submits `queued` entries to the kernel and waits for a completion. May return early.
     pub(crate) fn submit_and_wait(&self, queued: usize) {
         const GETEVENTS: u32 = 1;

@@ -66,13 +66,16 @@ pub(crate) mod uring {
     }
 }
 
+#[cfg(unix)]
 pub(crate) mod shared_ring {
     use std::convert::Infallible;
     use std::io;
     use std::marker::PhantomData;
 
     use crate::buf::Loan;
-    use crate::sys::{Completed, TransferFlags};
+    use crate::sys::{AsHandle, Completed, Handle, Result, TransferFlags};
+
+    pub(crate) const COMPLETION_PORT: bool = false;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Ticket(Infallible);
@@ -80,7 +83,7 @@ pub(crate) mod shared_ring {
     #[derive(Debug)]
     pub(crate) struct SharedRing<F>(Infallible, PhantomData<F>);
 
-    #[derive(Debug)]
+    #[derive(Debug, Clone)]
     pub(crate) struct RingWaiter(Infallible);
 
     impl<F> SharedRing<F> {
@@ -118,6 +121,10 @@ pub(crate) mod shared_ring {
     }
 
     impl RingWaiter {
+        pub(crate) fn attach(&self, _: &impl AsHandle) -> Result<Option<Handle>> {
+            match self.0 {}
+        }
+
         pub(crate) fn submit_and_wait(&self, _: usize) {
             match self.0 {}
         }

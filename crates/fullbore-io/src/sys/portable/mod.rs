@@ -4,7 +4,9 @@ mod absent;
 mod calls;
 mod wake;
 
-pub(crate) use absent::{aio, cachestat, shared_ring, uring};
+#[cfg(unix)]
+pub(crate) use absent::shared_ring;
+pub(crate) use absent::{aio, cachestat, uring};
 pub(crate) use calls::processor;
 pub use calls::{
     clone_file, mount_trace_files, open_beneath, open_cached, pipe_capacity, read_vectored_flagged,

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::super::Code;
+use super::super::{Code, InUse};
 
 macro_rules! codes {
     ($($name:ident = $errno:ident),+ $(,)?) => {
@@ -21,15 +21,19 @@ codes! {
     BROKEN_PIPE = PIPE,
     CANCELLED = CANCELED,
     CROSSES_DEVICES = XDEV,
-    EXECUTING = TXTBSY,
     EXISTS = EXIST,
+    // Every open file is shared: a code that no call on files returns.
+    HELD = ADDRINUSE,
     INAPPROPRIATE = NOTTY,
     INTERRUPTED = INTR,
     INVALID = INVAL,
     IO = IO,
     IS_DIRECTORY = ISDIR,
     LINK_LOOP = LOOP,
-    LOCKED = AGAIN,
+    // Locks do not bind transfers: a code that no transfer returns.
+    LOCKED = DEADLK,
+    // Of mappings, only those of a running program prevent a call.
+    MAPPED = TXTBSY,
     NAME_TOO_LONG = NAMETOOLONG,
     NOT_DIRECTORY = NOTDIR,
     NOT_EMPTY = NOTEMPTY,
@@ -54,8 +58,17 @@ codes! {
     WOULD_BLOCK = AGAIN,
 }
 
-/// Advice on [`Code::EXECUTING`].
-pub(crate) const ON_EXECUTING: &str = "it is a running program";
+impl Code {
+    /// The use by others that the error reports.
+    pub fn in_use(self) -> Option<InUse> {
+        match self {
+            Self::HELD => Some(InUse::Held),
+            Self::LOCKED => Some(InUse::Locked),
+            Self::MAPPED => Some(InUse::Running),
+            _ => None,
+        }
+    }
+}
 
 /// The number by which the program knows an error: each has one.
 pub(in crate::sys) fn canonical(number: i32) -> i32 {

@@ -7,7 +7,7 @@ use rustix::time::ClockId;
 
 #[cfg(not(target_os = "macos"))]
 use super::super::Advice;
-use super::super::{Result, Space, WholeLock};
+use super::super::{Code, Result, Space, WholeLock};
 use super::PathArg;
 
 /// Sets the length.
@@ -76,4 +76,14 @@ pub fn split_device(number: u64) -> (u32, u32) {
 pub fn monotonic_nanoseconds() -> u64 {
     let time = rustix::time::clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Lets a file have holes; every file can.
+pub fn make_sparse(_: impl AsFd) -> Result<()> {
+    Ok(())
+}
+
+/// Unsupported: every block keeps account of its bytes.
+pub fn set_valid_length(_: impl AsFd, _: u64) -> Result<()> {
+    Err(Code::UNSUPPORTED)
 }

@@ -7,7 +7,6 @@ mod code;
 mod files;
 pub(crate) mod forks;
 mod handle;
-pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
@@ -21,6 +20,8 @@ mod special;
 mod status;
 mod transfer;
 pub(crate) mod usage;
+pub(in crate::sys) mod view;
+mod volume;
 #[cfg(not(target_os = "freebsd"))]
 mod xattr;
 
@@ -28,25 +29,26 @@ mod xattr;
 pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 pub use attributes::{
-    change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, set_modified, set_times,
-    set_times_at,
+    change_mode, change_mode_at, change_mode_of, change_owner, change_owner_at, inherit, set_modified,
+    set_times, set_times_at,
 };
-pub(crate) use code::ON_EXECUTING;
 pub(in crate::sys) use code::{canonical, to_error};
 #[cfg(not(target_os = "macos"))]
 pub use files::advise;
-pub use files::{lock_whole, monotonic_nanoseconds, space, space_of, split_device, truncate};
+pub use files::{
+    lock_whole, make_sparse, monotonic_nanoseconds, set_valid_length, space, space_of, split_device, truncate,
+};
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::{
-    AtFlags, Directory, Entry, hard_link, make_directory, read_link, remove, rename, symbolic_link,
+    AtFlags, Directory, Entry, copy_link, hard_link, make_directory, read_link, remove, rename, symbolic_link,
 };
 pub use open::{
     CURRENT_DIRECTORY, OpenFlags, PathArg, is_open, open, open_at, set_status_flags, status_flags, try_clone,
 };
 pub use poll::{wait_any, wait_ready};
 pub use process::{
-    clock_ticks_per_second, effective_user, kill, limit, page_size, set_limit, stdin, stdout,
-    terminal_columns, thread_cpu_time, umask,
+    clock_ticks_per_second, effective_user, kill, limit, page_size, restore_console, set_limit, stdin,
+    stdout, terminal_columns, thread_cpu_time, umask, use_utf8_console,
 };
 pub(crate) use process::{kernel_release, memory_total};
 #[cfg(not(target_os = "macos"))]
@@ -57,5 +59,6 @@ pub use transfer::{
     SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
     write, write_at, write_vectored, write_vectored_at,
 };
+pub(crate) use volume::{ALIGNMENT_CALL, disks, group_limits, memory_available, processor_name, volume};
 #[cfg(not(target_os = "freebsd"))]
 pub use xattr::*;

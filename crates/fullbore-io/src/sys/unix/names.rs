@@ -67,6 +67,17 @@ pub fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl Path
     Ok(rustix::fs::symlinkat(target, directory, name)?)
 }
 
+/// Creates a symbolic link to `target`, the target of the link `old`.
+pub fn copy_link(
+    _: impl AsFd,
+    _: impl PathArg,
+    target: impl PathArg,
+    directory: impl AsFd,
+    name: impl PathArg,
+) -> Result<()> {
+    symbolic_link(target, directory, name)
+}
+
 /// The target of a symbolic link.
 pub fn read_link(directory: impl AsFd, name: impl PathArg) -> Result<CString> {
     Ok(rustix::fs::readlinkat(directory, name, Vec::new())?)

@@ -87,3 +87,9 @@ pub(crate) fn memory_total() -> Option<u64> {
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     u64::try_from(pages).ok().filter(|pages| *pages > 0).map(|pages| pages * page_size() as u64)
 }
+
+/// Terminals take the bytes as they are.
+pub fn use_utf8_console() {}
+
+/// Nothing was changed.
+pub fn restore_console() {}

@@ -1,5 +1,5 @@
-//! Modes, owners, times and extended attributes. Of the permission bits the system has the owner's right to write; owners and
-//! groups are part of its security descriptors, and extended attributes are named streams there: none of them is a Unix one.
+//! Modes, owners and times. Of the permission bits the system has the owner's right to write; owners and groups are part of its
+//! security descriptors (`xattr`).
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -85,39 +85,4 @@ pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
 /// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {
     set_times(named(&directory, name, AtFlags::NOFOLLOW)?, of)
-}
-
-/// No file has extended attributes of Unix.
-pub fn attributes(_: impl AsHandle, _: &mut [u8]) -> Result<usize> {
-    Ok(0)
-}
-
-/// As [`attributes`], for a path.
-pub fn attributes_of_name(_: impl PathArg, _: &mut [u8]) -> Result<usize> {
-    Ok(0)
-}
-
-/// Unsupported.
-pub fn attribute(_: impl AsHandle, _: impl PathArg, _: &mut [u8]) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn attribute_of(_: impl PathArg, _: impl PathArg, _: &mut [u8]) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn attribute_of_name(_: impl PathArg, _: impl PathArg, _: &mut [u8]) -> Result<usize> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn set_attribute(_: impl AsHandle, _: impl PathArg, _: &[u8]) -> Result<()> {
-    Err(Code::UNSUPPORTED)
-}
-
-/// Unsupported.
-pub fn set_attribute_of_name(_: impl PathArg, _: impl PathArg, _: &[u8]) -> Result<()> {
-    Err(Code::UNSUPPORTED)
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use windows_sys::Win32::Foundation as w;
 
-use super::super::{Code, Result};
+use super::super::{Code, InUse, Result};
 
 macro_rules! codes {
     ($($name:ident = $error:expr),+ $(,)?) => {
@@ -21,8 +21,8 @@ codes! {
     BROKEN_PIPE = w::ERROR_BROKEN_PIPE,
     CANCELLED = w::ERROR_OPERATION_ABORTED,
     CROSSES_DEVICES = w::ERROR_NOT_SAME_DEVICE,
-    EXECUTING = w::ERROR_USER_MAPPED_FILE,
     EXISTS = w::ERROR_ALREADY_EXISTS,
+    HELD = w::ERROR_SHARING_VIOLATION,
     INAPPROPRIATE = w::ERROR_INVALID_FUNCTION,
     // No call is interrupted: a code that none returns.
     INTERRUPTED = w::ERROR_ALERTED,
@@ -31,6 +31,7 @@ codes! {
     IS_DIRECTORY = w::ERROR_DIRECTORY_NOT_SUPPORTED,
     LINK_LOOP = w::ERROR_STOPPED_ON_SYMLINK,
     LOCKED = w::ERROR_LOCK_VIOLATION,
+    MAPPED = w::ERROR_USER_MAPPED_FILE,
     NAME_TOO_LONG = w::ERROR_FILENAME_EXCED_RANGE,
     NOT_DIRECTORY = w::ERROR_DIRECTORY,
     NOT_EMPTY = w::ERROR_DIR_NOT_EMPTY,
@@ -52,8 +53,8 @@ codes! {
     TOO_MANY_OPEN = w::ERROR_TOO_MANY_OPEN_FILES,
     TOO_MANY_OPEN_IN_ALL = w::ERROR_NO_SYSTEM_RESOURCES,
     UNSUPPORTED = w::ERROR_NOT_SUPPORTED,
-    // `WSAEWOULDBLOCK`: of the codes that mean it, std knows that of sockets.
-    WOULD_BLOCK = 10_035,
+    // `WSAEWOULDBLOCK`, which the standard library knows by this meaning.
+    WOULD_BLOCK = 10035,
 }
 
 /// Codes of the system, each with the one that the program distinguishes.
@@ -68,10 +69,6 @@ const SAME: [(u32, Code); 9] = [
     (w::ERROR_IO_PENDING, Code::WOULD_BLOCK),
     (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
 ];
-
-/// Advice on [`Code::EXECUTING`].
-pub(crate) const ON_EXECUTING: &str =
-    "it is mapped into memory: close the mapping, or the program that has it";
 
 /// The number by which the program knows an error, of those that mean the same.
 pub(in crate::sys) fn canonical(number: i32) -> i32 {
@@ -88,9 +85,25 @@ pub(in crate::sys) fn to_error(code: Code) -> io::Error {
 }
 
 impl Code {
+    /// The use by others that the error reports.
+    pub fn in_use(self) -> Option<InUse> {
+        match self {
+            Self::HELD => Some(InUse::Held),
+            Self::LOCKED => Some(InUse::Locked),
+            Self::MAPPED => Some(InUse::Mapped),
+            _ => None,
+        }
+    }
+
     /// The error of the last call of this thread.
     pub(in crate::sys) fn last() -> Self {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
+    }
+
+    /// Its number.
+    pub(in crate::sys) fn last_number() -> u32 {
+        // SAFETY: the call has no preconditions.
+        unsafe { w::GetLastError() }
     }
 
     /// The error of a call of the native interface.
@@ -113,6 +126,14 @@ pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
 /// The result of a call that takes a lock without waiting. A transfer that fails for a lock is another matter: nobody waits.
 pub(super) fn check_lock(result: windows_sys::core::BOOL) -> Result<()> {
     check(result).map_err(|error| if error == Code::LOCKED { Code::WOULD_BLOCK } else { error })
+}
+
+/// The result of a call of the native interface that gives a file a name: an invalid name is none that is missing.
+pub(super) fn check_naming(status: w::NTSTATUS) -> Result<()> {
+    match status {
+        w::STATUS_OBJECT_NAME_INVALID => Err(Code(w::ERROR_INVALID_NAME as i32)),
+        status => check_status(status),
+    }
 }
 
 /// The result of a call of the native interface: a negative status means failure.

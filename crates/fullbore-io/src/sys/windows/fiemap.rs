@@ -6,42 +6,58 @@ use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FSCTL_QUERY_ALLOCATED_RANGES};
 
 use super::super::extent::{LAST, RawExtent, UNKNOWN};
+use super::extents::placed;
 use super::handle::raw;
-use super::{BorrowedHandle, Code, status};
+use super::{AsHandle, BorrowedHandle, Code, Result, status};
 
 /// Maximum number of ranges of one call.
 const CHUNK: usize = 512;
 
-/// Passes every range with data to `take`, in file order. The place on the device is not determined.
+/// Writes the ranges with data between two offsets to `ranges`, in file order. Returns their number, and true if there are more.
+pub(super) fn allocated(
+    file: &impl AsHandle,
+    from: i64,
+    to: i64,
+    ranges: &mut [FILE_ALLOCATED_RANGE_BUFFER],
+) -> Result<(usize, bool)> {
+    let wanted = FILE_ALLOCATED_RANGE_BUFFER { FileOffset: from, Length: to - from };
+    let mut returned = 0;
+    // SAFETY: the call reads one structure and writes at most the given number of bytes of the others.
+    let outcome = unsafe {
+        DeviceIoControl(
+            raw(file) as _,
+            FSCTL_QUERY_ALLOCATED_RANGES,
+            std::ptr::from_ref(&wanted).cast(),
+            size_of::<FILE_ALLOCATED_RANGE_BUFFER>() as u32,
+            ranges.as_mut_ptr().cast(),
+            size_of_val(ranges) as u32,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
+    };
+    let more = match outcome {
+        0 => match Code::last() {
+            // There are more than fit.
+            Code::OUT_OF_RANGE => true,
+            error => return Err(error),
+        },
+        _ => false,
+    };
+    Ok((returned as usize / size_of::<FILE_ALLOCATED_RANGE_BUFFER>(), more))
+}
+
+/// Passes every extent to `take`, in file order. On a file system that does not report places, these are ranges with data.
 pub(crate) fn each_extent(file: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
-    let len = i64::try_from(status(file)?.size).map_err(|_| Code::INVALID)?;
+    let size = status(file)?.size;
+    if let Some(extents) = placed(file, size)? {
+        extents.iter().for_each(take);
+        return Ok(());
+    }
+    let len = i64::try_from(size).map_err(|_| Code::INVALID)?;
     let mut from = 0;
     loop {
-        let wanted = FILE_ALLOCATED_RANGE_BUFFER { FileOffset: from, Length: len - from };
         let mut ranges = [FILE_ALLOCATED_RANGE_BUFFER::default(); CHUNK];
-        let mut returned = 0;
-        // SAFETY: the call reads one structure and writes at most the given number of bytes of the others.
-        let outcome = unsafe {
-            DeviceIoControl(
-                raw(&file) as _,
-                FSCTL_QUERY_ALLOCATED_RANGES,
-                std::ptr::from_ref(&wanted).cast(),
-                size_of::<FILE_ALLOCATED_RANGE_BUFFER>() as u32,
-                ranges.as_mut_ptr().cast(),
-                size_of_val(&ranges) as u32,
-                &raw mut returned,
-                std::ptr::null_mut(),
-            )
-        };
-        let more = match outcome {
-            0 => match Code::last() {
-                // There are more than fit.
-                Code::OUT_OF_RANGE => true,
-                error => return Err(error.into()),
-            },
-            _ => false,
-        };
-        let count = returned as usize / size_of::<FILE_ALLOCATED_RANGE_BUFFER>();
+        let (count, more) = allocated(&file, from, len, &mut ranges)?;
         for (index, range) in ranges[..count].iter().enumerate() {
             let last = if !more && index + 1 == count { LAST } else { 0 };
             take(&RawExtent::new(range.FileOffset as u64, 0, range.Length as u64, UNKNOWN | last));

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
+use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{DeviceIoControl, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLock};
 use super::code::{check, check_lock};
@@ -107,6 +109,47 @@ fn control<T>(file: &impl AsHandle, code: u32, input: &T) -> Result<()> {
     })
 }
 
+/// Lets a file have holes: ranges that are not written take no space.
+pub fn make_sparse(file: impl AsHandle) -> Result<()> {
+    control(&file, FSCTL_SET_SPARSE, &())
+}
+
+/// Declares the first bytes of a file as written. The process gets the privilege for it, if its user has it.
+pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
+    let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
+    // Without the privilege the call below fails.
+    let _ = enable_privilege("SeManageVolumePrivilege");
+    // SAFETY: a call with a borrowed handle.
+    check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
+}
+
+/// Enables a privilege that the user has.
+fn enable_privilege(name: &str) -> Result<()> {
+    let mut token = std::ptr::null_mut();
+    let rights = security::TOKEN_ADJUST_PRIVILEGES | security::TOKEN_QUERY;
+    // SAFETY: the call writes the handle.
+    check(unsafe { OpenProcessToken(GetCurrentProcess(), rights, &raw mut token) })?;
+    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
+    let mut wanted = security::TOKEN_PRIVILEGES { PrivilegeCount: 1, ..Default::default() };
+    wanted.Privileges[0].Attributes = security::SE_PRIVILEGE_ENABLED;
+    let luid = &raw mut wanted.Privileges[0].Luid;
+    // SAFETY: the name ends with a zero; the calls write the number and read the structure, which live through them.
+    unsafe {
+        check(security::LookupPrivilegeValueW(std::ptr::null(), name.as_ptr(), luid))?;
+        let nothing = std::ptr::null_mut();
+        check(security::AdjustTokenPrivileges(
+            raw(&token) as _,
+            0,
+            &raw const wanted,
+            0,
+            nothing,
+            nothing.cast(),
+        ))
+    }
+}
+
 /// Reserves, zeroes or releases the blocks of a range.
 pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
     if !on_disk(&file) {
@@ -131,7 +174,7 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
         }
         Allocate::Punch | Allocate::Zero => {
             if what == Allocate::Punch {
-                control(&file, FSCTL_SET_SPARSE, &()).map_err(absent)?;
+                make_sparse(&file).map_err(absent)?;
             }
             let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
             let range =

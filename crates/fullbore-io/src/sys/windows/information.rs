@@ -4,11 +4,11 @@ use std::mem::MaybeUninit;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+use windows_sys::Win32::System::IO::{DeviceIoControl, IO_STATUS_BLOCK};
 
-use super::code::{check, check_status};
+use super::code::{check, check_naming, check_status};
 use super::handle::raw;
-use super::{AsHandle, Result};
+use super::{AsHandle, Code, Result};
 
 /// A structure of numbers that the system fills.
 ///
@@ -95,7 +95,41 @@ pub(super) fn set_name(
     }
     let mut block = IO_STATUS_BLOCK::default();
     // SAFETY: the call reads the memory, which lives through it.
-    check_status(unsafe {
+    check_naming(unsafe {
         nt::NtSetInformationFile(raw(file) as _, &raw mut block, start.cast(), size as u32, class)
     })
+}
+
+/// The answer of a driver to a request, with at most `most` bytes; true if there is more.
+pub(super) fn answer(
+    file: &impl AsHandle,
+    request: u32,
+    input: &[u64],
+    most: usize,
+) -> Result<(Vec<u8>, bool)> {
+    // Units of eight bytes, so that structures are aligned.
+    let mut memory = vec![0u64; most.div_ceil(8)];
+    let mut returned = 0;
+    // SAFETY: the call reads the input, and writes the number and at most the given number of bytes.
+    let succeeded = unsafe {
+        DeviceIoControl(
+            raw(file) as _,
+            request,
+            if input.is_empty() { std::ptr::null() } else { input.as_ptr().cast() },
+            size_of_val(input) as u32,
+            if most == 0 { std::ptr::null_mut() } else { memory.as_mut_ptr().cast() },
+            most as u32,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
+    };
+    let more = match check(succeeded) {
+        Ok(()) => false,
+        // `ERROR_MORE_DATA`: as much as fits.
+        Err(Code::OUT_OF_RANGE) => true,
+        Err(error) => return Err(error),
+    };
+    let mut bytes: Vec<u8> = memory.iter().flat_map(|unit| unit.to_ne_bytes()).collect();
+    bytes.truncate((returned as usize).min(most));
+    Ok((bytes, more))
 }

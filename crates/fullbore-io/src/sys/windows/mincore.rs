@@ -1,9 +1,10 @@
-//! Pages of a file in the page cache: the system does not tell.
+//! Pages of a file in the page cache: no call shows them.
 
 use std::io;
 
-use super::{BorrowedHandle, Code};
+use super::BorrowedHandle;
 
 pub(crate) fn mincore(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {
-    Err(Code::UNSUPPORTED.into())
+    let what = "no call of this system shows which pages of a file are cached";
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }

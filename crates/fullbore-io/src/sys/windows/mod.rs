@@ -5,12 +5,14 @@ pub(in crate::sys) mod c;
 pub(crate) mod clone;
 pub(crate) mod close;
 mod code;
+mod disk;
+mod extents;
 pub(crate) mod fiemap;
 mod files;
 pub(crate) mod forks;
 mod handle;
 mod information;
-pub(crate) mod map;
+mod job;
 pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
@@ -20,18 +22,23 @@ mod path;
 mod pipe;
 mod process;
 pub(crate) mod range_lock;
+pub(crate) mod scatter;
+pub(crate) mod shared_ring;
 mod status;
 pub(crate) mod statx;
 pub(crate) mod transfer;
 pub(crate) mod usage;
+pub(in crate::sys) mod view;
+mod volume;
 pub(crate) mod writeback;
+mod xattr;
 
 pub(in crate::sys) use super::{Code, Result};
 pub use attributes::*;
-pub(crate) use code::ON_EXECUTING;
 pub(in crate::sys) use code::{canonical, to_error};
 pub use files::*;
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
+pub(crate) use job::{group_limits, processor_name};
 pub use names::*;
 pub use open::{
     CURRENT_DIRECTORY, OpenFlags, is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone,
@@ -46,3 +53,5 @@ pub use transfer::{
     SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,
     write, write_at, write_vectored, write_vectored_at,
 };
+pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};
+pub use xattr::*;

@@ -6,11 +6,14 @@ use std::os::windows::io::AsRawHandle;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::DeviceIoControl;
+use windows_sys::Win32::System::Ioctl::{FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT};
+use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 
 use super::super::FileKind;
 use super::code::check;
 use super::handle::raw;
-use super::information::{set, set_name};
+use super::information::{query, set, set_name};
 use super::open::create;
 use super::path::{native, path_in, units, wide};
 use super::{
@@ -51,7 +54,7 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
         Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {}
         outcome => return outcome,
     }
-    let basic: fs::FILE_BASIC_INFO = super::information::query(&file, fs::FileBasicInfo)?;
+    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
     if basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0 {
         let attributes = (basic.FileAttributes & !fs::FILE_ATTRIBUTE_READONLY).max(fs::FILE_ATTRIBUTE_NORMAL);
         set(
@@ -99,12 +102,28 @@ fn renamed(
         true => REPLACE_IF_EXISTS | POSIX_SEMANTICS | IGNORE_READONLY_ATTRIBUTE,
         false => POSIX_SEMANTICS,
     };
-    match set_name(&file, nt::FileRenameInformationEx, flags, root, &name) {
+    let renamed = match set_name(&file, nt::FileRenameInformationEx, flags, root, &name) {
         // Before Windows 10 1607, and on file systems without it.
         Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
             set_name(&file, nt::FileRenameInformation, u32::from(replace), root, &name)
         }
         outcome => outcome,
+    };
+    match renamed {
+        Err(Code::ACCESS_DENIED) if replace && is_held(to, new) => Err(Code::HELD),
+        outcome => outcome,
+    }
+}
+
+/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right: it may be
+/// removed, or others do not share it.
+fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
+    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
+    let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;
+    match create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, options) {
+        Ok(file) => query::<fs::FILE_BASIC_INFO>(&file, fs::FileBasicInfo)
+            .is_ok_and(|basic| basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY == 0),
+        Err(error) => error == Code::HELD,
     }
 }
 
@@ -158,6 +177,68 @@ pub fn symbolic_link(link: impl PathArg, directory: impl AsHandle, name: impl Pa
         true => Ok(()),
         false => Err(Code::last()),
     }
+}
+
+/// Creates a link like `old`: a junction as such, and a symbolic link to `target`.
+pub fn copy_link(
+    from: impl AsHandle,
+    old: impl PathArg,
+    target: impl PathArg,
+    directory: impl AsHandle,
+    name: impl PathArg,
+) -> Result<()> {
+    /// The longest description of a reparse point: `MAXIMUM_REPARSE_DATA_BUFFER_SIZE`.
+    const LONGEST: usize = 16 << 10;
+    let link = create(
+        &from,
+        &old.to_path(),
+        fs::FILE_READ_ATTRIBUTES,
+        0,
+        nt::FILE_OPEN,
+        nt::FILE_OPEN_REPARSE_POINT,
+    )?;
+    let mut memory = vec![0u64; LONGEST / 8];
+    let mut len = 0;
+    let (input, none) = (memory.as_mut_ptr().cast(), std::ptr::null_mut());
+    // SAFETY: the call writes at most the given number of bytes, and their number.
+    let found = check(unsafe {
+        DeviceIoControl(
+            raw(&link) as _,
+            FSCTL_GET_REPARSE_POINT,
+            none,
+            0,
+            input,
+            LONGEST as u32,
+            &raw mut len,
+            none.cast(),
+        )
+    });
+    // The description begins with its kind.
+    if found.is_err() || memory[0] as u32 != IO_REPARSE_TAG_MOUNT_POINT {
+        return symbolic_link(target, directory, name);
+    }
+    let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
+    let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES | fs::DELETE;
+    let made =
+        create(&directory, &name.to_path(), access, fs::FILE_ATTRIBUTE_NORMAL, nt::FILE_CREATE, options)?;
+    let mut returned = 0;
+    // SAFETY: the call reads the given number of bytes, which the first call wrote.
+    let outcome = check(unsafe {
+        DeviceIoControl(
+            raw(&made) as _,
+            FSCTL_SET_REPARSE_POINT,
+            input,
+            len,
+            none,
+            0,
+            &raw mut returned,
+            none.cast(),
+        )
+    });
+    if outcome.is_err() {
+        let _ = set(&made, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
+    }
+    outcome
 }
 
 /// The target of a symbolic link.
@@ -301,5 +382,32 @@ impl Entry {
     /// The kind; [`FileKind::Other`] if only the file itself shows it.
     pub fn kind(&self) -> FileKind {
         self.kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::windows::fs::OpenOptionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_held_file_is_neither_opened_nor_replaced_nor_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, new) = (directory.path().join("file"), directory.path().join("new"));
+        let (path, new) = (path.as_path(), new.as_path());
+        std::fs::write(path, "old").unwrap();
+        std::fs::write(new, "new").unwrap();
+        let at = CURRENT_DIRECTORY;
+        let held = std::fs::OpenOptions::new().read(true).share_mode(0).open(path).unwrap();
+        assert_eq!(super::super::open(path, OpenFlags::READ, 0).unwrap_err(), Code::HELD);
+        assert_eq!(rename(at, new, at, path), Err(Code::HELD));
+        assert_eq!(remove(at, path, AtFlags::empty()), Err(Code::HELD));
+        drop(held);
+        assert_eq!(std::fs::read(path).unwrap(), b"old");
+        rename(at, new, at, path).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), b"new");
+        remove(at, path, AtFlags::empty()).unwrap();
+        assert!(!path.exists() && !new.exists());
     }
 }

@@ -11,7 +11,7 @@ use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, STATUS_DELETE
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-use super::code::check_status;
+use super::code::{check_naming, check_status};
 use super::handle::raw;
 use super::information::{query, query_native};
 use super::path::{native, path_in, units};
@@ -157,7 +157,10 @@ fn create_with(
             (STATUS_DELETE_PENDING, nt::FILE_OPEN) => return Err(Code::NOT_FOUND),
             (STATUS_DELETE_PENDING, _) => std::thread::sleep(Duration::from_millis(1)),
             _ => {
-                check_status(status)?;
+                match disposition {
+                    nt::FILE_OPEN => check_status(status)?,
+                    _ => check_naming(status)?,
+                }
                 // SAFETY: the call succeeded, so the handle is open and nobody else has it.
                 return Ok(unsafe { OwnedHandle::from_raw_handle(opened) });
             }

@@ -248,17 +248,20 @@ impl Queue {
     }
 }
 
+/// A new event, reset by hand.
+pub(super) fn new_event() -> SystemResult<Handle> {
+    // SAFETY: a call without memory.
+    let event = unsafe { threading::CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
+    if event.is_null() {
+        return Err(Code::last());
+    }
+    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+    Ok(unsafe { OwnedHandle::from_raw_handle(event) })
+}
+
 fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
     let event = match notice {
-        Notice::Event => {
-            // SAFETY: a call without memory; it makes a new event, reset by hand.
-            let event = unsafe { threading::CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
-            if event.is_null() {
-                return Err(Code::last());
-            }
-            // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-            Some(unsafe { OwnedHandle::from_raw_handle(event) })
-        }
+        Notice::Event => Some(new_event()?),
         Notice::Port | Notice::Routine => None,
     };
     Ok(Box::new(Slot {

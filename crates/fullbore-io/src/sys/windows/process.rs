@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{CloseHandle, FILETIME};
@@ -98,6 +99,33 @@ pub fn terminal_columns(terminal: impl AsHandle) -> Result<u16> {
     u16::try_from(found.srWindow.Right - found.srWindow.Left + 1).map_err(|_| Code::INVALID)
 }
 
+/// The encoding that the console had before [`use_utf8_console`]; 0: it was not changed.
+static ENCODING: AtomicU32 = AtomicU32::new(0);
+
+/// Lets a console that is the standard output take UTF-8: it would take the bytes for those of its code page.
+pub fn use_utf8_console() {
+    const UTF_8: u32 = 65001;
+    let mut mode = 0;
+    // SAFETY: calls with numbers, and with a handle that stays open; the first writes the mode.
+    unsafe {
+        if console::GetConsoleMode(raw(&stdout()) as _, &raw mut mode) != 0 {
+            let before = console::GetConsoleOutputCP();
+            if before != UTF_8 && console::SetConsoleOutputCP(UTF_8) != 0 {
+                ENCODING.store(before, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Restores the encoding of the console, which outlives the process.
+pub fn restore_console() {
+    let before = ENCODING.swap(0, Ordering::Relaxed);
+    if before != 0 {
+        // SAFETY: a call with a number.
+        unsafe { console::SetConsoleOutputCP(before) };
+    }
+}
+
 /// Calls a function, on a thread of its own, when the user or the system ends the process: by Ctrl-C or Ctrl-Break, by closing
 /// the console, at the end of the session.
 pub fn on_console_event(call: fn()) -> Result<()> {
@@ -150,9 +178,18 @@ pub(crate) fn kernel_release() -> String {
 
 /// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
+    memory_status().map(|found| found.ullTotalPhys)
+}
+
+/// The memory that programs may use without swapping, in bytes.
+pub(crate) fn memory_available() -> Option<u64> {
+    memory_status().map(|found| found.ullAvailPhys)
+}
+
+fn memory_status() -> Option<system::MEMORYSTATUSEX> {
     let mut found =
         system::MEMORYSTATUSEX { dwLength: size_of::<system::MEMORYSTATUSEX>() as u32, ..Default::default() };
     // SAFETY: the call writes the structure, whose size it knows.
     check(unsafe { system::GlobalMemoryStatusEx(&raw mut found) }).ok()?;
-    Some(found.ullTotalPhys)
+    Some(found)
 }

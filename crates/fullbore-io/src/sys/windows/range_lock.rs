@@ -47,7 +47,7 @@ pub(crate) fn try_set(
 ) -> io::Result<bool> {
     match call(file, range, request, fs::LOCKFILE_FAIL_IMMEDIATELY) {
         Ok(()) => Ok(true),
-        Err(Code::WOULD_BLOCK) => Ok(false),
+        Err(Code::LOCKED | Code::WOULD_BLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

@@ -9,10 +9,12 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
-use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NULL;
+use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FILE_DEVICE_NULL};
 
 use super::super::{FileKind, TransferFlags};
+
 use super::code::check;
+use super::fiemap::allocated;
 use super::handle::raw;
 use super::{AsHandle, BorrowedHandle, Code, Result, status};
 use crate::buf::{Direction, Loan};
@@ -131,7 +133,7 @@ pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize>
 }
 
 /// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
-fn seekable(file: &impl AsHandle) -> Result<()> {
+pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
     if on_disk(file) || is_null(file) { Ok(()) } else { Err(Code::NOT_SEEKABLE) }
 }
 
@@ -233,7 +235,30 @@ pub(crate) fn once(
     Ok(moved)
 }
 
-/// Moves the file's own position; returns the new one. Holes are not reported: a file is data to its end.
+/// The next data at an offset or behind, or the next hole, of a file of `len` bytes. A file whose file system does not report its
+/// ranges is data to its end.
+fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Result<u64> {
+    let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
+    let mut at = offset;
+    loop {
+        let mut first = [FILE_ALLOCATED_RANGE_BUFFER::default()];
+        let (start, end) = match allocated(file, number(at)?, number(len)?, &mut first) {
+            Ok((0, _)) => (len, len),
+            Ok(_) => (first[0].FileOffset as u64, (first[0].FileOffset + first[0].Length) as u64),
+            Err(Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE | Code::INVALID) => (at, len),
+            Err(error) => return Err(error),
+        };
+        match data {
+            true if start >= len => return Err(Code::NO_SUCH_ADDRESS),
+            true => return Ok(start.max(offset)),
+            false if start > at || at >= len => return Ok(at.min(len)),
+            // Adjacent ranges can be reported one by one.
+            false => at = end.max(at + 1),
+        }
+    }
+}
+
+/// Moves the file's own position; returns the new one.
 pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     seekable(&file)?;
     let (offset, method) = match to {
@@ -245,7 +270,7 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
             if found.kind() != FileKind::Regular || offset >= found.size {
                 return Err(Code::NO_SUCH_ADDRESS);
             }
-            let place = if matches!(to, SeekFrom::Data(_)) { offset } else { found.size };
+            let place = data_or_hole(&file, offset, found.size, matches!(to, SeekFrom::Data(_)))?;
             (i64::try_from(place).map_err(|_| Code::INVALID)?, fs::FILE_BEGIN)
         }
     };

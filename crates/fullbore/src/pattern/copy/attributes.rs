@@ -10,7 +10,7 @@ use crate::file::{lawful, usual_mode};
 use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The access control lists, which belong to the mode.
-const LISTS: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
+const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
 
 /// The mode of a copy that does not keep the source's, before the process's mask or the directory's default list.
 pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
@@ -219,7 +219,7 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> sys::Result<Vec
                 value.truncate(len);
                 return Ok(value);
             }
-            Err(Code::OUT_OF_RANGE) if value.len() < 1 << 20 => value.resize(value.len() * 16, 0),
+            Err(Code::OUT_OF_RANGE) if value.len() < 64 << 20 => value.resize(value.len() * 16, 0),
             Err(error) => return Err(error),
         }
     }

@@ -108,7 +108,7 @@ impl Content<'_> {
         if options.verify || journal.is_some() {
             let plan = self.plan(output, len, true)?.strategy;
             if sparse || !regular {
-                output.file().set_len(len)?;
+                hollow(output, len)?;
             } else {
                 pattern::allocate(output, len, &plan)?;
             }
@@ -139,7 +139,7 @@ impl Content<'_> {
             return Ok(());
         }
         if options.sparse == Sparse::Always {
-            output.file().set_len(len)?;
+            hollow(output, len)?;
             let mut segments = Segments::new(self.input, len, sparse);
             while let Some(range) = segments.next(u64::MAX)? {
                 stats.copied += self.without_zeros(output, range)?;
@@ -165,7 +165,7 @@ impl Content<'_> {
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
             return pattern::taken_by_device(output, strategy);
         }
-        output.file().set_len(len)?;
+        hollow(output, len)?;
         let mut segments = Segments::new(self.input, len, true);
         while let Some(range) = segments.next(u64::MAX)? {
             let bytes = range.end - range.start;
@@ -210,7 +210,7 @@ impl Content<'_> {
     /// Copies a small file in one loop.
     fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
         if sparse {
-            output.file().set_len(len)?;
+            hollow(output, len)?;
         }
         let mut segments = Segments::new(self.input, len, sparse);
         while let Some(range) = segments.next(u64::MAX)? {
@@ -331,6 +331,13 @@ impl Content<'_> {
     fn turn(&self) -> std::sync::MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// Gives a copy its length; what is not written stays a hole.
+fn hollow(output: &Output, len: u64) -> Result<()> {
+    // On a file system without holes they are blocks of zeros.
+    let _ = sys::make_sparse(output.file());
+    output.file().set_len(len)
 }
 
 fn zeros(block: &[u8]) -> bool {

@@ -184,6 +184,12 @@ mod tests {
             ("a/..", "a/..", "."),
             (".", ".", "."),
             ("/", "/", "."),
+            #[cfg(windows)]
+            ("a\\b/c\\", "a\\b/", "c\\"),
+            #[cfg(windows)]
+            ("C:file", "C:", "file"),
+            #[cfg(windows)]
+            ("C:\\file", "C:\\", "file"),
         ] {
             assert_eq!(split(Path::new(whole)), (Path::new(directory), OsStr::new(name)), "{whole}");
         }

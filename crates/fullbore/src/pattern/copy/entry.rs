@@ -1,7 +1,7 @@
 //! A name to copy: a named source, or an entry of a directory.
 
 use std::ffi::CStr;
-use std::path::PathBuf;
+use std::path::{PathBuf, is_separator};
 use std::sync::Arc;
 
 use super::directory::Directory;

@@ -43,8 +43,9 @@ impl Job<'_> {
         };
         let failed = |error: Code| Error::io(doing, directory.target_path(target), error.into());
         let mode = attributes::creation_mode(&self.options.preserve, stat);
+        let base = directory.source()?;
         let leads = if link {
-            sys::read_link(directory.source()?, source).map_err(|error| {
+            sys::read_link(base.as_handle(), source).map_err(|error| {
                 Error::io("read symbolic link", directory.source_path(source), error.into())
             })?
         } else {
@@ -53,7 +54,7 @@ impl Job<'_> {
         let within = directory.target()?;
         let make = |name: &CStr| {
             if link {
-                sys::symbolic_link(&leads, &within, name)?;
+                sys::copy_link(base.as_handle(), source, &leads, &within, name)?;
             } else {
                 sys::make_special(&within, name, kind, mode, stat.rdev)?;
             }
@@ -64,7 +65,6 @@ impl Job<'_> {
             Found::There if link && self.options.force => self.over(entry, make)?,
             _ => make(target).map_err(failed)?,
         }
-        let base = directory.source()?;
         let from = Place::Name(base.as_handle(), source);
         let to = Place::Name(within.as_handle(), target);
         if !link {

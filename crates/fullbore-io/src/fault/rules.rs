@@ -1,0 +1,102 @@
+//! Rules of devices and of Windows that neither Linux nor Wine enforces. A plan does, so that the paths above are tested.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Fault;
+use crate::file::File;
+use crate::sys::{self, Code};
+
+/// The rule that a transfer breaks, with the error. `unit` is 1 for a transfer through the page cache.
+pub(super) fn of_transfer(
+    faults: &[Fault],
+    unit: usize,
+    memory: usize,
+    offset: u64,
+    len: usize,
+) -> Option<(Fault, Code)> {
+    let end = offset.saturating_add(len as u64);
+    faults.iter().find_map(|&fault| match fault {
+        Fault::Sectors { size } if unit > 1 => {
+            let aligned = (offset | len as u64 | memory as u64).is_multiple_of(size);
+            (!aligned).then_some((fault, Code::INVALID))
+        }
+        Fault::Locked { offset: start, len: locked } => {
+            let shared = offset.max(start) < end.min(start.saturating_add(locked));
+            shared.then_some((fault, Code::LOCKED))
+        }
+        _ => None,
+    })
+}
+
+/// The size of the sectors, if the rules have some.
+pub(super) fn sectors(faults: &[Fault]) -> Option<u64> {
+    let size = |fault: &Fault| match fault {
+        Fault::Sectors { size } => Some(*size),
+        _ => None,
+    };
+    faults.iter().filter_map(size).max()
+}
+
+/// The number of mappings of each file, by device and inode.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Mappings(Arc<Mutex<BTreeMap<(u64, u64), usize>>>);
+
+impl Mappings {
+    fn count(&self) -> MutexGuard<'_, BTreeMap<(u64, u64), usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a mapping of `file` until the result is dropped.
+    pub(crate) fn add(&self, file: &File) -> Option<MappedUnder> {
+        let identity = sys::status(file).ok()?.identity();
+        *self.count().entry(identity).or_default() += 1;
+        Some(MappedUnder { mappings: self.clone(), identity })
+    }
+
+    /// True if `file` is mapped and longer than `len` bytes.
+    pub(super) fn hold(&self, file: &File, len: u64) -> sys::Result<bool> {
+        let found = sys::status(file)?;
+        Ok(found.size > len && self.count().get(&found.identity()).is_some_and(|&count| count > 0))
+    }
+}
+
+/// A mapping that is counted.
+#[derive(Debug)]
+pub(crate) struct MappedUnder {
+    mappings: Mappings,
+    identity: (u64, u64),
+}
+
+impl Drop for MappedUnder {
+    fn drop(&mut self) {
+        if let Some(count) = self.mappings.count().get_mut(&self.identity) {
+            *count -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn direct_transfers_are_whole_sectors_in_aligned_memory() {
+        let rule = Fault::Sectors { size: 4096 };
+        let breaks = |unit, memory, offset, len| of_transfer(&[rule], unit, memory, offset, len);
+        assert_eq!(breaks(512, 0x1000, 8192, 4096), None);
+        for (memory, offset, len) in [(0x1200, 0, 4096), (0x1000, 512, 4096), (0x1000, 0, 5000)] {
+            assert_eq!(breaks(512, memory, offset, len), Some((rule, Code::INVALID)));
+            assert_eq!(breaks(1, memory, offset, len), None, "through the cache");
+        }
+        assert_eq!(sectors(&[Fault::Held, Fault::Sectors { size: 512 }, rule]), Some(4096));
+    }
+
+    #[test]
+    fn a_lock_binds_the_transfers_that_touch_it() {
+        let rule = Fault::Locked { offset: 100, len: 10 };
+        let breaks = |offset, len| of_transfer(&[rule], 1, 0, offset, len).is_some();
+        assert!(breaks(99, 2) && breaks(109, 1) && breaks(0, 1000) && breaks(105, 1));
+        assert!(!breaks(0, 100) && !breaks(110, 5) && !breaks(105, 0));
+    }
+}

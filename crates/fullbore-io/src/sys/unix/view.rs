@@ -1,0 +1,177 @@
+//! Mappings of files, and the handler of SIGBUS, which the kernel raises for a page that is missing. The handler maps zero pages
+//! over the rest of a mapping of ours. Faults at other addresses go to the previous handler.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
+
+use super::super::Result;
+use super::super::map::fault_at;
+
+/// The handler before ours.
+static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// The page size, for the handler, which must not query it.
+static PAGE: AtomicUsize = AtomicUsize::new(4096);
+
+/// The place of the calling thread's error number.
+fn errno_place() -> *mut libc::c_int {
+    // SAFETY: the call has no preconditions.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        return libc::__errno_location();
+        #[cfg(not(target_os = "linux"))]
+        return libc::__error();
+    }
+}
+
+extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
+    let address = unsafe { (*info).si_addr() } as usize;
+    if let Some(Range { end, .. }) = fault_at(address) {
+        let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
+        // SAFETY: errno is thread-local and restored below; mmap is a bare system call here; the replaced range is entirely
+        // within a mapping that a live `Map` owns, which remains readable and writable.
+        unsafe {
+            let errno = *errno_place();
+            let placed = libc::mmap(
+                page as *mut libc::c_void,
+                end - page,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                -1,
+                0,
+            );
+            *errno_place() = errno;
+            if placed != libc::MAP_FAILED {
+                return;
+            }
+        }
+    }
+    // Not ours: the access faults again under the previous handler, or ends the process as it would have without ours.
+    // SAFETY: restores a disposition that the system returned; calls a handler with the arguments it expects.
+    unsafe {
+        match PREVIOUS.get() {
+            Some(previous)
+                if previous.sa_sigaction != libc::SIG_DFL && previous.sa_sigaction != libc::SIG_IGN =>
+            {
+                if previous.sa_flags & libc::SA_SIGINFO != 0 {
+                    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                        std::mem::transmute(previous.sa_sigaction);
+                    handler(signal, info, context);
+                } else {
+                    let handler: extern "C" fn(libc::c_int) = std::mem::transmute(previous.sa_sigaction);
+                    handler(signal);
+                }
+            }
+            _ => {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+    }
+}
+
+/// Installs the handler, once per process.
+fn install() -> io::Result<()> {
+    static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
+    let failed = INSTALLED.get_or_init(|| {
+        PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
+        // SAFETY: a zeroed sigaction is valid; both structures live through the call; the handler uses only atomics and
+        // bare system calls.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let mut previous: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction =
+                on_bus_error as extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            if libc::sigaction(libc::SIGBUS, &raw const action, &raw mut previous) != 0 {
+                return Some(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL));
+            }
+            let _ = PREVIOUS.set(previous);
+        }
+        None
+    });
+    failed.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
+}
+
+/// Mapped memory.
+#[derive(Debug)]
+pub(in crate::sys) struct View {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl View {
+    /// Maps `len` bytes of `fd` from `offset`, a multiple of the page size.
+    pub(in crate::sys) fn new(
+        fd: BorrowedFd<'_>,
+        offset: u64,
+        len: usize,
+        writable: bool,
+    ) -> io::Result<Self> {
+        install()?;
+        let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        // SAFETY: a new mapping at an address of the kernel's choice aliases no memory of this process. The bytes can
+        // change during a read if another process writes the file: the operations on them accept any value of each byte
+        // and read it once.
+        let start =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset)? };
+        let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, len })
+    }
+
+    /// The first byte.
+    pub(in crate::sys) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The addresses that it occupies.
+    pub(in crate::sys) fn addresses(&self) -> Range<usize> {
+        let start = self.start.as_ptr().addr();
+        start..start + self.len
+    }
+
+    /// Waits until all changes of the first `len` bytes are on the device (`msync`).
+    pub(in crate::sys) fn flush(&self, len: usize) -> Result<()> {
+        // SAFETY: the range belongs to this view; writing it back does not change it.
+        unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), len, MsyncFlags::SYNC)?) }
+    }
+
+    /// Passes a hint on the use of the first `len` bytes to the kernel.
+    pub(in crate::sys) fn advise(&self, len: usize, random: bool) -> Result<()> {
+        let advice = if random { Advice::Random } else { Advice::Sequential };
+        // SAFETY: the range belongs to this view, and only advice that keeps the contents is passed.
+        unsafe { Ok(rustix::mm::madvise(self.start.as_ptr().cast(), len, advice)?) }
+    }
+
+    /// Ends the mapping. No reference into it may exist. Pages that the handler placed are part of it.
+    pub(in crate::sys) fn unmap(&self, _: bool) {
+        // SAFETY: the mapping belongs to this view, and the caller has no reference into it.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use crate::sys::map::Map;
+
+    #[test]
+    fn a_truncated_file_reads_as_zeros_and_is_reported() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(64 * 1024).unwrap();
+        let map = Map::new(file.as_fd(), 0, 64 * 1024, false).unwrap();
+        assert_eq!(map.bytes()[0], 0);
+        assert!(map.check());
+        file.set_len(0).unwrap();
+        assert_eq!(map.bytes().iter().map(|&byte| u64::from(byte)).sum::<u64>(), 0);
+        assert!(!map.check());
+    }
+}

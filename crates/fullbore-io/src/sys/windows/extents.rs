@@ -1,0 +1,163 @@
+//! Extents of a file with their places in the volume, and the end of its written bytes, decoded from the answers of the file
+//! system.
+
+use windows_sys::Win32::Foundation::ERROR_HANDLE_EOF;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::Ioctl as control;
+
+use super::super::extent::{ENCODED, INLINE, RawExtent, UNKNOWN, UNWRITTEN};
+use super::information::{answer, query};
+use super::volume::cluster;
+use super::{BorrowedHandle, Result, handle_path};
+
+/// Maximum number of entries of one call.
+const CHUNK: usize = 512;
+
+/// The extents with their places; `None` if the file system does not report places, or the end of the written bytes.
+pub(super) fn placed(file: BorrowedHandle<'_>, size: u64) -> Result<Option<Vec<RawExtent>>> {
+    let regions = [0, size, u64::from(control::FILE_REGION_USAGE_VALID_CACHED_DATA)];
+    let Ok((regions, _)) = answer(&file, control::FSCTL_QUERY_FILE_REGIONS, &regions, 16 + 24 * CHUNK) else {
+        return Ok(None);
+    };
+    let (Some(written), Ok(cluster)) = (written(&regions), cluster(&handle_path(&file))) else {
+        return Ok(None);
+    };
+    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
+    let encoded = basic.FileAttributes & (fs::FILE_ATTRIBUTE_COMPRESSED | fs::FILE_ATTRIBUTE_ENCRYPTED) != 0;
+    let place = Placing { cluster, encoded, written };
+    let mut extents = Vec::new();
+    let mut from = 0;
+    loop {
+        let (bytes, more) =
+            match answer(&file, control::FSCTL_GET_RETRIEVAL_POINTERS, &[from], 16 + 16 * CHUNK) {
+                Ok(found) => found,
+                Err(error) if error.number() == ERROR_HANDLE_EOF as i32 => {
+                    // A file without clusters is empty, or in the file table.
+                    if from == 0 && size > 0 {
+                        extents.push(RawExtent::new(0, 0, size, INLINE));
+                    }
+                    return Ok(Some(extents));
+                }
+                Err(_) if from == 0 => return Ok(None),
+                Err(error) => return Err(error),
+            };
+        let runs = runs(&bytes);
+        extents.extend(runs.iter().flat_map(|run| place.extents(run)));
+        match runs.last() {
+            Some(last) if more && last.end > from => from = last.end,
+            _ => return Ok(Some(extents)),
+        }
+    }
+}
+
+/// A run of clusters of a file: its start and end there, and its start in the volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    start: u64,
+    end: u64,
+    /// `None` for a hole, or the clusters that compression saved.
+    place: Option<u64>,
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<i64> {
+    Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// Decodes `RETRIEVAL_POINTERS_BUFFER`.
+fn runs(bytes: &[u8]) -> Vec<Run> {
+    let count =
+        bytes.get(..4).map_or(0, |count| u32::from_le_bytes([count[0], count[1], count[2], count[3]]));
+    let Some(mut start) = number(bytes, 8).and_then(|start| u64::try_from(start).ok()) else {
+        return Vec::new();
+    };
+    let run = |index: usize| {
+        let end = u64::try_from(number(bytes, 16 + 16 * index)?).ok()?;
+        let place = u64::try_from(number(bytes, 24 + 16 * index)?).ok();
+        let run = Run { start, end, place };
+        start = end;
+        Some(run)
+    };
+    (0..count as usize).map_while(run).filter(|run| run.start < run.end).collect()
+}
+
+/// The end of the written bytes, from `FILE_REGION_OUTPUT`; `None` if it has no region.
+fn written(bytes: &[u8]) -> Option<u64> {
+    let count =
+        bytes.get(8..12).map_or(0, |count| u32::from_le_bytes([count[0], count[1], count[2], count[3]]));
+    let region = |index: usize| {
+        let at = 16 + 24 * index;
+        let end = number(bytes, at)?.checked_add(number(bytes, at + 8)?)?;
+        let valid = u32::from(*bytes.get(at + 16)?) & control::FILE_REGION_USAGE_VALID_CACHED_DATA != 0;
+        Some(if valid { u64::try_from(end).unwrap_or(0) } else { 0 })
+    };
+    (0..count as usize).map_while(region).max()
+}
+
+/// The facts that turn runs of clusters into extents of bytes.
+struct Placing {
+    cluster: u64,
+    /// The volume holds other bytes than the file: compressed or encrypted ones.
+    encoded: bool,
+    /// The end of the bytes that were written.
+    written: u64,
+}
+
+impl Placing {
+    /// The extents of a run: none for a hole, two if the written bytes end in it.
+    fn extents(&self, run: &Run) -> Vec<RawExtent> {
+        let bytes = |clusters: u64| clusters.saturating_mul(self.cluster);
+        let (start, end) = (bytes(run.start), bytes(run.end));
+        let encoded = if self.encoded { ENCODED } else { 0 };
+        let Some(place) = run.place.map(bytes) else {
+            let saved = self.encoded.then(|| RawExtent::new(start, 0, end - start, encoded | UNKNOWN));
+            return saved.into_iter().collect();
+        };
+        let cut = self.written.next_multiple_of(self.cluster).clamp(start, end);
+        let parts = [(start, cut, encoded), (cut, end, encoded | UNWRITTEN)];
+        let extent = |(from, to, flags)| RawExtent::new(from, place + (from - start), to - from, flags);
+        parts.into_iter().filter(|(from, to, _)| from < to).map(extent).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(numbers: &[i64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn runs_of_clusters_have_places_or_are_holes() {
+        // Three runs from cluster 10: placed, a hole, placed.
+        let answer = bytes(&[3, 10, 14, 1000, 20, -1, 21, 5]);
+        let run = |start, end, place| Run { start, end, place };
+        let found = runs(&answer);
+        assert_eq!(found, [run(10, 14, Some(1000)), run(14, 20, None), run(20, 21, Some(5))]);
+        assert_eq!(runs(&answer[..answer.len() - 1]), found[..2], "cut short");
+        assert_eq!(runs(&[]), []);
+    }
+
+    #[test]
+    fn extents_are_cut_where_the_written_bytes_end() {
+        let place = Placing { cluster: 4096, encoded: false, written: 5000 };
+        let plain = |extent: &RawExtent| (extent.logical, extent.physical, extent.length, extent.flags);
+        let extents = |place: &Placing, run| place.extents(&run).iter().map(plain).collect::<Vec<_>>();
+        let run = Run { start: 0, end: 4, place: Some(100) };
+        assert_eq!(extents(&place, run), [(0, 409_600, 8192, 0), (8192, 417_792, 8192, UNWRITTEN)]);
+        assert_eq!(extents(&place, Run { place: None, ..run }), []);
+        let all = Placing { written: 1 << 30, ..place };
+        assert_eq!(extents(&all, run), [(0, 409_600, 16_384, 0)]);
+        let encoded = Placing { encoded: true, ..all };
+        assert_eq!(extents(&encoded, run), [(0, 409_600, 16_384, ENCODED)]);
+        assert_eq!(extents(&encoded, Run { place: None, ..run }), [(0, 0, 16_384, ENCODED | UNKNOWN)]);
+    }
+
+    #[test]
+    fn written_bytes_end_with_the_valid_regions() {
+        // Two regions: valid up to 5000, then not.
+        let answer = bytes(&[2 << 32, 2, 0, 5000, 1, 5000, 95_000, 0]);
+        assert_eq!(written(&answer), Some(5000));
+        assert_eq!(written(&answer[..16]), None);
+    }
+}

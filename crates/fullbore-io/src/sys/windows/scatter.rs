@@ -1,0 +1,85 @@
+//! Scattered reads and gathered writes: `ReadFileScatter` and `WriteFileGather`, which move whole pages and bypass the page cache.
+
+use std::io;
+
+use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO as overlapped;
+
+use super::handle::raw;
+use super::overlapped::new_event;
+use super::{AsHandle, Code, Handle, OpenFlags, page_size, reopen};
+use crate::buf::{Direction, Request};
+
+/// A file whose calls take pages from many buffers.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    file: Handle,
+    event: Handle,
+    page: usize,
+}
+
+impl Scatter {
+    /// Opens `file` again for such calls.
+    pub(crate) fn new(file: &impl AsHandle, write: bool) -> io::Result<Self> {
+        let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
+        let file = reopen(file, access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;
+        Ok(Self { file, event: new_event()?, page: page_size() })
+    }
+
+    /// True if a request consists of whole pages.
+    pub(crate) fn takes(&self, request: &Request) -> bool {
+        let (start, len) = request.memory();
+        len > 0 && start.addr().is_multiple_of(self.page) && (len as usize).is_multiple_of(self.page)
+    }
+
+    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end of the
+    /// file.
+    pub(crate) fn transfer(&self, run: &mut [Request]) -> io::Result<usize> {
+        let Some(first) = run.first() else { return Ok(0) };
+        let (direction, offset) = (first.direction, first.offset);
+        let mut pages = Vec::new();
+        let mut bytes = 0;
+        for request in run {
+            let (start, len) = request.memory();
+            bytes += len;
+            pages.extend(
+                (0..len as usize)
+                    .step_by(self.page)
+                    .map(|at| fs::FILE_SEGMENT_ELEMENT { Buffer: start.wrapping_add(at).cast() }),
+            );
+        }
+        // The list ends with a null address.
+        pages.push(fs::FILE_SEGMENT_ELEMENT { Alignment: 0 });
+        let place = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
+        let mut call = overlapped::OVERLAPPED {
+            Anonymous: overlapped::OVERLAPPED_0 { Anonymous: place },
+            hEvent: raw(&self.event) as _,
+            ..Default::default()
+        };
+        let (file, none) = (raw(&self.file) as _, std::ptr::null());
+        // SAFETY: the requests, which are borrowed mutably, own the pages; they, the list and the structure live until the wait
+        // below ends.
+        let started = unsafe {
+            match direction {
+                Direction::Read => fs::ReadFileScatter(file, pages.as_ptr(), bytes, none, &raw mut call),
+                Direction::Write => fs::WriteFileGather(file, pages.as_ptr(), bytes, none, &raw mut call),
+            }
+        };
+        let error = if started == 0 { Code::last_number() } else { 0 };
+        match error {
+            0 | w::ERROR_IO_PENDING => {}
+            w::ERROR_HANDLE_EOF => return Ok(0),
+            error => return Err(io::Error::from_raw_os_error(error as i32)),
+        }
+        let mut moved = 0;
+        // SAFETY: the structure is that of the call above; the wait ends with it.
+        match unsafe { overlapped::GetOverlappedResult(file, &raw const call, &raw mut moved, 1) } {
+            0 => match Code::last_number() {
+                w::ERROR_HANDLE_EOF => Ok(0),
+                error => Err(io::Error::from_raw_os_error(error as i32)),
+            },
+            _ => Ok(moved as usize),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A completion port that many threads submit to, in the place of Linux's shared io_uring: its owner starts transfers and takes
+//! completions under a lock of its own, and one thread waits for completions without that lock.
+//!
+//! The queue owns file and buffer of a transfer from its start until its completion is taken, so the system never writes to memory
+//! that has another owner.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO as overlapped;
+use windows_sys::Win32::System::Threading::INFINITE;
+
+use super::handle::raw;
+use super::transfer::seekable;
+use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
+use crate::buf::{Direction, Loan};
+use crate::sys::{Completed, TransferFlags};
+
+/// True: the mechanism is a completion port.
+pub(crate) const COMPLETION_PORT: bool = true;
+
+/// A transfer that the system may be working on, one piece of its memory after the other.
+struct InFlight<F> {
+    key: u64,
+    file: F,
+    loan: Loan,
+    offset: u64,
+    /// Number of pieces that are complete.
+    pieces: usize,
+    /// Their bytes.
+    moved: usize,
+}
+
+/// A place for a transfer. The system knows its first field, by address.
+#[repr(C)]
+struct Place<F> {
+    call: overlapped::OVERLAPPED,
+    index: u32,
+    /// The error of a call that the system refused at its start, or 0.
+    refused: u32,
+    flying: Option<InFlight<F>>,
+}
+
+/// The place of a transfer in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(u32);
+
+/// The address of a place whose transfer has ended; null in a packet that only wakes.
+struct Packet(*mut overlapped::OVERLAPPED);
+
+// SAFETY: the address is passed on; only the owner of the places uses it.
+unsafe impl Send for Packet {}
+
+struct Port {
+    handle: Handle,
+    /// Packets that were taken from the port and whose transfers were not.
+    taken: Mutex<VecDeque<Packet>>,
+}
+
+impl Port {
+    /// Takes packets; waits for the first up to `time` milliseconds.
+    fn wait(&self, time: u32) {
+        let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
+        let mut count = 0;
+        // SAFETY: the call writes at most the given number of entries, and their number.
+        let found = unsafe {
+            overlapped::GetQueuedCompletionStatusEx(
+                raw(&self.handle) as _,
+                entries.as_mut_ptr(),
+                entries.len() as u32,
+                &raw mut count,
+                time,
+                0,
+            )
+        };
+        if found != 0 {
+            let packets = entries[..count as usize].iter().map(|entry| Packet(entry.lpOverlapped));
+            self.taken.lock().unwrap_or_else(PoisonError::into_inner).extend(packets);
+        }
+    }
+
+    /// The next packet taken.
+    fn next(&self) -> Option<Packet> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Adds a packet.
+    fn post(&self, call: *const overlapped::OVERLAPPED) {
+        // SAFETY: the system passes the address on without using it.
+        unsafe { overlapped::PostQueuedCompletionStatus(raw(&self.handle) as _, 0, 0, call) };
+    }
+}
+
+/// The transfers and the port that reports their completion.
+pub(crate) struct SharedRing<F> {
+    port: Arc<Port>,
+    /// Boxed: the system keeps the addresses. `Drop` leaks the transfers in flight.
+    #[allow(clippy::vec_box, reason = "the addresses must not change")]
+    places: Vec<Box<Place<F>>>,
+    vacant: Vec<u32>,
+}
+
+// SAFETY: the addresses in a place are used by the system and by the owner alone.
+unsafe impl<F: Send> Send for SharedRing<F> {}
+
+/// The part with which a thread waits for completions, and which attaches files.
+#[derive(Clone)]
+pub(crate) struct RingWaiter {
+    port: Arc<Port>,
+}
+
+impl<F: AsHandle> SharedRing<F> {
+    /// Creates a port for about `depth` transfers.
+    pub(crate) fn new(depth: usize) -> io::Result<Self> {
+        // SAFETY: a call without a file makes a new port.
+        let port = unsafe {
+            overlapped::CreateIoCompletionPort(w::INVALID_HANDLE_VALUE, std::ptr::null_mut(), 0, 0)
+        };
+        if port.is_null() {
+            return Err(Code::last().into());
+        }
+        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
+        let handle = unsafe { OwnedHandle::from_raw_handle(port) };
+        let port = Arc::new(Port { handle, taken: Mutex::new(VecDeque::with_capacity(depth)) });
+        Ok(Self { port, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
+    }
+
+    /// Returns the part that waits.
+    pub(crate) fn waiter(&self) -> RingWaiter {
+        RingWaiter { port: self.port.clone() }
+    }
+
+    /// Starts a transfer of the selected part of `loan` at an offset. `file` is [attached](RingWaiter::attach). No flag is
+    /// supported.
+    pub(crate) fn transfer(
+        &mut self,
+        key: u64,
+        file: F,
+        loan: Loan,
+        offset: Option<u64>,
+        _: TransferFlags,
+    ) -> Ticket {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            let index = self.places.len() as u32;
+            let call = overlapped::OVERLAPPED::default();
+            self.places.push(Box::new(Place { call, index, refused: 0, flying: None }));
+            index
+        });
+        let place = &mut self.places[index as usize];
+        place.flying = Some(InFlight { key, file, loan, offset: offset.unwrap_or(0), pieces: 0, moved: 0 });
+        if let Err(error) = start(place) {
+            place.refused = error;
+            self.port.post(&raw const place.call);
+        }
+        Ticket(index)
+    }
+
+    /// Cancels a transfer in flight.
+    pub(crate) fn cancel(&mut self, ticket: Ticket) {
+        let place = &self.places[ticket.0 as usize];
+        if let Some(flying) = &place.flying {
+            // SAFETY: the structure is that of a transfer of this file. A transfer that has ended is not found.
+            unsafe { overlapped::CancelIoEx(raw(&flying.file) as _, &raw const place.call) };
+        }
+    }
+
+    /// Makes [`submit_and_wait`](RingWaiter::submit_and_wait) return.
+    pub(crate) fn nudge(&mut self) {
+        self.port.post(std::ptr::null());
+    }
+
+    /// Transfers start when they are queued, so there is nothing to submit.
+    pub(crate) fn submit(&mut self) {}
+
+    /// Returns 0: transfers start when they are queued.
+    pub(crate) fn queued(&self) -> usize {
+        0
+    }
+
+    /// Takes the next available completion.
+    pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
+        loop {
+            let packet = self.port.next().or_else(|| {
+                if self.vacant.len() < self.places.len() {
+                    self.port.wait(0);
+                }
+                self.port.next()
+            })?;
+            if packet.0.is_null() {
+                continue;
+            }
+            // SAFETY: the address is that of a place of this queue: no other goes to its port, and places live as long as it.
+            let index = unsafe { (&raw const (*packet.0.cast::<Place<F>>()).index).read() };
+            let place = &mut self.places[index as usize];
+            let Some(result) = end(place) else { continue };
+            let Some(InFlight { key, file, mut loan, .. }) = place.flying.take() else { continue };
+            self.vacant.push(index);
+            if let Ok(moved) = result {
+                // SAFETY: the system moved that many bytes from the start of the pieces.
+                unsafe { loan.advance(moved) };
+            }
+            return Some(Completed { key, file, loan, result });
+        }
+    }
+}
+
+/// Starts the transfer of the next piece, or returns the error with which the system refused it.
+fn start<F: AsHandle>(place: &mut Place<F>) -> std::result::Result<(), u32> {
+    let Some(flying) = &place.flying else { return Ok(()) };
+    let piece = flying.loan.pieces().get(flying.pieces);
+    let (start, len) = piece.map_or((std::ptr::dangling_mut(), 0), |piece| (piece.iov_base, piece.iov_len));
+    // The longest length that a sector size divides.
+    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let offset = flying.offset + flying.moved as u64;
+    let at = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
+    let at = overlapped::OVERLAPPED_0 { Anonymous: at };
+    place.call = overlapped::OVERLAPPED { Anonymous: at, ..Default::default() };
+    place.refused = 0;
+    let (file, nothing, call) = (raw(&flying.file) as _, std::ptr::null_mut(), &raw mut place.call);
+    // SAFETY: the place owns file and memory, and keeps its address, until the completion is taken.
+    let started = unsafe {
+        match flying.loan.direction() {
+            Direction::Read => fs::ReadFile(file, start.cast(), len, nothing, call),
+            Direction::Write => fs::WriteFile(file, start.cast(), len, nothing, call),
+        }
+    };
+    match Code::last_number() {
+        _ if started != 0 => Ok(()),
+        w::ERROR_IO_PENDING => Ok(()),
+        error => Err(error),
+    }
+}
+
+/// The result of a transfer whose packet arrived; `None` if its next piece has started.
+fn end<F: AsHandle>(place: &mut Place<F>) -> Option<io::Result<usize>> {
+    let flying = place.flying.as_mut()?;
+    let mut moved = 0;
+    let error = match place.refused {
+        // SAFETY: the structure is that of a transfer of this file, which has ended; the call does not wait.
+        0 => match unsafe {
+            overlapped::GetOverlappedResult(raw(&flying.file) as _, &raw const place.call, &raw mut moved, 0)
+        } {
+            0 => Code::last_number(),
+            _ => 0,
+        },
+        refused => refused,
+    };
+    match error {
+        // At the end of the file.
+        0 | w::ERROR_HANDLE_EOF => {}
+        _ if flying.moved > 0 => return Some(Ok(flying.moved)),
+        error => return Some(Err(io::Error::from_raw_os_error(error as i32))),
+    }
+    let whole = flying.loan.pieces().get(flying.pieces).is_some_and(|piece| piece.iov_len == moved as usize);
+    flying.moved += moved as usize;
+    flying.pieces += 1;
+    let (total, more) = (flying.moved, whole && flying.pieces < flying.loan.pieces().len());
+    if more && start(place).is_ok() {
+        return None;
+    }
+    Some(Ok(total))
+}
+
+impl<F> Drop for SharedRing<F> {
+    fn drop(&mut self) {
+        if self.vacant.len() < self.places.len() {
+            // The system may still use the memory, so it is leaked.
+            std::mem::forget(std::mem::take(&mut self.places));
+        }
+    }
+}
+
+impl<F> std::fmt::Debug for SharedRing<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let flying = self.places.len() - self.vacant.len();
+        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
+    }
+}
+
+impl RingWaiter {
+    /// Opens a file again for transfers whose completions the port reports. Fails for pipes and devices without offsets.
+    pub(crate) fn attach(&self, file: &impl AsHandle) -> Result<Option<Handle>> {
+        seekable(file)?;
+        let file = reopen(file, status_flags(file)? | OpenFlags::OVERLAPPED)?;
+        let (handle, port) = (raw(&file) as _, raw(&self.port.handle) as _);
+        // SAFETY: a call with two open handles.
+        let attached = unsafe { overlapped::CreateIoCompletionPort(handle, port, 0, 0) };
+        if attached.is_null() { Err(Code::last()) } else { Ok(Some(file)) }
+    }
+
+    /// Waits for a completion. May return early.
+    pub(crate) fn submit_and_wait(&self, _: usize) {
+        self.port.wait(INFINITE);
+    }
+}
+
+impl std::fmt::Debug for RingWaiter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RingWaiter").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,371 @@
+//! Named streams and security descriptors, as extended attributes under the names that Linux's NTFS drivers give them:
+//! `user.NAME` and `system.ntfs_acl`.
+
+use std::ffi::{OsStr, OsString};
+use std::mem::offset_of;
+use std::os::windows::ffi::OsStringExt as _;
+
+use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::Security as security;
+use windows_sys::Win32::Storage::FileSystem as fs;
+
+use super::code::check;
+use super::handle::raw;
+use super::open::create;
+use super::{
+    AsHandle, AtFlags, CURRENT_DIRECTORY, Code, Handle, OsStrExt, OsStringExt, PathArg, Result, read_at,
+    status, write_at,
+};
+
+/// The attribute of the security descriptor: owner, group and access list.
+const DESCRIPTOR: &[u8] = b"system.ntfs_acl";
+/// The attributes of named streams begin with it.
+const STREAM: &[u8] = b"user.";
+
+/// The parts of a security descriptor that are read.
+const PARTS: u32 = security::OWNER_SECURITY_INFORMATION
+    | security::GROUP_SECURITY_INFORMATION
+    | security::DACL_SECURITY_INFORMATION;
+
+/// A handle of an open file with other rights.
+fn with_rights(file: &impl AsHandle, access: u32) -> Result<Handle> {
+    create(file, OsStr::new(""), access, 0, nt::FILE_OPEN, 0)
+}
+
+/// Opens a path to read or set its attributes.
+fn named(path: &impl PathArg, flags: AtFlags) -> Result<Handle> {
+    let options = if flags.contains(AtFlags::NOFOLLOW) { nt::FILE_OPEN_REPARSE_POINT } else { 0 };
+    let access = fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL;
+    create(&CURRENT_DIRECTORY, &path.to_path(), access, 0, nt::FILE_OPEN, options)
+}
+
+/// True for the answer of a file system that does not have the facility.
+fn absent(error: Code) -> bool {
+    matches!(error, Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE | Code::INVALID)
+}
+
+/// Writes a value or list to `out`, as the calls of Unix do: without room only its length is returned.
+fn answer(bytes: &[u8], out: &mut [u8]) -> Result<usize> {
+    if out.is_empty() {
+        return Ok(bytes.len());
+    }
+    out.get_mut(..bytes.len()).ok_or(Code::OUT_OF_RANGE)?.copy_from_slice(bytes);
+    Ok(bytes.len())
+}
+
+/// The names in a list of `FILE_STREAM_INFO`, without those of the content itself.
+fn names_in(list: &[u8]) -> Vec<OsString> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    let number = |place: usize| {
+        let bytes = list.get(place..place + 4)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize)
+    };
+    loop {
+        let next = number(at + offset_of!(fs::FILE_STREAM_INFO, NextEntryOffset));
+        let len = number(at + offset_of!(fs::FILE_STREAM_INFO, StreamNameLength));
+        let start = at + offset_of!(fs::FILE_STREAM_INFO, StreamName);
+        let (Some(next), Some(len)) = (next, len) else { return names };
+        let Some(name) = list.get(start..start + len) else { return names };
+        let units: Vec<u16> =
+            name.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+        // `:name:$DATA`; the content has an empty name.
+        let mut parts = units.split(|&unit| unit == u16::from(b':'));
+        if let (Some([]), Some(name @ [_, ..])) = (parts.next(), parts.next()) {
+            names.push(OsString::from_wide(name));
+        }
+        if next == 0 {
+            return names;
+        }
+        at += next;
+    }
+}
+
+/// The names of the named streams.
+fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
+    let mut memory = vec![0u64; 1 << 10];
+    loop {
+        let bytes = size_of_val(memory.as_slice());
+        // SAFETY: the call writes at most the given number of bytes.
+        let found = check(unsafe {
+            let start = memory.as_mut_ptr().cast();
+            fs::GetFileInformationByHandleEx(raw(file) as _, fs::FileStreamInfo, start, bytes as u32)
+        });
+        match found {
+            // SAFETY: numbers are bytes.
+            Ok(()) => {
+                return Ok(names_in(unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), bytes) }));
+            }
+            Err(Code::OUT_OF_RANGE) if bytes < 16 << 20 => memory.resize(memory.len() * 4, 0),
+            // A directory without streams.
+            Err(error) if error.number() as u32 == w::ERROR_HANDLE_EOF || absent(error) => {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Opens a named stream.
+fn stream(file: &impl AsHandle, name: &[u8], access: u32, how: u32) -> Result<Handle> {
+    let mut path = b":".to_vec();
+    path.extend_from_slice(name);
+    create(file, <OsStr as OsStrExt>::from_bytes(&path), access, 0, how, nt::FILE_NON_DIRECTORY_FILE)
+}
+
+/// The security descriptor, in the form without addresses.
+fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
+    let mut memory = vec![0u8; 1 << 10];
+    loop {
+        let mut needed = 0;
+        // SAFETY: the call writes at most the given number of bytes, and the number that it needs.
+        let found = check(unsafe {
+            let start = memory.as_mut_ptr().cast();
+            security::GetKernelObjectSecurity(
+                raw(file) as _,
+                PARTS,
+                start,
+                memory.len() as u32,
+                &raw mut needed,
+            )
+        });
+        match found {
+            Ok(()) => {
+                memory.truncate(needed as usize);
+                return Ok(memory);
+            }
+            Err(error)
+                if error.number() as u32 == w::ERROR_INSUFFICIENT_BUFFER
+                    && needed as usize > memory.len() =>
+            {
+                memory.resize(needed as usize, 0);
+            }
+            Err(error) if absent(error) => return Err(Code::UNSUPPORTED),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// True if the parts of a descriptor are within it: the system does not know its length.
+fn is_whole(value: &[u8]) -> bool {
+    let number = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?) as usize);
+    // A SID has its number of parts in the second byte, an access list its length in the third and fourth.
+    let sid =
+        |at: usize| value.get(at + 1).is_some_and(|&parts| at + 8 + 4 * usize::from(parts) <= value.len());
+    let list = |at: usize| number(at).is_some_and(|head| at + (head >> 16) <= value.len());
+    let part =
+        |place: usize, fits: &dyn Fn(usize) -> bool| number(place).is_some_and(|at| at == 0 || fits(at));
+    part(4, &sid) && part(8, &sid) && part(12, &list) && part(16, &list)
+}
+
+/// Sets the access list, and owner and group where that is permitted.
+fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
+    let [_, _, low, high, ..] = *value else { return Err(Code::INVALID) };
+    if !is_whole(value) {
+        return Err(Code::INVALID);
+    }
+    let protected = u16::from_le_bytes([low, high]) & security::SE_DACL_PROTECTED != 0;
+    let list = security::DACL_SECURITY_INFORMATION
+        | if protected {
+            security::PROTECTED_DACL_SECURITY_INFORMATION
+        } else {
+            security::UNPROTECTED_DACL_SECURITY_INFORMATION
+        };
+    // The system reads numbers of the descriptor, which must be aligned.
+    let mut memory = vec![0u64; value.len().div_ceil(8)];
+    let start: *mut u8 = memory.as_mut_ptr().cast();
+    // SAFETY: the memory is as long as the value.
+    unsafe { start.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+    // SAFETY: the memory lives through the call, which checks what it reads.
+    if unsafe { security::IsValidSecurityDescriptor(start.cast()) } == 0 {
+        return Err(Code::INVALID);
+    }
+    let set = |rights: u32, parts: u32| {
+        let file = with_rights(file, rights)?;
+        // SAFETY: the descriptor is valid and lives through the call.
+        check(unsafe { security::SetKernelObjectSecurity(raw(&file) as _, parts, start.cast()) })
+    };
+    let owner = security::OWNER_SECURITY_INFORMATION | security::GROUP_SECURITY_INFORMATION;
+    match set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner) {
+        Ok(()) => Ok(()),
+        // Only administrators may give files away.
+        Err(_) => set(fs::WRITE_DAC, list),
+    }
+}
+
+fn list(file: &impl AsHandle, out: &mut [u8]) -> Result<usize> {
+    let mut names = Vec::new();
+    if descriptor(file).is_ok() {
+        names.extend_from_slice(DESCRIPTOR);
+        names.push(0);
+    }
+    for name in streams(file)? {
+        names.extend_from_slice(STREAM);
+        names.extend(OsStringExt::into_vec(name));
+        names.push(0);
+    }
+    answer(&names, out)
+}
+
+fn get(file: &impl AsHandle, name: &[u8], out: &mut [u8]) -> Result<usize> {
+    if name == DESCRIPTOR {
+        return answer(&descriptor(file)?, out);
+    }
+    let name = name.strip_prefix(STREAM).ok_or(Code::UNSUPPORTED)?;
+    let stream = stream(file, name, fs::FILE_GENERIC_READ, nt::FILE_OPEN)?;
+    let len = usize::try_from(status(&stream)?.size).map_err(|_| Code::OUT_OF_RANGE)?;
+    if out.is_empty() {
+        return Ok(len);
+    }
+    let out = out.get_mut(..len).ok_or(Code::OUT_OF_RANGE)?;
+    let mut done = 0;
+    while done < len {
+        match read_at(&stream, &mut out[done..], done as u64)? {
+            0 => break,
+            moved => done += moved,
+        }
+    }
+    Ok(done)
+}
+
+fn put(file: &impl AsHandle, name: &[u8], value: &[u8]) -> Result<()> {
+    if name == DESCRIPTOR {
+        return set_descriptor(file, value);
+    }
+    let name = name.strip_prefix(STREAM).ok_or(Code::UNSUPPORTED)?;
+    let stream = stream(file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
+    let mut done = 0;
+    while done < value.len() {
+        done += write_at(&stream, &value[done..], done as u64)?;
+    }
+    Ok(())
+}
+
+/// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
+pub fn attributes(file: impl AsHandle, names: &mut [u8]) -> Result<usize> {
+    list(&file, names)
+}
+
+/// As [`attributes`], for a path whose last name is not followed.
+pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
+    list(&named(&path, AtFlags::NOFOLLOW)?, names)
+}
+
+/// Reads an extended attribute of an open file; returns its length.
+pub fn attribute(file: impl AsHandle, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    get(&file, OsStrExt::as_bytes(&*name.to_path()), value)
+}
+
+/// As [`attribute`], for a path's target.
+pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    attribute(named(&path, AtFlags::empty())?, name, value)
+}
+
+/// As [`attribute`], for a path whose last name is not followed.
+pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
+    attribute(named(&path, AtFlags::NOFOLLOW)?, name, value)
+}
+
+/// Sets an extended attribute of an open file.
+pub fn set_attribute(file: impl AsHandle, name: impl PathArg, value: &[u8]) -> Result<()> {
+    put(&file, OsStrExt::as_bytes(&*name.to_path()), value)
+}
+
+/// As [`set_attribute`], for a path whose last name is not followed.
+pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
+    set_attribute(named(&path, AtFlags::NOFOLLOW)?, name, value)
+}
+
+/// Gives a file that replaces another the access list of the other, and its named streams, as `ReplaceFileW` does.
+pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
+    let access = fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL;
+    let old = create(&directory, &name.to_path(), access, 0, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)?;
+    match descriptor(&old) {
+        Ok(value) => set_descriptor(&file, &value)?,
+        Err(Code::UNSUPPORTED) => {}
+        Err(error) => return Err(error),
+    }
+    for name in streams(&old)? {
+        let name = [STREAM, OsStrExt::as_bytes(&*name)].concat();
+        let mut value = vec![0; get(&old, &name, &mut [])?];
+        let len = get(&old, &name, &mut value)?;
+        put(&file, &name, &value[..len])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list as the system writes it.
+    fn list_of(names: &[&str]) -> Vec<u8> {
+        let mut list = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let whole = (offset_of!(fs::FILE_STREAM_INFO, StreamName) + units.len()).next_multiple_of(8);
+            let next = if index + 1 == names.len() { 0 } else { whole };
+            let mut entry = (next as u32).to_le_bytes().to_vec();
+            entry.extend((units.len() as u32).to_le_bytes());
+            entry.resize(offset_of!(fs::FILE_STREAM_INFO, StreamName), 0);
+            entry.extend(units);
+            entry.resize(whole, 0);
+            list.extend(entry);
+        }
+        list
+    }
+
+    #[test]
+    fn streams_are_listed_without_the_content() {
+        let list = list_of(&["::$DATA", ":Zone.Identifier:$DATA", ":\u{e9}:$DATA"]);
+        assert_eq!(names_in(&list), ["Zone.Identifier", "\u{e9}"]);
+        assert_eq!(names_in(&list_of(&["::$DATA"])), Vec::<OsString>::new());
+        // Lists that are cut or wrong end.
+        for cut in 0..list.len() {
+            assert!(names_in(&list[..cut]).len() <= 2);
+        }
+        assert!(names_in(&[0xff; 40]).is_empty());
+    }
+
+    #[test]
+    fn a_descriptor_is_read_and_set_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = super::super::OpenFlags::READ_WRITE | super::super::OpenFlags::CREATE;
+        let open = |name: &str| super::super::open(directory.path().join(name), flags, 0o666).unwrap();
+        let (one, two) = (open("one"), open("two"));
+        let value = descriptor(&one).unwrap();
+        assert!(!value.is_empty());
+        assert_eq!(attribute(&one, "system.ntfs_acl", &mut []), Ok(value.len()));
+        set_attribute(&two, "system.ntfs_acl", &value).unwrap();
+        assert_eq!(descriptor(&two).unwrap(), value);
+        for cut in 0..value.len() {
+            assert_eq!(set_attribute(&two, "system.ntfs_acl", &value[..cut]), Err(Code::INVALID), "{cut}");
+        }
+        assert_eq!(attribute(&one, "system.posix_acl_access", &mut []), Err(Code::UNSUPPORTED));
+        assert_eq!(attribute(&one, "system.ntfs_acl", &mut [0; 3]), Err(Code::OUT_OF_RANGE));
+    }
+
+    #[test]
+    fn named_streams_are_attributes() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = super::super::OpenFlags::READ_WRITE | super::super::OpenFlags::CREATE;
+        let file = super::super::open(directory.path().join("file"), flags, 0o666).unwrap();
+        let mut names = [0; 1000];
+        if set_attribute(&file, "user.note", b"text").is_err()
+            || !streams(&file).is_ok_and(|names| names == ["note"])
+        {
+            println!("skipped: the file system has no named streams");
+            return;
+        }
+        let mut value = [0; 9];
+        assert_eq!(attribute(&file, "user.note", &mut value), Ok(4));
+        assert_eq!(&value[..4], b"text");
+        let len = attributes(&file, &mut names).unwrap();
+        assert!(names[..len].split(|byte| *byte == 0).any(|name| name == b"user.note"));
+        let new = super::super::open(directory.path().join("new"), flags, 0o666).unwrap();
+        let held = super::super::open(directory.path(), super::super::OpenFlags::READ, 0).unwrap();
+        inherit(&held, "file", &new).unwrap();
+        assert_eq!(attribute(&new, "user.note", &mut value), Ok(4));
+    }
+}

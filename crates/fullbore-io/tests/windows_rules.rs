@@ -1,0 +1,492 @@
+//! Rules of Windows that neither Linux nor Wine enforces, enforced by a fault plan: direct transfers are whole sectors in
+//! aligned memory, locks bind transfers, a mapped file is not truncated, a held file is not replaced. On Windows some rules
+//! also meet real holders of files.
+
+use std::fs;
+use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
+use fullbore_io::buf::{ALIGNMENT, Pool};
+use fullbore_io::engine::{self, Choice, EngineConfig, IoQueue, METHODS, Method};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::fault::{Fault, Plan};
+use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
+use fullbore_io::stream::FileStream;
+use fullbore_testkit::ground::{bytes, everywhere};
+use futures_lite::future::block_on;
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+
+/// Bytes per request, and length of the files: many requests, not a multiple of the sector.
+const REQUEST: usize = 3 * ALIGNMENT;
+const LENGTH: usize = 12 * REQUEST + 777;
+const SECTORS: Fault = Fault::Sectors { size: 4096 };
+
+/// A locked range inside a request and a sector.
+const PLACE: u64 = (5 * REQUEST + 100) as u64;
+const LOCKED: Fault = Fault::Locked { offset: PLACE, len: 10 };
+
+fn drivers() -> Vec<Driver> {
+    let mut drivers = Vec::new();
+    for backend in [Backend::Threads, Backend::Uring] {
+        match Driver::new(DriverConfig { backend, in_flight: 8, threads: 2 }) {
+            Ok(driver) => drivers.push(driver),
+            Err(error) => println!("skipped: {backend:?}: {error}"),
+        }
+    }
+    drivers
+}
+
+/// Calls `test` for every transferring method and policy that works in `directory`.
+fn each_method(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
+    let path = directory.join("probe");
+    fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
+    let file = File::open_write(&path).unwrap();
+    let mut tested = 0;
+    for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
+        let capabilities = &method.capabilities;
+        for (cache, takes) in [
+            (CachePolicy::Keep, capabilities.direct != Choice::Always),
+            (CachePolicy::Direct, capabilities.direct != Choice::Never),
+        ] {
+            match engine::probe(method, &file, None, true, cache) {
+                Ok(()) if takes => {
+                    tested += 1;
+                    test(method, cache);
+                }
+                Ok(()) => {}
+                Err(error) if takes => println!("skipped: {}: {error}", directory.display()),
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(tested >= 3, "only {tested} methods work in {}", directory.display());
+    fs::remove_file(&path).unwrap();
+}
+
+fn queue(
+    method: &Method,
+    cache: CachePolicy,
+    file: &File,
+    write: bool,
+    pool: &Pool,
+    limit: Option<u64>,
+) -> Result<IoQueue> {
+    let config = EngineConfig {
+        write,
+        cache,
+        depth: 4.min(method.capabilities.depth),
+        pool: Some(pool),
+        window: Some(8 * ALIGNMENT),
+        ..EngineConfig::reading(file)
+    };
+    IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
+}
+
+/// Writes `content` by a method, in requests of which most start inside sectors.
+fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
+    let mut pool = Pool::new(1, REQUEST).unwrap();
+    let mut queue = queue(method, cache, file, true, &pool, None)?;
+    for (index, part) in content.chunks(REQUEST - 5).enumerate() {
+        let mut buf = pool.take().unwrap();
+        let offset = (index * (REQUEST - 5)) as u64;
+        buf.place(offset, part.len());
+        buf.data_mut().copy_from_slice(part);
+        queue.write(0, offset, buf)?;
+        while let Some(done) = queue.next()? {
+            pool.put(done.buf);
+        }
+    }
+    queue.flush()?;
+    drop(queue);
+    file.set_len(content.len() as u64)
+}
+
+/// Reads the file by a method, in such requests.
+fn read(method: &Method, cache: CachePolicy, file: &File, len: usize) -> Result<Vec<u8>> {
+    let mut pool = Pool::new(1, REQUEST).unwrap();
+    let mut queue = queue(method, cache, file, false, &pool, Some(len as u64))?;
+    let mut found = Vec::new();
+    while found.len() < len {
+        let part = (REQUEST - 5).min(len - found.len());
+        queue.read(0, found.len() as u64, part, pool.take().unwrap())?;
+        while let Some(done) = queue.next()? {
+            found.extend_from_slice(done.buf.data());
+            pool.put(done.buf);
+        }
+    }
+    Ok(found)
+}
+
+/// Asserts that an error is that of a locked range in `path`.
+fn assert_locked(name: &str, path: &Path, error: &Error) {
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path), "{name}: {error}");
+    let text = error.to_string();
+    assert!(text.contains(" at offset ") && text.contains("has locked these bytes"), "{name}: {text}");
+}
+
+#[test]
+fn direct_requests_of_every_method_are_whole_sectors() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 2);
+        each_method(directory, |method, cache| {
+            let name = format!("{} cache={cache}", method.name);
+            let path = directory.join(method.name);
+            // Shortened transfers are continued at a sector.
+            for plan in [Plan::new(1), Plan::new(2).with(Fault::Short { one_in: 3 })] {
+                let plan = plan.with(SECTORS);
+                let file = File::create_new(&path).unwrap().with_faults(&plan);
+                write(method, cache, &file, &content).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert!(fs::read(&path).unwrap() == content, "{name}");
+                assert!(read(method, cache, &file, LENGTH).unwrap() == content, "{name}");
+                let counts = plan.counts();
+                assert_eq!(counts.refused, 0, "{name}");
+                assert_eq!(counts.direct > 0, method.capabilities.passes_cache(cache), "{name}");
+                fs::remove_file(&path).unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
+    everywhere(|directory| {
+        each_method(directory, |method, cache| {
+            if !method.capabilities.passes_cache(cache) {
+                return;
+            }
+            let path = directory.join("file");
+            fs::write(&path, bytes(LENGTH, 3)).unwrap();
+            let plan = Plan::new(1);
+            let file = File::open_write(&path).unwrap().with_faults(&plan);
+            let mut pool = Pool::new(1, REQUEST).unwrap();
+            let mut queue = queue(method, cache, &file, true, &pool, None).unwrap();
+            // The device announced less.
+            let plan = plan.with(Fault::Sectors { size: 8192 });
+            let rejected =
+                [queue.read(0, 4096, 4096, pool.take().unwrap()).and_then(|()| queue.next().map(drop)), {
+                    pool = Pool::new(1, REQUEST).unwrap();
+                    let mut buf = pool.take().unwrap();
+                    buf.place(4096 + 7, 100);
+                    queue.write(0, 4096 + 7, buf).and_then(|()| queue.next().map(drop))
+                }];
+            for rejected in rejected {
+                let error = rejected.unwrap_err();
+                let text = error.to_string();
+                assert_eq!((error.kind(), error.path()), (ErrorKind::Io, path.as_path()), "{text}");
+                let unit = file.without_faults().direct_alignment();
+                assert!(text.contains(" at offset 4"), "{text}");
+                assert!(text.contains(&format!("multiples of {unit} bytes")), "{text}");
+                assert!(text.contains("page cache"), "{text}");
+            }
+            assert_eq!(plan.counts().refused, 2);
+            fs::remove_file(&path).unwrap();
+        });
+    });
+}
+
+/// A direct file under a plan, or `None` after printing the reason.
+fn direct(path: &Path, plan: &Plan) -> Option<File> {
+    let (file, support) = File::open_write(path).unwrap().with_faults(plan).with_cache(CachePolicy::Direct);
+    if support != Support::Native {
+        println!("skipped: {}: {support}", path.display());
+        return None;
+    }
+    Some(file)
+}
+
+/// Offsets and lengths around the boundaries of sectors and of the buffers for unaligned bytes.
+const PLACES: [usize; 10] = [0, 1, 511, 512, 4095, 4096, 4097, 12_345, 262_143, 266_240];
+
+#[test]
+fn direct_files_transfer_whole_sectors_at_any_offset() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let mut model = bytes(600_003, 4);
+        fs::write(&path, &model).unwrap();
+        let plan = Plan::new(1).with(SECTORS);
+        let Some(file) = direct(&path, &plan) else { return };
+        let source = bytes(700_000, 5);
+        let mut memory = vec![0; 700_000];
+        for (turn, offset) in PLACES.into_iter().enumerate() {
+            for len in PLACES {
+                for shift in [0, 1, 512] {
+                    let place = memory.as_ptr().align_offset(4096) + shift;
+                    let into = &mut memory[place..place + len];
+                    file.read_exact_at(into, offset as u64).unwrap();
+                    assert!(*into == model[offset..offset + len], "{offset} {len} {shift}");
+                }
+                let data = &source[source.as_ptr().align_offset(4096) + (turn % 3) * 7..][..len];
+                file.write_all_at(data, offset as u64).unwrap();
+                model[offset..offset + len].copy_from_slice(data);
+                let (one, other) = data.split_at(len / 2);
+                file.write_all_vectored_at(&[IoSlice::new(one), IoSlice::new(other)], offset as u64).unwrap();
+                let (one, other) = memory[..len].split_at_mut(len / 3);
+                let parts = &mut [IoSliceMut::new(one), IoSliceMut::new(other)];
+                file.read_exact_vectored_at(parts, offset as u64).unwrap();
+                assert!(memory[..len] == model[offset..offset + len], "{offset} {len}");
+            }
+        }
+        assert!(fs::read(&path).unwrap() == model);
+        let counts = plan.counts();
+        assert!(counts.refused == 0 && counts.direct > 100, "{counts:?}");
+        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native));
+    });
+}
+
+#[test]
+fn streams_and_futures_over_direct_files_transfer_whole_sectors() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let content = bytes(LENGTH, 6);
+        let write_all = |file: &File, how: &mut dyn FnMut(File) -> Vec<u8>, plan: &Plan, name: &str| {
+            let read = how(file.clone());
+            assert!(read == content && fs::read(&path).unwrap() == content, "{name}");
+            let counts = plan.counts();
+            assert!(counts.refused == 0 && counts.direct > 0, "{name}: {counts:?}");
+            assert_eq!(file.cache_policy().1, Support::Native, "{name}");
+        };
+        let fresh = || {
+            fs::write(&path, vec![0; LENGTH]).unwrap();
+            let plan = Plan::new(1).with(SECTORS);
+            direct(&path, &plan).map(|file| (file, plan))
+        };
+        let Some((file, plan)) = fresh() else { return };
+        let mut by_stream = |file| {
+            let mut stream = FileStream::with_buffer(file, 5000);
+            for part in content.chunks(777) {
+                stream.write_all(part).unwrap();
+            }
+            stream.seek(SeekFrom::Start(0)).unwrap();
+            let mut read = Vec::new();
+            stream.read_to_end(&mut read).unwrap();
+            stream.close().unwrap();
+            read
+        };
+        write_all(&file, &mut by_stream, &plan, "stream");
+        for driver in drivers() {
+            let name = format!("{:?}", driver.backend());
+            let Some((file, plan)) = fresh() else { return };
+            let mut by_future = |file| {
+                let file = AsyncFile::new(file, &driver);
+                for (index, part) in content.chunks(10_000).enumerate() {
+                    let offset = (index * 10_000) as u64;
+                    block_on(file.write_all_at(part.to_vec(), offset)).0.unwrap();
+                }
+                // Aligned buffers may go to the ring.
+                let mut pool = Pool::new(1, REQUEST).unwrap();
+                let mut read = Vec::new();
+                while read.len() < LENGTH {
+                    let len = REQUEST.min(LENGTH - read.len());
+                    let mut buf = pool.take().unwrap();
+                    buf.place(0, len);
+                    let (result, buf) = block_on(file.read_exact_at(buf, read.len() as u64));
+                    assert_eq!(result.unwrap(), len);
+                    read.extend_from_slice(buf.data());
+                    pool.put(buf);
+                }
+                read
+            };
+            write_all(&file, &mut by_future, &plan, &name);
+            let Some((file, plan)) = fresh() else { return };
+            let mut by_stream = |file| {
+                let mut stream = AsyncStream::new(AsyncFile::new(file, &driver));
+                block_on(async {
+                    for part in content.chunks(777) {
+                        stream.write_all(part).await.unwrap();
+                    }
+                    AsyncWriteExt::flush(&mut stream).await.unwrap();
+                    let mut again = AsyncStream::new(stream.file().clone());
+                    let mut read = Vec::new();
+                    AsyncReadExt::read_to_end(&mut again, &mut read).await.unwrap();
+                    read
+                })
+            };
+            write_all(&file, &mut by_stream, &plan, &format!("{name} stream"));
+        }
+    });
+}
+
+#[test]
+fn a_locked_range_stops_every_method_with_an_explanation() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 7);
+        let path = directory.join("file");
+        each_method(directory, |method, cache| {
+            let name = format!("{} cache={cache}", method.name);
+            fs::write(&path, &content).unwrap();
+            let plan = Plan::new(1).with(LOCKED);
+            let file = File::open_write(&path).unwrap().with_faults(&plan);
+            assert_locked(&name, &path, &read(method, cache, &file, LENGTH).unwrap_err());
+            assert_locked(&name, &path, &write(method, cache, &file, &content).unwrap_err());
+            assert_eq!(plan.counts().refused, 2, "{name}: not repeated");
+        });
+    });
+}
+
+#[test]
+fn a_locked_range_stops_files_streams_and_futures_with_an_explanation() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let content = bytes(LENGTH, 8);
+        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
+            fs::write(&path, &content).unwrap();
+            let plan = Plan::new(1).with(LOCKED);
+            let file = File::open_write(&path).unwrap().with_faults(&plan).with_cache(cache).0;
+            let name = format!("cache={cache}");
+            let locked = |error: Error| assert_locked(&name, &path, &error);
+            let mut memory = vec![0; LENGTH];
+            locked(file.read_exact_at(&mut memory, 0).unwrap_err());
+            locked(file.write_all_at(&content, 0).unwrap_err());
+            let (one, other) = memory.split_at_mut(100);
+            let parts = &mut [IoSliceMut::new(one), IoSliceMut::new(other)];
+            locked(file.read_exact_vectored_at(parts, 0).unwrap_err());
+            let parts = &[IoSlice::new(&content[..100]), IoSlice::new(&content[100..])];
+            locked(file.write_all_vectored_at(parts, 0).unwrap_err());
+            // The other bytes are not bound.
+            file.read_exact_at(&mut memory[..4096], 0).unwrap();
+            file.write_all_at(&content[..4096], 0).unwrap();
+            let mut stream = FileStream::new(file.clone());
+            let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
+            locked(*error.into_inner().unwrap().downcast().unwrap());
+            for driver in drivers() {
+                let file = AsyncFile::new(file.clone(), &driver);
+                locked(block_on(file.read_exact_at(vec![0; LENGTH], 0)).0.unwrap_err());
+                locked(block_on(file.write_all_at(content.clone(), 0)).0.unwrap_err());
+                assert_eq!(block_on(file.read_exact_at(vec![0; 100], 0)).1, content[..100]);
+            }
+            let copy = File::create_new(directory.join("copy")).unwrap();
+            // At an offset at which no blocks can be shared.
+            locked(file.copy_range(0..LENGTH as u64, &copy, 1).unwrap_err());
+            fs::remove_file(copy.path()).unwrap();
+            assert!(fs::read(&path).unwrap() == content, "{name}");
+        }
+    });
+}
+
+/// A locked file says nothing about other files of its file system.
+#[test]
+fn a_locked_file_does_not_refute_a_method() {
+    everywhere(|directory| {
+        for name in ["locked", "free"] {
+            fs::write(directory.join(name), bytes(LENGTH, 9)).unwrap();
+        }
+        let locked = File::open(directory.join("locked")).unwrap();
+        let locked = locked.with_faults(&Plan::new(1).with(Fault::Locked { offset: 0, len: 1 }));
+        let free = File::open(directory.join("free")).unwrap();
+        each_method(directory, |method, cache| {
+            if method.capabilities.mapped {
+                return; // locks do not bind mapped bytes
+            }
+            let unsupported = engine::probe(method, &locked, None, false, cache).unwrap_err();
+            assert!(!unsupported.reason.is_empty());
+            for file in [&locked, &free] {
+                assert_eq!(engine::probe_once(method, file, false, cache), Ok(()), "{}", method.name);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_mapped_file_is_not_truncated_and_the_error_says_so() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        fs::write(&path, bytes(10_000, 10)).unwrap();
+        let plan = Plan::new(1).with(Fault::Mapped);
+        let file = File::open_write(&path).unwrap().with_faults(&plan);
+        file.set_len(9000).unwrap();
+        let mmap = file.map(10..8000).unwrap();
+        let error = file.set_len(100).unwrap_err();
+        let advice =
+            if cfg!(windows) { "it is mapped into memory: unmap it" } else { "it is a running program" };
+        assert_eq!((error.operation(), error.path()), ("set the length of", path.as_path()));
+        assert!(error.to_string().contains(advice), "{error}");
+        file.set_len(9500).unwrap();
+        let mut read = [0; 100];
+        mmap.read_at(&mut read, 0).unwrap();
+        assert_eq!(read, bytes(10_000, 10)[10..110]);
+        drop(mmap);
+        file.set_len(100).unwrap();
+
+        // An engine maps until it is dropped.
+        let method = engine::method("mmap").unwrap();
+        let pool = Pool::new(1, REQUEST).unwrap();
+        let mut queue = queue(method, CachePolicy::Keep, &file, true, &pool, None).unwrap();
+        queue.view(0, 100).unwrap();
+        assert!(file.set_len(50).is_err());
+        drop(queue);
+        file.set_len(50).unwrap();
+        assert_eq!((plan.counts().refused, file.len().unwrap()), (2, 50));
+    });
+}
+
+/// Asserts that a commit over a held file failed as it must.
+fn assert_held(path: &Path, committed: Result<impl std::fmt::Debug>) {
+    let error = committed.unwrap_err();
+    assert_eq!((error.kind(), error.operation(), error.path()), (ErrorKind::Locked, "replace", path));
+    assert!(error.to_string().contains("another program holds it open"), "{error}");
+    assert_eq!(fs::read(path).unwrap(), b"old", "the old file");
+    let left = fs::read_dir(path.parent().unwrap()).unwrap().count();
+    assert_eq!(left, 1, "no temporary file is left");
+}
+
+#[test]
+fn a_commit_over_a_held_file_loses_nothing_and_says_so() {
+    everywhere(|directory| {
+        let directory = directory.join("held");
+        fs::create_dir(&directory).unwrap();
+        let path = directory.join("file");
+        fs::write(&path, b"old").unwrap();
+        let begin = |held: bool| {
+            let plan = Plan::new(1);
+            let plan = if held { plan.with(Fault::Held) } else { plan };
+            let output = Output::replace(&path).unwrap().with_faults(&plan);
+            output.file().write_all_at(b"new", 0).unwrap();
+            output
+        };
+        for durability in [Durability::None, Durability::Data, Durability::Full] {
+            assert_held(&path, begin(true).commit(durability));
+            assert_held(&path, begin(true).commit_len(2, durability));
+        }
+        begin(false).commit(Durability::None).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    });
+}
+
+/// Wine knows share modes, so the holder is real.
+#[cfg(windows)]
+#[test]
+fn a_file_that_another_handle_does_not_share_is_explained() {
+    use std::os::windows::fs::OpenOptionsExt as _;
+
+    use fullbore_io::file::{Mode, OpenOptions};
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, b"old").unwrap();
+    let hold = |share| fs::OpenOptions::new().read(true).share_mode(share).open(&path).unwrap();
+    let held = |error: Error| {
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");
+        assert!(error.to_string().contains("another program holds it open"), "{error}");
+    };
+    // FILE_SHARE_READ, as programs open documents: others may read, not replace.
+    let output = Output::replace(&path).unwrap();
+    output.file().write_all_at(b"new", 0).unwrap();
+    let holder = hold(1);
+    File::open(&path).unwrap().read_exact_at(&mut [0; 3], 0).unwrap();
+    held(File::open_write(&path).unwrap_err());
+    assert_held(&path, output.commit(Durability::Data));
+    drop(holder);
+
+    let doomed = OpenOptions::new().mode(Mode::Open).delete_on_close(true).open(&path).unwrap();
+    let holder = hold(3);
+    held(doomed.close().unwrap_err());
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    drop(holder);
+
+    let holder = hold(0);
+    held(File::open(&path).unwrap_err());
+    held(OpenOptions::new().mode(Mode::CreateOrTruncate).open(&path).unwrap_err());
+    drop(holder);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}

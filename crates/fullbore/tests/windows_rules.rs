@@ -1,0 +1,214 @@
+//! Transformations by every named strategy, and copies, under rules of Windows that neither Linux nor Wine enforces.
+
+use std::fs;
+
+use fullbore::engine::{Choice, METHODS};
+use fullbore::error::{ErrorKind, Result};
+use fullbore::fault::{Fault, Plan};
+use fullbore::file::{Durability, File, Output, Placement};
+use fullbore::operation::{self, Kernel};
+use fullbore::pattern::{self, Progress};
+use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
+use fullbore_testkit::ground::{bytes, everywhere};
+
+/// Length of the files: many requests, not a multiple of the sector.
+const LENGTH: usize = 3 * (1 << 20) + 777;
+/// The named strategies, and every method that bypasses the page cache.
+fn strategies() -> Vec<String> {
+    let mut strategies: Vec<String> = NAMED.iter().map(|named| named.name.to_owned()).collect();
+    for method in METHODS {
+        let (name, capabilities) = (method.name, &method.capabilities);
+        let depth = capabilities.depth.min(4);
+        match capabilities.direct {
+            Choice::Never => {}
+            Choice::AsTold => strategies.push(format!("method={name},cache=direct,depth={depth}")),
+            Choice::Always => strategies.push(format!("method={name},depth={depth}")),
+        }
+    }
+    strategies.push("method=direct,request=64K,workers=2".to_owned());
+    strategies
+}
+
+/// Shifts the bytes of a file into an output, by a strategy; false if the strategy is unavailable.
+fn transform(strategy: &str, source: &File, target: Output) -> Result<bool> {
+    let spec: StrategySpec = strategy.parse().unwrap();
+    let len = source.seekable_len()?;
+    let planned = match Planner::new(&spec).plan(Purpose::Transform, Some(source), len, Some(&target)) {
+        Ok(planned) => planned,
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let operation = operation::parse("shift:1", Kernel::Simd).unwrap();
+    let progress = Progress::default();
+    pattern::transform(&*operation, source, target, &planned.strategy, Durability::None, &progress)?;
+    Ok(true)
+}
+
+fn shifted(content: &[u8]) -> Vec<u8> {
+    content.iter().map(|byte| byte.wrapping_add(1)).collect()
+}
+
+/// A device with sectors of 4096 bytes, under a system that refuses to truncate a mapped file.
+fn strict() -> Plan {
+    Plan::new(1).with(Fault::Sectors { size: 4096 }).with(Fault::Mapped)
+}
+
+#[test]
+fn every_strategy_obeys_the_rules() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 1);
+        let (input, path) = (directory.join("in"), directory.join("out"));
+        fs::write(&input, &content).unwrap();
+        let (mut ran, mut direct) = (0, 0);
+        for strategy in strategies() {
+            // A new file, a replaced one, and those that are overwritten: shorter and longer.
+            for (old, placement) in [
+                (None, Placement::Replace),
+                (Some(100), Placement::Replace),
+                (Some(100_000), Placement::Overwrite),
+                (Some(LENGTH + 10_000), Placement::Overwrite),
+            ] {
+                if let Some(old) = old {
+                    fs::write(&path, vec![7; old]).unwrap();
+                }
+                let (reading, writing) = (strict(), strict());
+                let source = File::open(&input).unwrap().with_faults(&reading);
+                let target = Output::create(&path, placement, Some(&source)).unwrap().with_faults(&writing);
+                let name = format!("{strategy}, {placement:?} {old:?}");
+                if !transform(&strategy, &source, target).unwrap_or_else(|error| panic!("{name}: {error}")) {
+                    println!("skipped: {name} in {}", directory.display());
+                    let _ = fs::remove_file(&path);
+                    break;
+                }
+                assert!(fs::read(&path).unwrap() == shifted(&content), "{name}");
+                let refused = reading.counts().refused + writing.counts().refused;
+                assert_eq!(refused, 0, "{name}: {:?} {:?}", reading.events(), writing.events());
+                ran += 1;
+                direct += reading.counts().direct + writing.counts().direct;
+                fs::remove_file(&path).unwrap();
+            }
+        }
+        assert!(ran >= 30, "only {ran} runs in {}", directory.display());
+        println!("{ran} runs with {direct} direct transfers in {}", directory.display());
+        let file = File::open(&input).unwrap();
+        if fullbore::probe::direct_alignment(&file).is_ok() {
+            assert!(direct > 100, "{direct} direct transfers");
+        }
+    });
+}
+
+/// A file that a run changes in place gets its old length back if the run fails, also by a mapping.
+#[test]
+fn a_failed_run_over_a_shorter_file_restores_its_length() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 2);
+        let (input, path) = (directory.join("in"), directory.join("out"));
+        fs::write(&input, &content).unwrap();
+        for strategy in ["cci-mm", "cci-mtmm", "method=mmap,workers=2,request=64K"] {
+            fs::write(&path, vec![7; 5000]).unwrap();
+            let writing = strict();
+            let reading = Plan::new(1).with(Fault::IoErrorAt { offset: LENGTH as u64 / 2 });
+            let source = File::open(&input).unwrap().with_faults(&reading);
+            let target = Output::create(&path, Placement::Overwrite, Some(&source)).unwrap();
+            let result = transform(strategy, &source, target.with_faults(&writing));
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Io, "{strategy}");
+            assert_eq!(writing.counts().refused, 0, "{strategy}: truncated before it was unmapped");
+            assert_eq!(fs::metadata(&path).unwrap().len(), 5000, "{strategy}");
+        }
+    });
+}
+
+#[test]
+fn a_locked_input_is_explained_and_leaves_the_old_output() {
+    everywhere(|directory| {
+        let content = bytes(LENGTH, 3);
+        let (input, path) = (directory.join("in"), directory.join("out"));
+        fs::write(&input, &content).unwrap();
+        fs::write(&path, b"old").unwrap();
+        let mut stopped = 0;
+        for strategy in strategies() {
+            for offset in [0, LENGTH as u64 / 2] {
+                let plan = Plan::new(1).with(Fault::Locked { offset, len: 1 });
+                let source = File::open(&input).unwrap().with_faults(&plan);
+                let target = Output::create(&path, Placement::Replace, Some(&source)).unwrap();
+                match transform(&strategy, &source, target) {
+                    Ok(false) => break,
+                    // Locks do not bind mapped bytes.
+                    Ok(true) => {
+                        assert_eq!(plan.counts().refused, 0, "{strategy}");
+                        fs::write(&path, b"old").unwrap();
+                    }
+                    Err(error) => {
+                        stopped += 1;
+                        let found = (error.kind(), error.path());
+                        assert_eq!(found, (ErrorKind::Locked, input.as_path()), "{strategy}: {error}");
+                        assert!(error.to_string().contains("has locked these bytes"), "{error}");
+                        assert_eq!(fs::read(&path).unwrap(), b"old", "{strategy}");
+                    }
+                }
+                assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "{strategy}");
+            }
+        }
+        assert!(stopped >= 10, "only {stopped} runs were stopped");
+    });
+}
+
+#[test]
+fn a_run_over_a_held_output_loses_nothing() {
+    everywhere(|directory| {
+        let (input, path) = (directory.join("in"), directory.join("out"));
+        fs::write(&input, bytes(LENGTH, 4)).unwrap();
+        fs::write(&path, b"old").unwrap();
+        for strategy in strategies() {
+            let source = File::open(&input).unwrap();
+            let target = Output::create(&path, Placement::Replace, Some(&source)).unwrap();
+            let target = target.with_faults(&Plan::new(1).with(Fault::Held));
+            match transform(&strategy, &source, target) {
+                Ok(false) => {}
+                result => {
+                    let error = result.unwrap_err();
+                    assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");
+                    assert!(error.to_string().contains("another program holds it open"), "{error}");
+                }
+            }
+            assert_eq!(fs::read(&path).unwrap(), b"old", "{strategy}");
+            assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "{strategy}");
+        }
+    });
+}
+
+/// Wine knows share modes, so the holder is real.
+#[cfg(windows)]
+#[test]
+fn a_copy_over_a_held_file_loses_nothing() {
+    use std::os::windows::fs::OpenOptionsExt as _;
+    use std::path::PathBuf;
+
+    use fullbore::pattern::{CopyEvent, CopyOptions, copy};
+
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_str().unwrap().replace('\\', "/");
+    let [source, target] = ["source", "target"].map(|name| PathBuf::from(format!("{place}/{name}")));
+    for len in [10, LENGTH] {
+        fs::write(&source, bytes(len, 5)).unwrap();
+        fs::write(&target, b"old").unwrap();
+        let run = || {
+            let told = std::sync::Mutex::new(Vec::new());
+            let tell = |event: CopyEvent| told.lock().unwrap().push(event.to_string());
+            let pairs = [(source.clone(), target.clone())];
+            let stats = copy(&pairs, &CopyOptions::default(), &Progress::default(), &tell);
+            (stats.is_ok_and(|stats| stats.failed == 0), told.into_inner().unwrap())
+        };
+        for share in [0, 1] {
+            let holder = fs::OpenOptions::new().read(true).share_mode(share).open(&target).unwrap();
+            let (whole, told) = run();
+            assert!(!whole && told.iter().any(|text| text.contains("holds it open")), "{told:?}");
+            drop(holder);
+            assert_eq!(fs::read(&target).unwrap(), b"old");
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+        }
+        let (whole, told) = run();
+        assert!(whole, "{len}: {told:?}");
+        assert!(fs::read(&target).unwrap() == bytes(len, 5));
+    }
+}
