@@ -108,7 +108,10 @@ mod tests {
             assert_eq!(error.path(), at("missing"));
         }
         assert_eq!(text(&mut dir_opener, &at("there")), "there");
-        // A directory that was removed, and one that took its name.
+        // A directory that was removed, and one that took its name. Wine keeps the name of one that is held open.
+        if cfg!(windows) {
+            return;
+        }
         let inner = at("inner");
         for content in ["first", "second"] {
             fs::create_dir(&inner).unwrap();

@@ -15,6 +15,7 @@ use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading::INFINITE;
 
 use super::handle::raw;
+use super::information::query;
 use super::transfer::seekable;
 use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
 use crate::buf::{Direction, Loan};
@@ -282,9 +283,13 @@ impl<F> std::fmt::Debug for SharedRing<F> {
 }
 
 impl RingWaiter {
-    /// Opens a file again for transfers whose completions the port reports. Fails for pipes and devices without offsets.
+    /// Opens a file again for transfers whose completions the port reports. Fails for pipes, devices without offsets and
+    /// directories.
     pub(crate) fn attach(&self, file: &impl AsHandle) -> Result<Option<Handle>> {
         seekable(file)?;
+        if query::<fs::FILE_STANDARD_INFO>(file, fs::FileStandardInfo).is_ok_and(|found| found.Directory) {
+            return Err(Code::IS_DIRECTORY);
+        }
         let file = reopen(file, status_flags(file)? | OpenFlags::OVERLAPPED)?;
         let (handle, port) = (raw(&file) as _, raw(&self.port.handle) as _);
         // SAFETY: a call with two open handles.
