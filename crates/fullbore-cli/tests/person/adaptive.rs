@@ -62,7 +62,7 @@ fn every_tool_has_the_same_result_with_and_without_trials() {
     long_file(&dir, "input");
     fs::copy(dir.at("input"), dir.at("other")).unwrap();
     // Half of it is not in the page cache, on a file system that can drop it.
-    fs::File::open(dir.at("input")).unwrap().sync_all().unwrap();
+    fs::File::options().write(true).open(dir.at("input")).unwrap().sync_all().unwrap();
     let input = fullbore::file::File::open(dir.at("input")).unwrap();
     input.drop_cache().unwrap();
     input.read_exact_at(&mut vec![0; LEN / 2], LEN as u64 / 2).unwrap();

@@ -101,9 +101,12 @@ impl ProcessUsage {
 }
 
 /// Returns the maximum resident memory of this program since its start, in bytes: `VmHWM` of `/proc/self/status`, which
-/// is reset when the program starts. `None` if the kernel does not report it.
+/// is reset when the program starts, or else that of [`ProcessUsage`]. `None` if the kernel reports neither.
 pub fn peak_memory() -> Option<u64> {
-    Some(process_status("VmHWM")?.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    let Some(status) = process_status("VmHWM") else {
+        return ProcessUsage::now().ok().map(|usage| usage.max_resident);
+    };
+    Some(status.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// Returns the value of a field of `/proc/self/status`, without surrounding spaces. `None` if there is no such field.
