@@ -94,8 +94,15 @@ fn runs_learn_unless_they_are_told_not_to() {
     let mut forbidden = dir.command("wc -l input");
     crate::support::run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
     assert!(!place.exists());
-    dir.run("wc -l input").succeeds();
-    let shown = dir.run("profile show --json").succeeds().json();
+    // Where the clock of CPU time has long ticks (Windows), a trial can end without a decision.
+    let mut shown = Value::Null;
+    for _ in 0..if cfg!(windows) { 8 } else { 1 } {
+        dir.run("wc -l input").succeeds();
+        shown = dir.run("profile show --json").succeeds().json();
+        if shown["learned"].as_array().is_some_and(|learned| !learned.is_empty()) {
+            break;
+        }
+    }
     let learned = shown["learned"].as_array().unwrap();
     assert!(!learned.is_empty() && learned.iter().all(|figure| figure["count"] == 1), "{shown}");
     // No path and no name is kept.
