@@ -94,7 +94,7 @@ fn runs_learn_unless_they_are_told_not_to() {
     let mut forbidden = dir.command("wc -l input");
     crate::support::run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
     assert!(!place.exists());
-    // Where the clock of CPU time has long ticks (Windows), a trial can end without a decision.
+    // A trial can end without a decision if the clock of CPU time has long ticks, as that of Windows.
     let mut shown = Value::Null;
     for _ in 0..if cfg!(windows) { 8 } else { 1 } {
         dir.run("wc -l input").succeeds();
