@@ -182,13 +182,20 @@ fn a_cell_that_its_neighbours_do_not_explain_is_listed() {
     assert!(found.iter().filter(|one| one.wrong).count() <= found.len() / 10);
 }
 
-/// Results documents of two machines: an early quick run, and every experiment as published.
-fn published() -> [(&'static str, Document); 2] {
+/// Results documents of three machines with the least shares: an early quick run, every experiment, and every experiment as
+/// published in docs/results, whose disk varies by a quarter from one sample to the next. docs/model.md has the figures.
+fn published() -> [(&'static str, [f64; 3], Document); 3] {
     let root = env!("CARGO_MANIFEST_DIR");
-    ["tests/fixtures/two-processors.json.gz", "../../docs/results/full/results.json.gz"].map(|path| {
+    [
+        ("tests/fixtures/two-processors.json.gz", [0.75, 0.85, 0.86]),
+        // Two cells of equal requests predict each other in 92% of its pairs: its disk varies by a factor of two within the run.
+        ("tests/fixtures/everything.json.gz", [0.75, 0.85, 0.86]),
+        ("../../docs/results/full/results.json.gz", [0.72, 0.80, 0.86]),
+    ]
+    .map(|(path, least)| {
         let file =
             std::fs::File::open(format!("{root}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
-        (path, Document::read(file).unwrap())
+        (path, least, Document::read(file).unwrap())
     })
 }
 
@@ -215,10 +222,8 @@ fn shares(document: &Document) -> [f64; 3] {
 
 #[test]
 fn half_of_the_published_cells_predict_the_others() {
-    // The disk of the longer document varies by a quarter from one sample to the next. docs/model.md has the figures.
-    const LEAST: [f64; 3] = [0.72, 0.80, 0.86];
-    for (name, document) in published() {
+    for (name, least, document) in published() {
         let found = shares(&document);
-        assert!(found.iter().zip(LEAST).all(|(found, least)| *found >= least), "{name}: {found:?}");
+        assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{name}: {found:?}");
     }
 }
