@@ -30,6 +30,21 @@ fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
 }
 
 impl File {
+    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
+    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
+    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
+    /// [`crate::engine::probe`] reports them.
+    pub fn direct_alignment(&self) -> usize {
+        let offset = match self.announced_alignment() {
+            Ok(alignment) => alignment.offset.max(alignment.memory),
+            Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
+        };
+        match usize::try_from(offset) {
+            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
+            _ => ALIGNMENT,
+        }
+    }
+
     /// The alignment of direct transfers that the file system, or a fault plan, announces.
     pub(super) fn announced_alignment(&self) -> std::result::Result<Alignment, NoDirect> {
         let found = probe::direct_alignment(self);

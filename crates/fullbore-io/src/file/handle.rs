@@ -15,7 +15,6 @@ use super::option_report::{OptionSupport, Support};
 use super::options::Hint;
 use super::preflight::Blocks;
 use super::sync::Health;
-use crate::buf::ALIGNMENT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Advice, Allocate, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
 
@@ -478,21 +477,6 @@ impl File {
 
     pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
-    }
-
-    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
-    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
-    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
-    /// [`crate::engine::probe`] reports them.
-    pub fn direct_alignment(&self) -> usize {
-        let offset = match self.announced_alignment() {
-            Ok(alignment) => alignment.offset.max(alignment.memory),
-            Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
-        };
-        match usize::try_from(offset) {
-            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
-            _ => ALIGNMENT,
-        }
     }
 }
 
