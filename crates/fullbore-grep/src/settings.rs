@@ -1,9 +1,9 @@
 //! Options of a search, named after `rg`'s flags.
 
 use std::borrow::Cow;
-use std::path::{Path, is_separator};
+use std::path::Path;
 
-use fullbore::sys::OsStrExt;
+use fullbore::sys::{OsStrExt, is_separator};
 
 use grep_printer::{ColorSpecs, HyperlinkConfig};
 use grep_searcher::Encoding;
@@ -193,11 +193,7 @@ impl Default for Settings {
 pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
     let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
     if let Some(separator) = separator {
-        bytes
-            .to_mut()
-            .iter_mut()
-            .filter(|byte| is_separator(char::from(**byte)))
-            .for_each(|byte| *byte = separator);
+        bytes.to_mut().iter_mut().filter(|byte| is_separator(**byte)).for_each(|byte| *byte = separator);
     }
     bytes
 }

@@ -1,7 +1,7 @@
 //! Walks one directory with several threads before the search begins.
 
 use std::panic;
-use std::path::{Path, is_separator};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ignore::{WalkBuilder, WalkState};
 
 use super::haystacks::{Item, items};
-use fullbore::sys::OsStrExt;
+use fullbore::sys::{OsStrExt, is_separator};
 
 /// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
@@ -83,7 +83,7 @@ pub(super) fn walk_at_once(
 /// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
 fn key(path: &Path) -> Vec<u8> {
     let mut key = path.as_os_str().as_bytes().to_vec();
-    key.iter_mut().filter(|byte| is_separator(char::from(**byte))).for_each(|byte| *byte = 0);
+    key.iter_mut().filter(|byte| is_separator(**byte)).for_each(|byte| *byte = 0);
     key
 }
 

@@ -8,6 +8,7 @@ use clap::parser::ValueSource;
 use fullbore::pattern::{
     Backup, BackupControl, Confirm, CopyKind, CopyOptions, Existing, Follow, Preserve, Reflink, Sparse,
 };
+use fullbore::sys::is_separator;
 use fullbore_cli::exit::Exit;
 
 use super::flags::{Attribute, CONTROLS, Flags, Holes, Sharing, Update};
@@ -208,9 +209,9 @@ impl Flags {
         };
         let given = self.suffix.clone().or_else(|| env::var_os("SIMPLE_BACKUP_SUFFIX"));
         // A suffix must not name another directory.
-        let separates = |byte: &u8| std::path::is_separator(char::from(*byte));
-        let usable =
-            |suffix: &OsString| !suffix.is_empty() && !suffix.as_encoded_bytes().iter().any(separates);
+        let usable = |suffix: &OsString| {
+            !suffix.is_empty() && !suffix.as_encoded_bytes().iter().any(|&byte| is_separator(byte))
+        };
         let suffix = given.filter(usable).unwrap_or_else(|| "~".into());
         Ok(Some(Backup { control, suffix }))
     }

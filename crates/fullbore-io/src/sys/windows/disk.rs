@@ -6,15 +6,7 @@ use windows_sys::Win32::System::Ioctl as io;
 use super::super::Disk;
 use super::AsHandle;
 use super::Code;
-use super::information::answer;
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
-    Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
-}
+use super::information::{answer, i64_at, u32_at};
 
 fn length_at(bytes: &[u8], at: usize) -> Option<u64> {
     u64::try_from(i64_at(bytes, at)?).ok()

@@ -6,7 +6,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as control;
 
 use super::super::extent::{ENCODED, INLINE, RawExtent, UNKNOWN, UNWRITTEN};
-use super::information::{answer, query};
+use super::information::{answer, i64_at, query, u32_at};
 use super::volume::cluster;
 use super::{BorrowedHandle, Result, handle_path};
 
@@ -59,20 +59,15 @@ struct Run {
     place: Option<u64>,
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<i64> {
-    Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
-}
-
 /// Decodes `RETRIEVAL_POINTERS_BUFFER`.
 fn runs(bytes: &[u8]) -> Vec<Run> {
-    let count =
-        bytes.get(..4).map_or(0, |count| u32::from_le_bytes([count[0], count[1], count[2], count[3]]));
-    let Some(mut start) = number(bytes, 8).and_then(|start| u64::try_from(start).ok()) else {
+    let count = u32_at(bytes, 0).unwrap_or(0);
+    let Some(mut start) = i64_at(bytes, 8).and_then(|start| u64::try_from(start).ok()) else {
         return Vec::new();
     };
     let run = |index: usize| {
-        let end = u64::try_from(number(bytes, 16 + 16 * index)?).ok()?;
-        let place = u64::try_from(number(bytes, 24 + 16 * index)?).ok();
+        let end = u64::try_from(i64_at(bytes, 16 + 16 * index)?).ok()?;
+        let place = u64::try_from(i64_at(bytes, 24 + 16 * index)?).ok();
         let run = Run { start, end, place };
         start = end;
         Some(run)
@@ -82,11 +77,10 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
 
 /// The end of the written bytes, from `FILE_REGION_OUTPUT`; `None` if it has no region.
 fn written(bytes: &[u8]) -> Option<u64> {
-    let count =
-        bytes.get(8..12).map_or(0, |count| u32::from_le_bytes([count[0], count[1], count[2], count[3]]));
+    let count = u32_at(bytes, 8).unwrap_or(0);
     let region = |index: usize| {
         let at = 16 + 24 * index;
-        let end = number(bytes, at)?.checked_add(number(bytes, at + 8)?)?;
+        let end = i64_at(bytes, at)?.checked_add(i64_at(bytes, at + 8)?)?;
         let valid = u32::from(*bytes.get(at + 16)?) & control::FILE_REGION_USAGE_VALID_CACHED_DATA != 0;
         Some(if valid { u64::try_from(end).unwrap_or(0) } else { 0 })
     };

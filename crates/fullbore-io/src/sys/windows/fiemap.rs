@@ -2,12 +2,11 @@
 
 use std::io;
 
-use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FSCTL_QUERY_ALLOCATED_RANGES};
 
 use super::super::extent::{LAST, RawExtent, UNKNOWN};
 use super::extents::placed;
-use super::handle::raw;
+use super::information::{answer, i64_at};
 use super::{AsHandle, BorrowedHandle, Code, Result, status};
 
 /// Maximum number of ranges of one call.
@@ -20,30 +19,16 @@ pub(super) fn allocated(
     to: i64,
     ranges: &mut [FILE_ALLOCATED_RANGE_BUFFER],
 ) -> Result<(usize, bool)> {
-    let wanted = FILE_ALLOCATED_RANGE_BUFFER { FileOffset: from, Length: to - from };
-    let mut returned = 0;
-    // SAFETY: the call reads one structure and writes at most the given number of bytes of the others.
-    let outcome = unsafe {
-        DeviceIoControl(
-            raw(file) as _,
-            FSCTL_QUERY_ALLOCATED_RANGES,
-            std::ptr::from_ref(&wanted).cast(),
-            size_of::<FILE_ALLOCATED_RANGE_BUFFER>() as u32,
-            ranges.as_mut_ptr().cast(),
-            size_of_val(ranges) as u32,
-            &raw mut returned,
-            std::ptr::null_mut(),
-        )
-    };
-    let more = match outcome {
-        0 => match Code::last() {
-            // There are more than fit.
-            Code::OUT_OF_RANGE => true,
-            error => return Err(error),
-        },
-        _ => false,
-    };
-    Ok((returned as usize / size_of::<FILE_ALLOCATED_RANGE_BUFFER>(), more))
+    let (bytes, more) =
+        answer(file, FSCTL_QUERY_ALLOCATED_RANGES, &[from as u64, (to - from) as u64], size_of_val(ranges))?;
+    let mut count = 0;
+    for (range, bytes) in ranges.iter_mut().zip(bytes.chunks_exact(size_of::<FILE_ALLOCATED_RANGE_BUFFER>()))
+    {
+        let (Some(offset), Some(len)) = (i64_at(bytes, 0), i64_at(bytes, 8)) else { break };
+        *range = FILE_ALLOCATED_RANGE_BUFFER { FileOffset: offset, Length: len };
+        count += 1;
+    }
+    Ok((count, more))
 }
 
 /// Passes every extent to `take`, in file order. On a file system that does not report places, these are ranges with data.

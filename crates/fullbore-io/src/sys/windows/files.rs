@@ -9,14 +9,13 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{DeviceIoControl, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLock};
 use super::code::{check, check_lock};
 use super::handle::raw;
-use super::information::{query, set};
+use super::information::{call_at, control, query, set};
 use super::open::create;
 use super::path::wide;
 use super::transfer::on_disk;
@@ -71,8 +70,7 @@ pub(super) const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
 /// Locks a file, without waiting. The lock is on a byte behind every content, so that it binds no transfer. Fails with
 /// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
-    let place = OVERLAPPED_0_0 { Offset: WHOLE_LOCK as u32, OffsetHigh: (WHOLE_LOCK >> 32) as u32 };
-    let mut range = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
+    let mut range = call_at(WHOLE_LOCK);
     let file = raw(&file) as _;
     // A lock replaces the one before it.
     // SAFETY: the structure lives through the call.
@@ -90,23 +88,6 @@ pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
 /// Copies inside the system are Windows' own for whole files only.
 pub fn copy_range(_: impl AsHandle, _: &mut u64, _: impl AsHandle, _: &mut u64, _: usize) -> Result<usize> {
     Err(Code::NOT_IMPLEMENTED)
-}
-
-fn control<T>(file: &impl AsHandle, code: u32, input: &T) -> Result<()> {
-    let mut returned = 0;
-    // SAFETY: the call reads the structure, which lives through it, and writes the number alone.
-    check(unsafe {
-        DeviceIoControl(
-            raw(file) as _,
-            code,
-            std::ptr::from_ref(input).cast(),
-            size_of::<T>() as u32,
-            std::ptr::null_mut(),
-            0,
-            &raw mut returned,
-            std::ptr::null_mut(),
-        )
-    })
 }
 
 /// Lets a file have holes: ranges that are not written take no space.

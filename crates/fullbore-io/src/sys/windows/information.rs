@@ -4,7 +4,9 @@ use std::mem::MaybeUninit;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{DeviceIoControl, IO_STATUS_BLOCK};
+use windows_sys::Win32::System::IO::{
+    DeviceIoControl, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
+};
 
 use super::code::{check, check_naming, check_status};
 use super::handle::raw;
@@ -97,6 +99,40 @@ pub(super) fn set_name(
     // SAFETY: the call reads the memory, which lives through it.
     check_naming(unsafe {
         nt::NtSetInformationFile(raw(file) as _, &raw mut block, start.cast(), size as u32, class)
+    })
+}
+
+/// The structure of a call at an offset.
+pub(super) fn call_at(offset: u64) -> OVERLAPPED {
+    let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
+    OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
+}
+
+/// A number in the bytes of a structure.
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// As [`u32_at`].
+pub(super) fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
+    Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// Makes a request of a driver that it answers without data.
+pub(super) fn control<T: ?Sized>(file: &impl AsHandle, request: u32, input: &T) -> Result<()> {
+    let mut returned = 0;
+    // SAFETY: the call reads the input, which lives through it, and writes the number alone.
+    check(unsafe {
+        DeviceIoControl(
+            raw(file) as _,
+            request,
+            std::ptr::from_ref(input).cast(),
+            size_of_val(input) as u32,
+            std::ptr::null_mut(),
+            0,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
     })
 }
 

@@ -20,6 +20,7 @@ mod open;
 pub(crate) mod overlapped;
 mod path;
 mod pipe;
+mod port;
 mod process;
 pub(crate) mod range_lock;
 pub(crate) mod scatter;

@@ -6,14 +6,13 @@ use std::os::windows::io::AsRawHandle;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT};
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 
 use super::super::FileKind;
 use super::code::check;
 use super::handle::raw;
-use super::information::{query, set, set_name};
+use super::information::{answer, control, query, set, set_name, u32_at};
 use super::open::create;
 use super::path::{native, path_in, units, wide};
 use super::{
@@ -197,44 +196,17 @@ pub fn copy_link(
         nt::FILE_OPEN,
         nt::FILE_OPEN_REPARSE_POINT,
     )?;
-    let mut memory = vec![0u64; LONGEST / 8];
-    let mut len = 0;
-    let (input, none) = (memory.as_mut_ptr().cast(), std::ptr::null_mut());
-    // SAFETY: the call writes at most the given number of bytes, and their number.
-    let found = check(unsafe {
-        DeviceIoControl(
-            raw(&link) as _,
-            FSCTL_GET_REPARSE_POINT,
-            none,
-            0,
-            input,
-            LONGEST as u32,
-            &raw mut len,
-            none.cast(),
-        )
-    });
+    let description = answer(&link, FSCTL_GET_REPARSE_POINT, &[], LONGEST).map(|(bytes, _)| bytes);
     // The description begins with its kind.
-    if found.is_err() || memory[0] as u32 != IO_REPARSE_TAG_MOUNT_POINT {
+    let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
+    let Some(description) = description.ok().filter(is_junction) else {
         return symbolic_link(target, directory, name);
-    }
+    };
     let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
     let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES | fs::DELETE;
     let made =
         create(&directory, &name.to_path(), access, fs::FILE_ATTRIBUTE_NORMAL, nt::FILE_CREATE, options)?;
-    let mut returned = 0;
-    // SAFETY: the call reads the given number of bytes, which the first call wrote.
-    let outcome = check(unsafe {
-        DeviceIoControl(
-            raw(&made) as _,
-            FSCTL_SET_REPARSE_POINT,
-            input,
-            len,
-            none,
-            0,
-            &raw mut returned,
-            none.cast(),
-        )
-    });
+    let outcome = control(&made, FSCTL_SET_REPARSE_POINT, description.as_slice());
     if outcome.is_err() {
         let _ = set(&made, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
     }

@@ -14,6 +14,8 @@ use windows_sys::Win32::System::Threading as threading;
 
 use super::code::check;
 use super::handle::raw;
+use super::information::call_at;
+use super::port::Port;
 use super::{AsHandle, Code, Handle, OpenFlags, Result as SystemResult, reopen};
 use crate::buf::{Completion, Direction, Request};
 
@@ -44,7 +46,7 @@ struct Slot {
 /// Transfers of a file, up to a number in flight.
 pub(crate) struct Queue {
     file: Handle,
-    port: Option<Handle>,
+    port: Option<Port>,
     notice: Notice,
     /// Boxed: the system keeps the addresses.
     #[allow(clippy::vec_box, reason = "the addresses must not change")]
@@ -69,15 +71,9 @@ impl Queue {
         let file = reopen(file, flags | OpenFlags::OVERLAPPED)?;
         let port = match notice {
             Notice::Port => {
-                // SAFETY: a call with an open handle; it makes a new port.
-                let port = unsafe {
-                    overlapped::CreateIoCompletionPort(raw(&file) as _, std::ptr::null_mut(), 0, 1)
-                };
-                if port.is_null() {
-                    return Err(Code::last().into());
-                }
-                // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-                Some(unsafe { OwnedHandle::from_raw_handle(port) })
+                let port = Port::new()?;
+                port.attach(&file)?;
+                Some(port)
             }
             Notice::Event | Notice::Routine => None,
         };
@@ -93,11 +89,9 @@ impl Queue {
         let (start, len) = request.memory();
         let (write, offset) = (request.direction == Direction::Write, request.offset);
         let slot = &mut self.slots[index];
-        let place = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
         slot.call = overlapped::OVERLAPPED {
-            Anonymous: overlapped::OVERLAPPED_0 { Anonymous: place },
             hEvent: slot.event.as_ref().map_or(std::ptr::null_mut(), |event| raw(event) as _),
-            ..Default::default()
+            ..call_at(offset)
         };
         slot.ended.set(None);
         slot.request.set(Some(request));
@@ -114,8 +108,7 @@ impl Queue {
             }
         };
         if started == 0 {
-            let error = io::Error::last_os_error();
-            let number = error.raw_os_error().unwrap_or(0) as u32;
+            let number = Code::last_number();
             if number != w::ERROR_IO_PENDING {
                 self.vacant.push(index);
                 if let Some(request) = self.slots[index].request.take() {
@@ -159,34 +152,15 @@ impl Queue {
     fn take_from_port(&mut self, wait: bool, out: &mut Vec<Completion>) -> io::Result<usize> {
         let Some(port) = &self.port else { return Ok(0) };
         let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
-        let mut count = 0;
-        let time = if wait { threading::INFINITE } else { 0 };
-        // SAFETY: the call writes at most the given number of entries, and their number.
-        let taken = unsafe {
-            overlapped::GetQueuedCompletionStatusEx(
-                raw(port) as _,
-                entries.as_mut_ptr(),
-                entries.len() as u32,
-                &raw mut count,
-                time,
-                0,
-            )
-        };
-        if taken == 0 {
-            let error = io::Error::last_os_error();
-            return match error.raw_os_error().map(|number| number as u32) {
-                Some(w::WAIT_TIMEOUT) => Ok(0),
-                _ => Err(error),
-            };
-        }
-        for entry in &entries[..count as usize] {
+        let found = port.take(if wait { threading::INFINITE } else { 0 }, &mut entries)?;
+        for entry in found {
             let place =
                 self.slots.iter().position(|slot| (&raw const slot.call) == entry.lpOverlapped.cast_const());
             let Some(index) = place else { continue };
             let (error, bytes) = self.outcome(index)?;
             self.complete(index, error, bytes, out);
         }
-        Ok(count as usize)
+        Ok(found.len())
     }
 
     /// The result of a transfer that has ended: the error, or 0, and the number of bytes.

@@ -4,17 +4,16 @@ use std::io;
 use std::ops::Range;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
 use super::super::LockRequest;
 use super::code::{check, check_lock};
 use super::files::WHOLE_LOCK;
 use super::handle::raw;
+use super::information::call_at;
 use super::{BorrowedHandle, Code, OpenFlags, Result, status_flags};
 
 fn call(file: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, waiting: u32) -> Result<()> {
-    let place = OVERLAPPED_0_0 { Offset: range.start as u32, OffsetHigh: (range.start >> 32) as u32 };
-    let mut at = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() };
+    let mut at = call_at(range.start);
     // The byte behind has the lock of the whole file, which is independent. No file is longer.
     let end = range.end.min(WHOLE_LOCK).max(range.start + 1);
     let len = end - range.start;

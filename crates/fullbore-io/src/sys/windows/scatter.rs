@@ -7,6 +7,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 
 use super::handle::raw;
+use super::information::call_at;
 use super::overlapped::new_event;
 use super::{AsHandle, Code, Handle, OpenFlags, page_size, reopen};
 use crate::buf::{Direction, Request};
@@ -51,12 +52,7 @@ impl Scatter {
         }
         // The list ends with a null address.
         pages.push(fs::FILE_SEGMENT_ELEMENT { Alignment: 0 });
-        let place = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
-        let mut call = overlapped::OVERLAPPED {
-            Anonymous: overlapped::OVERLAPPED_0 { Anonymous: place },
-            hEvent: raw(&self.event) as _,
-            ..Default::default()
-        };
+        let mut call = overlapped::OVERLAPPED { hEvent: raw(&self.event) as _, ..call_at(offset) };
         let (file, none) = (raw(&self.file) as _, std::ptr::null());
         // SAFETY: the requests, which are borrowed mutably, own the pages; they, the list and the structure live until the wait
         // below ends.

@@ -6,8 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -15,7 +14,8 @@ use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading::INFINITE;
 
 use super::handle::raw;
-use super::information::query;
+use super::information::{call_at, query};
+use super::port::Port;
 use super::transfer::seekable;
 use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
 use crate::buf::{Direction, Loan};
@@ -56,49 +56,29 @@ struct Packet(*mut overlapped::OVERLAPPED);
 // SAFETY: the address is passed on; only the owner of the places uses it.
 unsafe impl Send for Packet {}
 
-struct Port {
-    handle: Handle,
-    /// Packets that were taken from the port and whose transfers were not.
+/// The port, and packets that were taken from it and whose transfers were not.
+struct Packets {
+    port: Port,
     taken: Mutex<VecDeque<Packet>>,
 }
 
-impl Port {
+impl Packets {
+    fn taken(&self) -> MutexGuard<'_, VecDeque<Packet>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes packets; waits for the first up to `time` milliseconds.
     fn wait(&self, time: u32) {
         let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
-        let mut count = 0;
-        // SAFETY: the call writes at most the given number of entries, and their number.
-        let found = unsafe {
-            overlapped::GetQueuedCompletionStatusEx(
-                raw(&self.handle) as _,
-                entries.as_mut_ptr(),
-                entries.len() as u32,
-                &raw mut count,
-                time,
-                0,
-            )
-        };
-        if found != 0 {
-            let packets = entries[..count as usize].iter().map(|entry| Packet(entry.lpOverlapped));
-            self.taken.lock().unwrap_or_else(PoisonError::into_inner).extend(packets);
-        }
-    }
-
-    /// The next packet taken.
-    fn next(&self) -> Option<Packet> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-
-    /// Adds a packet.
-    fn post(&self, call: *const overlapped::OVERLAPPED) {
-        // SAFETY: the system passes the address on without using it.
-        unsafe { overlapped::PostQueuedCompletionStatus(raw(&self.handle) as _, 0, 0, call) };
+        // A failure is that of a call without packets.
+        let found = self.port.take(time, &mut entries).unwrap_or_default();
+        self.taken().extend(found.iter().map(|entry| Packet(entry.lpOverlapped)));
     }
 }
 
 /// The transfers and the port that reports their completion.
 pub(crate) struct SharedRing<F> {
-    port: Arc<Port>,
+    packets: Arc<Packets>,
     /// Boxed: the system keeps the addresses. `Drop` leaks the transfers in flight.
     #[allow(clippy::vec_box, reason = "the addresses must not change")]
     places: Vec<Box<Place<F>>>,
@@ -111,28 +91,20 @@ unsafe impl<F: Send> Send for SharedRing<F> {}
 /// The part with which a thread waits for completions, and which attaches files.
 #[derive(Clone)]
 pub(crate) struct RingWaiter {
-    port: Arc<Port>,
+    packets: Arc<Packets>,
 }
 
 impl<F: AsHandle> SharedRing<F> {
     /// Creates a port for about `depth` transfers.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
-        // SAFETY: a call without a file makes a new port.
-        let port = unsafe {
-            overlapped::CreateIoCompletionPort(w::INVALID_HANDLE_VALUE, std::ptr::null_mut(), 0, 0)
-        };
-        if port.is_null() {
-            return Err(Code::last().into());
-        }
-        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-        let handle = unsafe { OwnedHandle::from_raw_handle(port) };
-        let port = Arc::new(Port { handle, taken: Mutex::new(VecDeque::with_capacity(depth)) });
-        Ok(Self { port, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
+        let taken = Mutex::new(VecDeque::with_capacity(depth));
+        let packets = Arc::new(Packets { port: Port::new()?, taken });
+        Ok(Self { packets, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
     }
 
     /// Returns the part that waits.
     pub(crate) fn waiter(&self) -> RingWaiter {
-        RingWaiter { port: self.port.clone() }
+        RingWaiter { packets: self.packets.clone() }
     }
 
     /// Starts a transfer of the selected part of `loan` at an offset. `file` is [attached](RingWaiter::attach). No flag is
@@ -155,7 +127,7 @@ impl<F: AsHandle> SharedRing<F> {
         place.flying = Some(InFlight { key, file, loan, offset: offset.unwrap_or(0), pieces: 0, moved: 0 });
         if let Err(error) = start(place) {
             place.refused = error;
-            self.port.post(&raw const place.call);
+            self.packets.port.post(&raw const place.call);
         }
         Ticket(index)
     }
@@ -171,7 +143,7 @@ impl<F: AsHandle> SharedRing<F> {
 
     /// Makes [`submit_and_wait`](RingWaiter::submit_and_wait) return.
     pub(crate) fn nudge(&mut self) {
-        self.port.post(std::ptr::null());
+        self.packets.port.post(std::ptr::null());
     }
 
     /// Transfers start when they are queued, so there is nothing to submit.
@@ -185,11 +157,12 @@ impl<F: AsHandle> SharedRing<F> {
     /// Takes the next available completion.
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
         loop {
-            let packet = self.port.next().or_else(|| {
+            let next = || self.packets.taken().pop_front();
+            let packet = next().or_else(|| {
                 if self.vacant.len() < self.places.len() {
-                    self.port.wait(0);
+                    self.packets.wait(0);
                 }
-                self.port.next()
+                next()
             })?;
             if packet.0.is_null() {
                 continue;
@@ -217,9 +190,7 @@ fn start<F: AsHandle>(place: &mut Place<F>) -> std::result::Result<(), u32> {
     // The longest length that a sector size divides.
     let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
     let offset = flying.offset + flying.moved as u64;
-    let at = overlapped::OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
-    let at = overlapped::OVERLAPPED_0 { Anonymous: at };
-    place.call = overlapped::OVERLAPPED { Anonymous: at, ..Default::default() };
+    place.call = call_at(offset);
     place.refused = 0;
     let (file, nothing, call) = (raw(&flying.file) as _, std::ptr::null_mut(), &raw mut place.call);
     // SAFETY: the place owns file and memory, and keeps its address, until the completion is taken.
@@ -291,15 +262,13 @@ impl RingWaiter {
             return Err(Code::IS_DIRECTORY);
         }
         let file = reopen(file, status_flags(file)? | OpenFlags::OVERLAPPED)?;
-        let (handle, port) = (raw(&file) as _, raw(&self.port.handle) as _);
-        // SAFETY: a call with two open handles.
-        let attached = unsafe { overlapped::CreateIoCompletionPort(handle, port, 0, 0) };
-        if attached.is_null() { Err(Code::last()) } else { Ok(Some(file)) }
+        self.packets.port.attach(&file)?;
+        Ok(Some(file))
     }
 
     /// Waits for a completion. May return early.
     pub(crate) fn submit_and_wait(&self, _: usize) {
-        self.port.wait(INFINITE);
+        self.packets.wait(INFINITE);
     }
 }
 

@@ -8,7 +8,7 @@ use windows_sys::Win32::Foundation::{
     ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED};
 use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FILE_DEVICE_NULL};
 
 use super::super::{FileKind, TransferFlags};
@@ -16,6 +16,7 @@ use super::super::{FileKind, TransferFlags};
 use super::code::check;
 use super::fiemap::allocated;
 use super::handle::raw;
+use super::information::call_at;
 use super::{AsHandle, BorrowedHandle, Code, Result, status};
 use crate::buf::{Direction, Loan};
 
@@ -51,8 +52,7 @@ fn at(offset: u64) -> Result<OVERLAPPED> {
     if offset > i64::MAX as u64 {
         return Err(Code::INVALID);
     }
-    let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
-    Ok(OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() })
+    Ok(call_at(offset))
 }
 
 /// Reads into memory of `len` bytes; 0 at the end of the file or pipe.

@@ -12,6 +12,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 
 use super::code::check;
 use super::handle::raw;
+use super::information::u32_at;
 use super::open::create;
 use super::{
     AsHandle, AtFlags, CURRENT_DIRECTORY, Code, Handle, OsStrExt, OsStringExt, PathArg, Result, read_at,
@@ -58,10 +59,7 @@ fn answer(bytes: &[u8], out: &mut [u8]) -> Result<usize> {
 fn names_in(list: &[u8]) -> Vec<OsString> {
     let mut names = Vec::new();
     let mut at = 0;
-    let number = |place: usize| {
-        let bytes = list.get(place..place + 4)?;
-        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize)
-    };
+    let number = |place: usize| u32_at(list, place).map(|number| number as usize);
     loop {
         let next = number(at + offset_of!(fs::FILE_STREAM_INFO, NextEntryOffset));
         let len = number(at + offset_of!(fs::FILE_STREAM_INFO, StreamNameLength));
@@ -149,7 +147,7 @@ fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
 
 /// True if the parts of a descriptor are within it: the system does not know its length.
 fn is_whole(value: &[u8]) -> bool {
-    let number = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?) as usize);
+    let number = |at: usize| u32_at(value, at).map(|number| number as usize);
     // A SID has its number of parts in the second byte, an access list its length in the third and fourth.
     let sid =
         |at: usize| value.get(at + 1).is_some_and(|&parts| at + 8 + 4 * usize::from(parts) <= value.len());
