@@ -6,8 +6,8 @@ use crate::document::{Cell, Labels};
 pub(crate) const EQUAL: f64 = 0.05;
 
 /// Access methods, the simplest first. Others, and the parts of a method such as `uring+buffered`, rank as their last.
-const METHODS: [&str; 9] =
-    ["command", "buffered", "stdio", "mmap", "uncached", "vectored", "direct", "aio", "uring"];
+const METHODS: [&str; 10] =
+    ["command", "buffered", "stdio", "mmap", "uncached", "vectored", "direct", "posixaio", "aio", "uring"];
 
 /// Workers, rank of the method, depth, and preparations of the file: less of the first that differs is simpler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -64,6 +64,8 @@ fn loads() -> Vec<Labels> {
         read("mmap", "keep", warm),
         uring(8),
         Labels { depth: Some(16), ..read("aio", "direct", None) },
+        Labels { depth: Some(4), ..read("posixaio", "direct", None) },
+        Labels { depth: Some(4), ..write(read("posixaio", "keep", None), "overwritten") },
         Labels { depth: Some(4), ..read("uring", "keep", warm) },
         Labels { request_bytes: Some(1 << 20), ..uring(8) },
         random(uring(32), "random"),
@@ -123,9 +125,12 @@ fn fio_accepts_and_runs_every_job() {
 #[test]
 fn exported_job_imports_as_the_same_load() {
     let directory = tempfile::tempdir_in(".").unwrap();
-    // Only Linux has native AIO.
-    let loads: Vec<Labels> =
-        loads().into_iter().filter(|labels| labels.method != "aio" || cfg!(target_os = "linux")).collect();
+    let here = |labels: &Labels| match &*labels.method {
+        "aio" => cfg!(target_os = "linux"),
+        "posixaio" => cfg!(unix),
+        _ => true,
+    };
+    let loads: Vec<Labels> = loads().into_iter().filter(here).collect();
     let mut text = String::from("[global]\ngroup_reporting\n");
     for labels in &loads {
         text += &job(labels, &target(&directory.path().join("file"))).unwrap();

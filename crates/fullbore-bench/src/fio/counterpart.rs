@@ -34,6 +34,7 @@ pub(super) const COUNTERPARTS: &[Counterpart] = &[
         ..PLAIN
     },
     Counterpart { method: "aio", ioengine: "libaio", direct: Some(true), deep: true, ..PLAIN },
+    Counterpart { method: "posixaio", ioengine: "posixaio", deep: true, ..PLAIN },
     Counterpart {
         method: "mmap",
         ioengine: "mmap",
@@ -66,6 +67,8 @@ const NONE: &[(&str, &str)] = &[
     ("event", "fio's windowsaio uses a completion port, not one event per request"),
     #[cfg(windows)]
     ("routine", "fio's windowsaio uses a completion port, not completion routines"),
+    #[cfg(windows)]
+    ("ioring", "fio has no I/O engine on the I/O ring of Windows"),
     #[cfg(windows)]
     ("scatter", "fio has no I/O engine on ReadFileScatter"),
 ];

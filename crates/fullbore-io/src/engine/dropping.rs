@@ -2,8 +2,9 @@
 
 use std::io;
 
+use super::method::EngineConfig;
 use crate::buf::{Completion, Direction};
-use crate::file::{DONTCACHE, DropBehind, File, drops_by_flag};
+use crate::file::{CachePolicy, DONTCACHE, DropBehind, File, drops_by_flag};
 use crate::sys::{Code, TransferFlags};
 
 /// The mechanism of `cache=drop` for one open file.
@@ -26,6 +27,14 @@ impl Dropping {
             return Err(Code::UNSUPPORTED.into());
         }
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })
+    }
+
+    /// The mechanism that the cache policy needs, as [`find`](Self::find).
+    pub(super) fn of(config: &EngineConfig<'_>) -> io::Result<Option<Self>> {
+        match config.cache {
+            CachePolicy::DontCache => Self::find(config.file).map(Some),
+            CachePolicy::Keep | CachePolicy::Direct => Ok(None),
+        }
     }
 
     /// True if each transfer carries the flag.

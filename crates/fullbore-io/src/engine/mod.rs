@@ -29,6 +29,8 @@ mod mmap;
 mod null;
 #[cfg(windows)]
 mod overlapped;
+mod posix_aio;
+mod queued;
 mod registry;
 #[cfg(windows)]
 mod scatter;

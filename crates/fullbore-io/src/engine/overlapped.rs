@@ -1,72 +1,134 @@
 //! `port`, `event` and `routine`: overlapped transfers of Windows, which differ in the way to learn of a completion: from a
-//! completion port, by an event for each request, or by a completion routine.
+//! completion port, by an event for each request, or by a completion routine. `ioring`: the I/O ring of Windows 11.
 
 use std::io;
 
 use super::dropping::Dropping;
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
-use crate::buf::{Completion, Request};
+use super::method::{Capabilities, Engine, EngineConfig, Method};
+use super::queued::{QUEUED, Queued};
 use crate::file::CachePolicy;
-use crate::sys::OpenFlags;
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
-
-const OVERLAPPED: Capabilities =
-    Capabilities { depth: 1024, direct: Choice::AsTold, drops: Choice::AsTold, ..SYNCHRONOUS };
+use crate::sys::{OpenFlags, ioring, reopen};
 
 pub(super) static PORT: Method = Method {
     name: "port",
     summary: "overlapped transfers with a completion port",
-    capabilities: OVERLAPPED,
+    capabilities: QUEUED,
     open: |config| open(config, Notice::Port),
 };
 
 pub(super) static EVENT: Method = Method {
     name: "event",
     summary: "overlapped transfers with one event per request",
-    capabilities: Capabilities { depth: MOST_EVENTS, ..OVERLAPPED },
+    capabilities: Capabilities { depth: MOST_EVENTS, ..QUEUED },
     open: |config| open(config, Notice::Event),
 };
 
 pub(super) static ROUTINE: Method = Method {
     name: "routine",
     summary: "overlapped transfers with completion routines (ReadFileEx)",
-    capabilities: OVERLAPPED,
+    capabilities: QUEUED,
     open: |config| open(config, Notice::Routine),
 };
 
+pub(super) static IORING: Method = Method {
+    name: "ioring",
+    summary: "the I/O ring of Windows 11",
+    capabilities: QUEUED,
+    open: |config| {
+        let dropping = Dropping::of(config)?;
+        let file = reopen(config.file, flags(config))?;
+        Ok(Queued::engine(ioring::open(file, config.depth, config.write)?, dropping))
+    },
+};
+
 fn open(config: &EngineConfig<'_>, notice: Notice) -> io::Result<Box<dyn Engine>> {
-    let dropping = match config.cache {
-        CachePolicy::DontCache => Some(Dropping::find(config.file)?),
-        CachePolicy::Keep | CachePolicy::Direct => None,
-    };
-    let mut flags = if config.write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
+    let dropping = Dropping::of(config)?;
+    let file = reopen(config.file, flags(config))?;
+    Ok(Queued::engine(Queue::new(file, config.depth, notice)?, dropping))
+}
+
+/// The flags of a handle whose calls do not wait.
+fn flags(config: &EngineConfig<'_>) -> OpenFlags {
+    let mut flags = OpenFlags::OVERLAPPED;
+    flags |= if config.write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
     if config.cache == CachePolicy::Direct {
         flags |= OpenFlags::DIRECT;
     }
-    let queue = Queue::new(config.file, flags, config.depth, notice)?;
-    Ok(Box::new(Overlapped { queue, dropping }))
+    flags
 }
 
-struct Overlapped {
-    queue: Queue,
-    dropping: Option<Dropping>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::{ALIGNMENT, Pool};
+    use crate::engine::{IoQueue, probe};
+    use crate::file::File;
 
-impl Engine for Overlapped {
-    fn queue(&mut self, request: Request) -> Result<(), Request> {
-        self.queue.queue(request)
-    }
+    /// Rings where the system has none: with functions that answer as Windows documents.
+    static FAKE_RING: Method = Method {
+        name: "ioring with other functions",
+        open: |config| {
+            let dropping = Dropping::of(config)?;
+            let file = reopen(config.file, flags(config))?;
+            Ok(Queued::engine(ioring::fake::open(file, config.depth, config.write)?, dropping))
+        },
+        ..IORING
+    };
 
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
-        let before = done.len();
-        self.queue.reap(least, done)?;
-        if let Some(dropping) = &self.dropping {
-            dropping.completed(&done[before..]);
+    #[test]
+    fn a_ring_moves_any_part_of_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let content: Vec<u8> = (0..40 * ALIGNMENT + 77).map(|index| (index * 31 % 251) as u8).collect();
+        for cache in [CachePolicy::Keep, CachePolicy::Direct] {
+            std::fs::write(&path, []).unwrap();
+            let file = File::open_write(&path).unwrap();
+            probe(&FAKE_RING, &file, None, true, cache).unwrap();
+            let mut pool = Pool::new(8, ALIGNMENT).unwrap();
+            let config = EngineConfig { write: true, cache, depth: 8, ..EngineConfig::reading(&file) };
+            // Writes, last block first, with eight in flight.
+            let mut queue = IoQueue::open(&FAKE_RING, &config, None).unwrap();
+            for at in (0..content.len()).step_by(ALIGNMENT).rev() {
+                let mut buf = match pool.take() {
+                    Some(buf) => buf,
+                    None => queue.next().unwrap().unwrap().buf,
+                };
+                let part = &content[at..(at + ALIGNMENT).min(content.len())];
+                buf.place(at as u64, part.len());
+                buf.data_mut().copy_from_slice(part);
+                queue.write(0, at as u64, buf).unwrap();
+            }
+            while let Some(done) = queue.next().unwrap() {
+                pool.put(done.buf);
+            }
+            drop(queue);
+            // Direct writes are whole blocks.
+            file.set_len(content.len() as u64).unwrap();
+            assert!(std::fs::read(&path).unwrap() == content, "cache={cache}");
+            // Reads, the last of which is shorter than its buffer.
+            let mut queue = IoQueue::open(&FAKE_RING, &config, Some(content.len() as u64)).unwrap();
+            for (at, len) in [(0, 1), (1, 511), (4095, 2), (8192, 4096), (content.len() - 70, 70)] {
+                queue.read(9, at as u64, len, pool.take().unwrap()).unwrap();
+                let done = queue.next().unwrap().unwrap();
+                assert!(done.buf.data() == &content[at..at + len], "cache={cache}: {len} bytes at {at}");
+                pool.put(done.buf);
+            }
         }
-        Ok(())
+    }
+
+    #[test]
+    fn the_end_of_the_file_is_no_error_of_a_ring() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "some bytes").unwrap();
+        let file = File::open(&path).unwrap();
+        let mut pool = Pool::new(1, ALIGNMENT).unwrap();
+        let mut queue = IoQueue::open(&FAKE_RING, &EngineConfig::reading(&file), None).unwrap();
+        queue.read(0, 5, ALIGNMENT, pool.take().unwrap()).unwrap();
+        let done = queue.next().unwrap().unwrap();
+        assert_eq!(done.buf.data(), b"bytes");
+        queue.read(0, 1 << 20, ALIGNMENT, done.buf).unwrap();
+        assert!(queue.next().unwrap().unwrap().buf.is_empty());
     }
 }

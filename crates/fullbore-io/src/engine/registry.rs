@@ -4,7 +4,8 @@ use std::sync::{PoisonError, RwLock};
 
 use super::method::Method;
 use super::{
-    aio, buffered, copy_file_range, direct, mmap, null, splice, stdio, through, uncached, uring, vectored,
+    aio, buffered, copy_file_range, direct, mmap, null, posix_aio, splice, stdio, through, uncached, uring,
+    vectored,
 };
 #[cfg(windows)]
 use super::{overlapped, scatter};
@@ -19,6 +20,7 @@ pub static METHODS: &[&Method] = &[
     &stdio::METHOD,
     &uring::METHOD,
     &aio::METHOD,
+    &posix_aio::METHOD,
     &vectored::METHOD,
     &splice::METHOD,
     &copy_file_range::METHOD,
@@ -28,6 +30,8 @@ pub static METHODS: &[&Method] = &[
     &overlapped::EVENT,
     #[cfg(windows)]
     &overlapped::ROUTINE,
+    #[cfg(windows)]
+    &overlapped::IORING,
     #[cfg(windows)]
     &scatter::METHOD,
     &null::METHOD,

@@ -37,6 +37,11 @@ impl Code {
         Self(canonical(number))
     }
 
+    /// The error of the last call of this thread.
+    pub(in crate::sys) fn last() -> Self {
+        Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
+    }
+
     /// The number of the system.
     pub fn number(self) -> i32 {
         self.0

@@ -5,17 +5,21 @@
 mod code;
 pub(crate) mod extent;
 pub(crate) mod map;
+mod queue;
 pub(crate) mod stdio;
 mod types;
 mod volume;
 mod whole;
 pub use code::{Code, InUse, Result};
+pub(crate) use queue::{RequestQueue, drain};
 pub use types::*;
 pub(crate) use volume::{Disk, GroupLimits, Volume};
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]
 mod portable;
+#[cfg(windows)]
+pub(crate) use portable::posix_aio;
 #[cfg(not(target_os = "linux"))]
 pub use portable::*;
 #[cfg(not(target_os = "linux"))]

@@ -102,7 +102,7 @@ pub fn copy_range(
         let (from, to) = (from.as_fd().as_raw_fd(), to.as_fd().as_raw_fd());
         // SAFETY: both offsets live through the call; the descriptors are borrowed.
         let copied = unsafe { libc::copy_file_range(from, &raw mut source, to, &raw mut sink, len, 0) };
-        let copied = usize::try_from(copied).map_err(|_| last_error())?;
+        let copied = usize::try_from(copied).map_err(|_| Code::last())?;
         (*offset, *target) = (source as u64, sink as u64);
         Ok(copied)
     }
@@ -137,7 +137,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
                 };
                 // SAFETY: the command reads and writes this structure, which lives through the call.
                 if unsafe { libc::fcntl(fd, libc::F_PREALLOCATE, &raw mut request) } != 0 {
-                    return Err(last_error());
+                    return Err(Code::last());
                 }
             }
             match what == Allocate::Extend && end > found.size {
@@ -152,7 +152,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
             // SAFETY: the command reads this structure, which lives through the call.
             match unsafe { libc::fcntl(fd, libc::F_PUNCHHOLE, &raw mut request) } {
                 0 => Ok(()),
-                _ => Err(last_error()),
+                _ => Err(Code::last()),
             }
         }
         #[cfg(target_os = "freebsd")]
@@ -174,13 +174,9 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
             let result = unsafe {
                 libc::fspacectl(fd, libc::SPACECTL_DEALLOC, &raw const range, 0, std::ptr::null_mut())
             };
-            if result == 0 { Ok(()) } else { Err(last_error()) }
+            if result == 0 { Ok(()) } else { Err(Code::last()) }
         }
     }
-}
-
-fn last_error() -> Code {
-    Code::of(&std::io::Error::last_os_error()).unwrap_or(Code::IO)
 }
 
 /// Announces to the kernel the expected access to a range; no length means to the end. Pages cannot be dropped through an
@@ -190,7 +186,7 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
     let read_ahead = |on: libc::c_int| {
         // SAFETY: a command with a number on a borrowed descriptor.
         match unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_RDAHEAD, on) } {
-            -1 => Err(last_error()),
+            -1 => Err(Code::last()),
             _ => Ok(()),
         }
     };

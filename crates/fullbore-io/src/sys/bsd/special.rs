@@ -25,6 +25,6 @@ pub fn make_special(
     // SAFETY: the path is a string of C that lives through the call.
     match unsafe { libc::mknod(path.as_ptr(), kind | mode as libc::mode_t, device as libc::dev_t) } {
         0 => Ok(()),
-        _ => Err(Code::of(&std::io::Error::last_os_error()).unwrap_or(Code::IO)),
+        _ => Err(Code::last()),
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
+use super::super::RequestQueue;
 use crate::buf::{Completion, Direction, Request};
 
 /// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
@@ -56,32 +57,34 @@ pub(crate) struct Context<F: AsFd> {
     queued: Vec<usize>,
     submitted: usize,
     events: Vec<MaybeUninit<Event>>,
+    /// Requests that the kernel refused.
+    refused: Vec<Completion>,
 }
 
-impl<F: AsFd> Context<F> {
-    /// Creates a context for `file` with room for `depth` requests.
-    pub(crate) fn new(file: F, depth: usize) -> io::Result<Self> {
-        let depth = depth.max(1);
-        let mut context: libc::c_ulong = 0;
-        // SAFETY: io_setup writes one context id to the given place, which lives through the call.
-        let code = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &raw mut context) };
-        if code != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self {
-            context,
-            file,
-            blocks: vec![ControlBlock::default(); depth],
-            flight: (0..depth).map(|_| None).collect(),
-            vacant: (0..depth).rev().collect(),
-            queued: Vec::with_capacity(depth),
-            submitted: 0,
-            events: vec![MaybeUninit::uninit(); depth],
-        })
+/// Creates a context for `file` with room for `depth` requests.
+pub(crate) fn open<F: AsFd>(file: F, depth: usize) -> io::Result<Context<F>> {
+    let depth = depth.max(1);
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: io_setup writes one context id to the given place, which lives through the call.
+    let code = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &raw mut context) };
+    if code != 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok(Context {
+        context,
+        file,
+        blocks: vec![ControlBlock::default(); depth],
+        flight: (0..depth).map(|_| None).collect(),
+        vacant: (0..depth).rev().collect(),
+        queued: Vec::with_capacity(depth),
+        submitted: 0,
+        events: vec![MaybeUninit::uninit(); depth],
+        refused: Vec::new(),
+    })
+}
 
-    /// Queues a request; returns it if the context is full.
-    pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
+impl<F: AsFd> RequestQueue for Context<F> {
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
         self.blocks[slot] = ControlBlock {
@@ -98,8 +101,7 @@ impl<F: AsFd> Context<F> {
         Ok(())
     }
 
-    /// Submits the queued requests. A request that the kernel refuses is returned through `refused`.
-    pub(crate) fn submit(&mut self, refused: &mut Vec<Completion>) -> io::Result<()> {
+    fn submit(&mut self) -> io::Result<()> {
         while !self.queued.is_empty() {
             let list: Vec<*mut ControlBlock> =
                 self.queued.iter().map(|&slot| &raw mut self.blocks[slot]).collect();
@@ -122,7 +124,7 @@ impl<F: AsFd> Context<F> {
                     let slot = self.queued.remove(0);
                     self.vacant.push(slot);
                     if let Some(request) = self.flight[slot].take() {
-                        refused.push(Completion { request, result: Err(error) });
+                        self.refused.push(Completion { request, result: Err(error) });
                     }
                 }
             }
@@ -130,10 +132,10 @@ impl<F: AsFd> Context<F> {
         Ok(())
     }
 
-    /// Submits the queued requests, waits until `least` requests are complete and returns all completions in `out`.
-    pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
-        self.submit(out)?;
-        let least = least.saturating_sub(out.len()).min(self.submitted);
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.submit()?;
+        let least = least.saturating_sub(self.refused.len()).min(self.submitted);
+        done.append(&mut self.refused);
         if self.submitted == 0 {
             return Ok(());
         }
@@ -166,7 +168,7 @@ impl<F: AsFd> Context<F> {
                 self.submitted -= 1;
                 let result = usize::try_from(event.result)
                     .map_err(|_| io::Error::from_raw_os_error(-event.result as i32));
-                out.push(Completion { request, result });
+                done.push(Completion { request, result });
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
-use super::super::RingPages;
+use super::super::{RequestQueue, RingPages, drain};
 use crate::buf::{Completion, Direction, Pool, Request};
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
@@ -49,53 +49,72 @@ macro_rules! entry {
     };
 }
 
-impl<F: AsFd> Ring<F> {
-    /// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
-    /// the kernel and its limits allow it.
-    pub(crate) fn new(file: F, depth: usize, pool: Option<&Pool>, pages: RingPages) -> io::Result<Self> {
-        let entries =
-            u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        // The task-run flag reports completions that become visible only in a call: without it a check that does not
-        // wait sees none.
-        let mut builder = IoUring::builder();
-        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-        let ring = match builder.build(entries) {
-            Ok(ring) => ring,
-            // Older kernels lack these flags; only the error of the plain set-up counts.
-            Err(_) => IoUring::builder().build(entries)?,
-        };
-        let registered_file = ring.submitter().register_files(&[file.as_fd().as_raw_fd()]).is_ok();
-        let registered_buffers = pool.is_some_and(|pool| {
-            let (start, len) = pool.memory();
-            let memory = libc::iovec { iov_base: start.cast(), iov_len: len };
-            // SAFETY: the memory stays mapped as long as a buffer of the pool lives; requests of the ring name only
-            // buffers that it owns, and registration alone reads and writes nothing.
-            unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
-        });
-        Ok(Self {
-            ring,
-            flight: (0..entries).map(|_| None).collect(),
-            vacant: (0..entries).rev().collect(),
-            file,
-            registered_file,
-            registered_buffers,
-            rw_flags: if pages == RingPages::Dropped { RWF_DONTCACHE } else { 0 },
-            at_once: pages == RingPages::None,
-            depth,
-            queued: 0,
-            submitted: 0,
-            outstanding: 0,
-        })
-    }
+/// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
+/// the kernel and its limits allow it.
+pub(crate) fn open<F: AsFd>(
+    file: F,
+    depth: usize,
+    pool: Option<&Pool>,
+    pages: RingPages,
+) -> io::Result<Ring<F>> {
+    let entries = u32::try_from(depth.max(1)).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
+    // The task-run flag reports completions that become visible only in a call: without it a check that does not
+    // wait sees none.
+    let mut builder = IoUring::builder();
+    builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+    let ring = match builder.build(entries) {
+        Ok(ring) => ring,
+        // Older kernels lack these flags; only the error of the plain set-up counts.
+        Err(_) => IoUring::builder().build(entries)?,
+    };
+    let registered_file = ring.submitter().register_files(&[file.as_fd().as_raw_fd()]).is_ok();
+    let registered_buffers = pool.is_some_and(|pool| {
+        let (start, len) = pool.memory();
+        let memory = libc::iovec { iov_base: start.cast(), iov_len: len };
+        // SAFETY: the memory stays mapped as long as a buffer of the pool lives; requests of the ring name only
+        // buffers that it owns, and registration alone reads and writes nothing.
+        unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
+    });
+    Ok(Ring {
+        ring,
+        flight: (0..entries).map(|_| None).collect(),
+        vacant: (0..entries).rev().collect(),
+        file,
+        registered_file,
+        registered_buffers,
+        rw_flags: if pages == RingPages::Dropped { RWF_DONTCACHE } else { 0 },
+        at_once: pages == RingPages::None,
+        depth,
+        queued: 0,
+        submitted: 0,
+        outstanding: 0,
+    })
+}
 
-    /// Queues a request; returns it if the ring is full.
-    ///
+impl<F: AsFd> Ring<F> {
+    /// Submits the queued requests to the kernel and waits until `least` completions are available.
+    fn enter(&mut self, least: usize) -> io::Result<()> {
+        loop {
+            match self.ring.submit_and_wait(least) {
+                Ok(_) => {
+                    self.submitted += self.queued;
+                    self.queued = 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl<F: AsFd> RequestQueue for Ring<F> {
     /// Completions arrive in batches, so after a wait the device may be idle. With bypass each request is submitted at
     /// once, because a request that waits for a batch is missing from the device's queue (random 4 KiB reads at depth
     /// 32 are 2 to 8% faster than in batches, for a tenth more CPU time). Through the page cache, where a submission
     /// may copy the bytes immediately, the first request is submitted at once, and then each time as many more as were
     /// submitted before, so that few calls submit many. The last requests are submitted by the call that waits.
-    pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(slot) = self.vacant.pop() else { return Err(request) };
         let (start, len) = request.memory();
         let fixed = self.registered_buffers;
@@ -128,29 +147,11 @@ impl<F: AsFd> Ring<F> {
         }
     }
 
-    /// Submits the queued requests to the kernel and waits until `least` completions are available.
-    fn enter(&mut self, least: usize) -> io::Result<()> {
-        loop {
-            match self.ring.submit_and_wait(least) {
-                Ok(_) => {
-                    self.submitted += self.queued;
-                    self.queued = 0;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Submits the queued requests.
-    pub(crate) fn submit(&mut self) -> io::Result<()> {
+    fn submit(&mut self) -> io::Result<()> {
         if self.queued > 0 { self.enter(0) } else { Ok(()) }
     }
 
-    /// Submits the queued requests, waits until `least` requests are complete (0: does not wait) and returns all
-    /// completions in `out`.
-    pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         let least = least.min(self.outstanding);
         // One call does both. Without `DEFER_TASKRUN` completions may be available already.
         if self.queued > 0 || self.ring.completion().len() < least {
@@ -166,7 +167,7 @@ impl<F: AsFd> Ring<F> {
             if let Some(request) = self.flight[slot as usize].take() {
                 self.vacant.push(slot);
                 self.outstanding -= 1;
-                out.push(Completion { request, result: result(entry.result()) });
+                done.push(Completion { request, result: result(entry.result()) });
             }
         }
         Ok(())
@@ -189,14 +190,8 @@ impl<F: AsFd + std::fmt::Debug> std::fmt::Debug for Ring<F> {
 
 impl<F: AsFd> Drop for Ring<F> {
     fn drop(&mut self) {
-        let mut done = Vec::new();
-        while self.outstanding > 0 {
-            if self.reap(1, &mut done).is_err() {
-                // The kernel may still own the buffers, so their memory is leaked.
-                std::mem::forget(std::mem::take(&mut self.flight));
-                return;
-            }
-            done.clear();
+        if !drain(self, |ring| ring.outstanding) {
+            std::mem::forget(std::mem::take(&mut self.flight));
         }
     }
 }

@@ -1,68 +1,53 @@
 //! Facilities of Linux that this platform lacks: the types have no values, and each function fails.
 
+use std::convert::Infallible;
 use std::io;
 
+use super::super::RequestQueue;
+use crate::buf::{Completion, Request};
+
 /// The error of each function here.
-fn absent<T>(what: &str) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, format!("only Linux has {what}")))
+fn absent<T>(system: &str, what: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, format!("only {system} has {what}")))
+}
+
+/// A queue that nobody has.
+#[derive(Debug)]
+pub(crate) struct Absent(Infallible);
+
+impl RequestQueue for Absent {
+    fn queue(&mut self, _: Request) -> Result<(), Request> {
+        match self.0 {}
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> io::Result<()> {
+        match self.0 {}
+    }
 }
 
 pub(crate) mod aio {
-    use std::convert::Infallible;
-    use std::io;
-    use std::marker::PhantomData;
-
-    use crate::buf::{Completion, Request};
-
-    #[derive(Debug)]
-    pub(crate) struct Context<F>(Infallible, PhantomData<F>);
-
-    impl<F> Context<F> {
-        pub(crate) fn new(_: F, _: usize) -> io::Result<Self> {
-            super::absent("io_submit")
-        }
-
-        pub(crate) fn queue(&mut self, _: Request) -> Result<(), Request> {
-            match self.0 {}
-        }
-
-        pub(crate) fn submit(&mut self, _: &mut Vec<Completion>) -> io::Result<()> {
-            match self.0 {}
-        }
-
-        pub(crate) fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> io::Result<()> {
-            match self.0 {}
-        }
+    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<super::Absent> {
+        super::absent("Linux", "io_submit")
     }
 }
 
 pub(crate) mod uring {
-    use std::convert::Infallible;
-    use std::io;
-    use std::marker::PhantomData;
-
-    use crate::buf::{Completion, Pool, Request};
+    use crate::buf::Pool;
     use crate::sys::RingPages;
 
-    #[derive(Debug)]
-    pub(crate) struct Ring<F>(Infallible, PhantomData<F>);
+    pub(crate) fn open<F>(_: F, _: usize, _: Option<&Pool>, _: RingPages) -> std::io::Result<super::Absent> {
+        super::absent("Linux", "io_uring")
+    }
+}
 
-    impl<F> Ring<F> {
-        pub(crate) fn new(_: F, _: usize, _: Option<&Pool>, _: RingPages) -> io::Result<Self> {
-            super::absent("io_uring")
-        }
-
-        pub(crate) fn queue(&mut self, _: Request) -> Result<(), Request> {
-            match self.0 {}
-        }
-
-        pub(crate) fn submit(&mut self) -> io::Result<()> {
-            match self.0 {}
-        }
-
-        pub(crate) fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> io::Result<()> {
-            match self.0 {}
-        }
+#[cfg(windows)]
+pub(crate) mod posix_aio {
+    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<super::Absent> {
+        super::absent("Unix", "aio_read")
     }
 }
 
@@ -88,7 +73,7 @@ pub(crate) mod shared_ring {
 
     impl<F> SharedRing<F> {
         pub(crate) fn new(_: usize) -> io::Result<Self> {
-            super::absent("io_uring")
+            super::absent("Linux", "io_uring")
         }
 
         pub(crate) fn waiter(&self) -> RingWaiter {

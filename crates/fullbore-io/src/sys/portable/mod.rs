@@ -4,6 +4,8 @@ mod absent;
 mod calls;
 mod wake;
 
+#[cfg(windows)]
+pub(crate) use absent::posix_aio;
 #[cfg(unix)]
 pub(crate) use absent::shared_ring;
 pub(crate) use absent::{aio, cachestat, uring};

@@ -12,6 +12,7 @@ pub(crate) mod mincore;
 mod names;
 mod open;
 mod poll;
+pub(crate) mod posix_aio;
 mod process;
 #[cfg(not(target_os = "freebsd"))]
 pub(crate) mod range_lock;

@@ -95,11 +95,6 @@ impl Code {
         }
     }
 
-    /// The error of the last call of this thread.
-    pub(in crate::sys) fn last() -> Self {
-        Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
-    }
-
     /// Its number.
     pub(in crate::sys) fn last_number() -> u32 {
         // SAFETY: the call has no preconditions.

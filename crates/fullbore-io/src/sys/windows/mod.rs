@@ -12,6 +12,7 @@ mod files;
 pub(crate) mod forks;
 mod handle;
 mod information;
+pub(crate) mod ioring;
 mod job;
 pub(crate) mod memory;
 pub(crate) mod mincore;

@@ -12,11 +12,12 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading as threading;
 
+use super::super::{RequestQueue, drain};
 use super::code::check;
 use super::handle::raw;
 use super::information::call_at;
 use super::port::Port;
-use super::{AsHandle, Code, Handle, OpenFlags, Result as SystemResult, reopen};
+use super::{Code, Handle, Result as SystemResult};
 use crate::buf::{Completion, Direction, Request};
 
 /// The way to learn of a completion.
@@ -61,14 +62,8 @@ pub(crate) struct Queue {
 unsafe impl Send for Queue {}
 
 impl Queue {
-    /// Opens `file` again for overlapped transfers.
-    pub(crate) fn new(
-        file: &impl AsHandle,
-        flags: OpenFlags,
-        depth: usize,
-        notice: Notice,
-    ) -> io::Result<Self> {
-        let file = reopen(file, flags | OpenFlags::OVERLAPPED)?;
+    /// Creates a queue for a file that was opened for overlapped transfers.
+    pub(crate) fn new(file: Handle, depth: usize, notice: Notice) -> io::Result<Self> {
         let port = match notice {
             Notice::Port => {
                 let port = Port::new()?;
@@ -81,63 +76,6 @@ impl Queue {
         let slots = (0..depth).map(|_| slot(notice)).collect::<SystemResult<Vec<_>>>()?;
         let vacant = (0..depth).rev().collect();
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
-    }
-
-    /// Starts a transfer; returns the request if all places are taken.
-    pub(crate) fn queue(&mut self, request: Request) -> Result<(), Request> {
-        let Some(index) = self.vacant.pop() else { return Err(request) };
-        let (start, len) = request.memory();
-        let (write, offset) = (request.direction == Direction::Write, request.offset);
-        let slot = &mut self.slots[index];
-        slot.call = overlapped::OVERLAPPED {
-            hEvent: slot.event.as_ref().map_or(std::ptr::null_mut(), |event| raw(event) as _),
-            ..call_at(offset)
-        };
-        slot.ended.set(None);
-        slot.request.set(Some(request));
-        let file = raw(&self.file) as _;
-        let call: *mut overlapped::OVERLAPPED = (&raw mut **slot).cast();
-        let nothing = std::ptr::null_mut();
-        // SAFETY: the slot owns the buffer, and keeps its address, until the completion is reaped.
-        let started = unsafe {
-            match (self.notice, write) {
-                (Notice::Routine, false) => fs::ReadFileEx(file, start.cast(), len, call, Some(on_end)),
-                (Notice::Routine, true) => fs::WriteFileEx(file, start.cast(), len, call, Some(on_end)),
-                (_, false) => fs::ReadFile(file, start.cast(), len, nothing, call),
-                (_, true) => fs::WriteFile(file, start.cast(), len, nothing, call),
-            }
-        };
-        if started == 0 {
-            let number = Code::last_number();
-            if number != w::ERROR_IO_PENDING {
-                self.vacant.push(index);
-                if let Some(request) = self.slots[index].request.take() {
-                    self.refused.push(Completion { request, result: moved(number, 0) });
-                }
-                return Ok(());
-            }
-        }
-        self.flying.push(index);
-        Ok(())
-    }
-
-    /// Waits until `least` transfers are complete (0: does not wait), and returns all complete ones in `out`.
-    pub(crate) fn reap(&mut self, least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
-        let least = least.saturating_sub(self.refused.len()).min(self.flying.len());
-        out.append(&mut self.refused);
-        let mut done = 0;
-        while !self.flying.is_empty() {
-            let found = match self.notice {
-                Notice::Port => self.take_from_port(done < least, out)?,
-                Notice::Event => self.take_signalled(done < least, out)?,
-                Notice::Routine => self.take_ended(done < least, out),
-            };
-            done += found;
-            if done >= least && found == 0 {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// Takes the transfer of a slot out of those in flight.
@@ -222,6 +160,68 @@ impl Queue {
     }
 }
 
+impl RequestQueue for Queue {
+    /// Starts the transfer at once.
+    fn queue(&mut self, request: Request) -> Result<(), Request> {
+        let Some(index) = self.vacant.pop() else { return Err(request) };
+        let (start, len) = request.memory();
+        let (write, offset) = (request.direction == Direction::Write, request.offset);
+        let slot = &mut self.slots[index];
+        slot.call = overlapped::OVERLAPPED {
+            hEvent: slot.event.as_ref().map_or(std::ptr::null_mut(), |event| raw(event) as _),
+            ..call_at(offset)
+        };
+        slot.ended.set(None);
+        slot.request.set(Some(request));
+        let file = raw(&self.file) as _;
+        let call: *mut overlapped::OVERLAPPED = (&raw mut **slot).cast();
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the slot owns the buffer, and keeps its address, until the completion is reaped.
+        let started = unsafe {
+            match (self.notice, write) {
+                (Notice::Routine, false) => fs::ReadFileEx(file, start.cast(), len, call, Some(on_end)),
+                (Notice::Routine, true) => fs::WriteFileEx(file, start.cast(), len, call, Some(on_end)),
+                (_, false) => fs::ReadFile(file, start.cast(), len, nothing, call),
+                (_, true) => fs::WriteFile(file, start.cast(), len, nothing, call),
+            }
+        };
+        if started == 0 {
+            let number = Code::last_number();
+            if number != w::ERROR_IO_PENDING {
+                self.vacant.push(index);
+                if let Some(request) = self.slots[index].request.take() {
+                    self.refused.push(Completion { request, result: moved(number, 0) });
+                }
+                return Ok(());
+            }
+        }
+        self.flying.push(index);
+        Ok(())
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+        let least = least.saturating_sub(self.refused.len()).min(self.flying.len());
+        done.append(&mut self.refused);
+        let mut count = 0;
+        while !self.flying.is_empty() {
+            let found = match self.notice {
+                Notice::Port => self.take_from_port(count < least, done)?,
+                Notice::Event => self.take_signalled(count < least, done)?,
+                Notice::Routine => self.take_ended(count < least, done),
+            };
+            count += found;
+            if count >= least && found == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A new event, reset by hand.
 pub(super) fn new_event() -> SystemResult<Handle> {
     // SAFETY: a call without memory.
@@ -247,7 +247,7 @@ fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
 }
 
 /// The bytes of a transfer: none at the end of the file.
-fn moved(error: u32, bytes: u32) -> io::Result<usize> {
+pub(super) fn moved(error: u32, bytes: u32) -> io::Result<usize> {
     match error {
         0 => Ok(bytes as usize),
         w::ERROR_HANDLE_EOF => Ok(0),
@@ -268,14 +268,8 @@ impl Drop for Queue {
         }
         // SAFETY: a call with an open handle.
         let _ = check(unsafe { overlapped::CancelIoEx(raw(&self.file) as _, std::ptr::null()) });
-        let mut done = Vec::new();
-        while !self.flying.is_empty() {
-            if self.reap(1, &mut done).is_err() {
-                // The system may still use the memory, so it is leaked.
-                std::mem::forget(std::mem::take(&mut self.slots));
-                return;
-            }
-            done.clear();
+        if !drain(self, |queue| queue.flying.len()) {
+            std::mem::forget(std::mem::take(&mut self.slots));
         }
     }
 }
