@@ -83,6 +83,11 @@ pub fn make_sparse(_: impl AsFd) -> Result<()> {
     Ok(())
 }
 
+/// Unsupported: pages are dropped a file at a time, which needs no privilege.
+pub fn purge_unused_pages() -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
 /// Unsupported: every block keeps account of its bytes.
 pub fn set_valid_length(_: impl AsFd, _: u64) -> Result<()> {
     Err(Code::UNSUPPORTED)

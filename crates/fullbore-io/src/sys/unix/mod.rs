@@ -37,7 +37,8 @@ pub(in crate::sys) use code::{canonical, to_error};
 #[cfg(not(target_os = "macos"))]
 pub use files::advise;
 pub use files::{
-    lock_whole, make_sparse, monotonic_nanoseconds, set_valid_length, space, space_of, split_device, truncate,
+    lock_whole, make_sparse, monotonic_nanoseconds, purge_unused_pages, set_valid_length, space, space_of,
+    split_device, truncate,
 };
 pub use handle::{AsHandle, BorrowedHandle, Handle, RawHandle, handle_name, raw};
 pub use names::{

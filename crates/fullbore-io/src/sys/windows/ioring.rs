@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
 use super::super::{RequestQueue, drain};
 use super::handle::raw;
+use super::library::function;
 use super::overlapped::moved;
 use super::{Code, Handle, Result as SystemResult};
 use crate::buf::{Completion, Direction, Request};
@@ -65,30 +65,24 @@ impl Functions {
     /// Those of the running system.
     fn of_system() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
-        /// The function of a name, whose type the caller knows.
+        /// The function of a name, in the type that its header declares.
         macro_rules! function {
-            ($library:expr, $name:literal) => {
-                // SAFETY: the name is a C string; the function, if there is one, has the type that its header declares.
-                unsafe { std::mem::transmute(GetProcAddress($library, $name.as_ptr().cast())?) }
+            ($name:literal) => {
+                // SAFETY: the type of the field is that of the function.
+                unsafe { std::mem::transmute(function("kernelbase.dll", $name)?) }
             };
         }
         let find = || {
-            let name: Vec<u16> = "kernelbase.dll\0".encode_utf16().collect();
-            // SAFETY: the name ends with a zero.
-            let library = unsafe { GetModuleHandleW(name.as_ptr()) };
-            if library.is_null() {
-                return None;
-            }
-            let write = || Some(function!(library, c"BuildIoRingWriteFile"));
+            let write = || Some(function!(c"BuildIoRingWriteFile"));
             Some(Self {
-                query: function!(library, c"QueryIoRingCapabilities"),
-                create: function!(library, c"CreateIoRing"),
-                set_event: function!(library, c"SetIoRingCompletionEvent"),
-                read: function!(library, c"BuildIoRingReadFile"),
+                query: function!(c"QueryIoRingCapabilities"),
+                create: function!(c"CreateIoRing"),
+                set_event: function!(c"SetIoRingCompletionEvent"),
+                read: function!(c"BuildIoRingReadFile"),
                 write: write(),
-                submit: function!(library, c"SubmitIoRing"),
-                pop: function!(library, c"PopIoRingCompletion"),
-                close: function!(library, c"CloseIoRing"),
+                submit: function!(c"SubmitIoRing"),
+                pop: function!(c"PopIoRingCompletion"),
+                close: function!(c"CloseIoRing"),
             })
         };
         FOUND.get_or_init(find).as_ref()

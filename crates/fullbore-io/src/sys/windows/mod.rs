@@ -14,6 +14,7 @@ mod handle;
 mod information;
 pub(crate) mod ioring;
 mod job;
+mod library;
 pub(crate) mod memory;
 pub(crate) mod mincore;
 mod names;
