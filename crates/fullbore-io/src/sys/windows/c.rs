@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use super::Handle;
 
 /// A stream, of which only the library knows the content.
+#[allow(clippy::upper_case_acronyms, reason = "the name in C")]
 pub(in crate::sys) type FILE = c_void;
 
 unsafe extern "C" {

@@ -16,7 +16,7 @@ use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLoc
 use super::code::{check, check_lock, check_status};
 use super::handle::raw;
 use super::information::{call_at, control, query, set};
-use super::library::function;
+use super::library::{Function, function};
 use super::open::create;
 use super::path::wide;
 use super::transfer::on_disk;
@@ -186,7 +186,7 @@ pub fn purge_unused_pages() -> Result<()> {
     let function = function("ntdll.dll", c"NtSetSystemInformation").ok_or(Code::NOT_IMPLEMENTED)?;
     // SAFETY: the function has this type, and reads one command.
     check_status(unsafe {
-        let set: SetInformation = std::mem::transmute(function);
+        let set = std::mem::transmute::<Function, SetInformation>(function);
         set(MEMORY_LIST, &PURGE_STANDBY_LIST, size_of::<u32>() as u32)
     })
 }

@@ -12,7 +12,7 @@ use windows_sys::core::HRESULT;
 
 use super::super::{RequestQueue, drain};
 use super::handle::raw;
-use super::library::function;
+use super::library::{Function, function};
 use super::overlapped::moved;
 use super::{Code, Handle, Result as SystemResult};
 use crate::buf::{Completion, Direction, Request};
@@ -41,24 +41,31 @@ type BuildWrite = unsafe extern "system" fn(
     fs::IORING_SQE_FLAGS,
 ) -> HRESULT;
 
+type Query = unsafe extern "system" fn(*mut fs::IORING_CAPABILITIES) -> HRESULT;
+type Create = unsafe extern "system" fn(
+    fs::IORING_VERSION,
+    fs::IORING_CREATE_FLAGS,
+    u32,
+    u32,
+    *mut fs::HIORING,
+) -> HRESULT;
+type SetEvent = unsafe extern "system" fn(fs::HIORING, w::HANDLE) -> HRESULT;
+type Submit = unsafe extern "system" fn(fs::HIORING, u32, u32, *mut u32) -> HRESULT;
+type Pop = unsafe extern "system" fn(fs::HIORING, *mut fs::IORING_CQE) -> HRESULT;
+type Close = unsafe extern "system" fn(fs::HIORING) -> HRESULT;
+
 /// The functions of `ioringapi.h`.
 #[derive(Clone, Copy)]
 struct Functions {
-    query: unsafe extern "system" fn(*mut fs::IORING_CAPABILITIES) -> HRESULT,
-    create: unsafe extern "system" fn(
-        fs::IORING_VERSION,
-        fs::IORING_CREATE_FLAGS,
-        u32,
-        u32,
-        *mut fs::HIORING,
-    ) -> HRESULT,
-    set_event: unsafe extern "system" fn(fs::HIORING, w::HANDLE) -> HRESULT,
+    query: Query,
+    create: Create,
+    set_event: SetEvent,
     read: BuildRead,
     /// Missing from the first release.
     write: Option<BuildWrite>,
-    submit: unsafe extern "system" fn(fs::HIORING, u32, u32, *mut u32) -> HRESULT,
-    pop: unsafe extern "system" fn(fs::HIORING, *mut fs::IORING_CQE) -> HRESULT,
-    close: unsafe extern "system" fn(fs::HIORING) -> HRESULT,
+    submit: Submit,
+    pop: Pop,
+    close: Close,
 }
 
 impl Functions {
@@ -67,22 +74,23 @@ impl Functions {
         static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
         /// The function of a name, in the type that its header declares.
         macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the type of the field is that of the function.
-                unsafe { std::mem::transmute(function("kernelbase.dll", $name)?) }
+            ($type:ty, $name:literal) => {
+                function("kernelbase.dll", $name).map(|found| {
+                    // SAFETY: the function of that name has that type.
+                    unsafe { std::mem::transmute::<Function, $type>(found) }
+                })
             };
         }
         let find = || {
-            let write = || Some(function!(c"BuildIoRingWriteFile"));
             Some(Self {
-                query: function!(c"QueryIoRingCapabilities"),
-                create: function!(c"CreateIoRing"),
-                set_event: function!(c"SetIoRingCompletionEvent"),
-                read: function!(c"BuildIoRingReadFile"),
-                write: write(),
-                submit: function!(c"SubmitIoRing"),
-                pop: function!(c"PopIoRingCompletion"),
-                close: function!(c"CloseIoRing"),
+                query: function!(Query, c"QueryIoRingCapabilities")?,
+                create: function!(Create, c"CreateIoRing")?,
+                set_event: function!(SetEvent, c"SetIoRingCompletionEvent")?,
+                read: function!(BuildRead, c"BuildIoRingReadFile")?,
+                write: function!(BuildWrite, c"BuildIoRingWriteFile"),
+                submit: function!(Submit, c"SubmitIoRing")?,
+                pop: function!(Pop, c"PopIoRingCompletion")?,
+                close: function!(Close, c"CloseIoRing")?,
             })
         };
         FOUND.get_or_init(find).as_ref()

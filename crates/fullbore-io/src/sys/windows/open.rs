@@ -76,11 +76,10 @@ fn is_device(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let end = name.iter().position(|byte| matches!(byte, b'.' | b':')).unwrap_or(name.len());
     let stem = name[..end].trim_ascii_end().to_ascii_uppercase();
-    match stem.as_slice() {
-        b"NUL" | b"CON" | b"PRN" | b"AUX" => true,
-        [b'C', b'O', b'M', b'1'..=b'9'] | [b'L', b'P', b'T', b'1'..=b'9'] => true,
-        _ => false,
-    }
+    matches!(
+        stem.as_slice(),
+        b"NUL" | b"CON" | b"PRN" | b"AUX" | [b'C', b'O', b'M', b'1'..=b'9'] | [b'L', b'P', b'T', b'1'..=b'9']
+    )
 }
 
 /// The root and the name of a file for the native interface.
@@ -129,7 +128,7 @@ fn create_with(
         Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
         RootDirectory: root,
         ObjectName: &raw const name,
-        Attributes: OBJ_CASE_INSENSITIVE as u32,
+        Attributes: OBJ_CASE_INSENSITIVE,
         SecurityDescriptor: std::ptr::null(),
         SecurityQualityOfService: std::ptr::null(),
     };

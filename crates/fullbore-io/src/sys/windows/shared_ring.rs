@@ -16,7 +16,7 @@ use windows_sys::Win32::System::Threading::INFINITE;
 use super::handle::raw;
 use super::information::{call_at, query};
 use super::port::Port;
-use super::transfer::seekable;
+use super::transfer::{call_length, seekable};
 use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
 use crate::buf::{Direction, Loan};
 use crate::sys::{Completed, TransferFlags};
@@ -188,7 +188,7 @@ fn start<F: AsHandle>(place: &mut Place<F>) -> std::result::Result<(), u32> {
     let piece = flying.loan.pieces().get(flying.pieces);
     let (start, len) = piece.map_or((std::ptr::dangling_mut(), 0), |piece| (piece.iov_base, piece.iov_len));
     // The longest length that a sector size divides.
-    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let len = call_length(len);
     let offset = flying.offset + flying.moved as u64;
     place.call = call_at(offset);
     place.refused = 0;

@@ -55,13 +55,18 @@ fn at(offset: u64) -> Result<OVERLAPPED> {
     Ok(call_at(offset))
 }
 
+/// The bytes that one call moves of `len`: at most what its type holds, in whole blocks.
+pub(super) fn call_length(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(!0xffff)
+}
+
 /// Reads into memory of `len` bytes; 0 at the end of the file or pipe.
 ///
 /// # Safety
 /// The memory may be written.
 unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
     let mut moved = 0;
-    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let len = call_length(len);
     let mut place = offset.map(at).transpose()?;
     let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
@@ -93,7 +98,7 @@ unsafe fn write_raw(
     offset: Option<u64>,
 ) -> Result<usize> {
     let mut moved = 0;
-    let len = u32::try_from(len).unwrap_or(u32::MAX & !0xffff);
+    let len = call_length(len);
     let mut place = offset.map(at).transpose()?;
     let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.

@@ -91,9 +91,10 @@ fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
             fs::GetFileInformationByHandleEx(raw(file) as _, fs::FileStreamInfo, start, bytes as u32)
         });
         match found {
-            // SAFETY: numbers are bytes.
             Ok(()) => {
-                return Ok(names_in(unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), bytes) }));
+                // SAFETY: numbers are bytes.
+                let filled = unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), bytes) };
+                return Ok(names_in(filled));
             }
             Err(Code::OUT_OF_RANGE) if bytes < 16 << 20 => memory.resize(memory.len() * 4, 0),
             // A directory without streams.
