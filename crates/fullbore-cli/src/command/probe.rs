@@ -124,6 +124,8 @@ struct ProbeFiles {
     file: File,
     /// True if `file` may be written.
     write: bool,
+    /// Keeps the name of a file of its own: Windows opens no file again that was removed.
+    _scratch: Option<Output>,
     /// A second file in the same directory, for methods that move bytes between files; or the reason for its absence.
     beside: Result<Output, String>,
 }
@@ -135,7 +137,7 @@ impl ProbeFiles {
             Ok(path) => scratch(path.parent().unwrap_or(Path::new("/"))),
             Err(error) => Err(error.to_string()),
         };
-        Ok(Self { file, write: false, beside })
+        Ok(Self { file, write: false, _scratch: None, beside })
     }
 
     fn in_directory(path: &Path) -> Result<Self, String> {
@@ -143,7 +145,8 @@ impl ProbeFiles {
         // Content to read and to map.
         sys::write_at(output.file(), &[0x5a; 64 << 10], 0)
             .map_err(|error| format!("cannot write a file in it: {error}"))?;
-        Ok(Self { file: output.file().clone(), write: true, beside: scratch(path) })
+        let beside = scratch(path);
+        Ok(Self { file: output.file().clone(), write: true, _scratch: Some(output), beside })
     }
 
     fn try_out(&self, method: &'static Method) -> EngineFact {
