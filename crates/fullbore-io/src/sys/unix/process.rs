@@ -22,6 +22,11 @@ pub fn thread_cpu_time() -> std::time::Duration {
     std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// The number of times that the calling thread has waited so far, if the system counts it for threads.
+pub fn thread_waits() -> Option<u64> {
+    super::usage::of_thread().ok().map(|usage| usage.voluntary_switches)
+}
+
 /// The limit of a resource.
 pub fn limit(resource: Resource) -> Limit {
     let Rlimit { current, maximum } = rustix::process::getrlimit(resource.to_system());

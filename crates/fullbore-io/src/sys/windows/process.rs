@@ -42,6 +42,11 @@ pub fn thread_cpu_time() -> Duration {
         .map_or(Duration::ZERO, |(kernel, user)| Duration::from_nanos((units(kernel) + units(user)) * 100))
 }
 
+/// The system does not count the waits of a thread.
+pub fn thread_waits() -> Option<u64> {
+    None
+}
+
 /// There are no limits of resources.
 pub fn limit(_: Resource) -> Limit {
     Limit { current: None, maximum: None }

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::{Lease, Leases, Spent};
-use crate::probe::ProcessUsage;
 use crate::sys;
 
 /// The extents of a worker's leases for one contender, one lease after another.
@@ -77,18 +76,15 @@ impl Iterator for LeaseExtents<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     time: Instant,
-    /// CPU time of the thread so far in seconds, and the number of times that it has waited. Only during a trial: these
-    /// are system calls.
-    thread: Option<(f64, u64)>,
+    /// CPU time of the thread so far in seconds, and the number of times that it has waited, if the system counts them. Only
+    /// during a trial: these are system calls.
+    thread: Option<(f64, Option<u64>)>,
 }
 
 impl Moment {
     fn now(trial: bool) -> Self {
-        let thread = || {
-            let waits = ProcessUsage::of_thread().ok()?.voluntary_switches;
-            Some((sys::thread_cpu_time().as_secs_f64(), waits))
-        };
-        Self { time: Instant::now(), thread: if trial { thread() } else { None } }
+        let thread = || (sys::thread_cpu_time().as_secs_f64(), sys::thread_waits());
+        Self { time: Instant::now(), thread: trial.then(thread) }
     }
 
     /// The cost from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
@@ -98,7 +94,8 @@ impl Moment {
         match (self.thread, later.thread) {
             (Some((before, waits)), Some((cpu, later_waits))) => {
                 let cpu = cpu - before;
-                Spent { seconds: if waits == later_waits { cpu } else { wall }, cpu }
+                let waited = waits.is_none() || waits != later_waits;
+                Spent { seconds: if waited { wall } else { cpu }, cpu }
             }
             _ => Spent { seconds: wall, cpu: 0.0 },
         }
