@@ -8,54 +8,48 @@ use super::method::{Capabilities, Engine, EngineConfig, Method};
 use super::queued::{QUEUED, Queued};
 use crate::file::CachePolicy;
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
-use crate::sys::{OpenFlags, ioring, reopen};
+use crate::sys::{Handle, OpenFlags, RequestQueue, ioring, reopen};
 
 pub(super) static PORT: Method = Method {
     name: "port",
     summary: "overlapped transfers with a completion port",
     capabilities: QUEUED,
-    open: |config| open(config, Notice::Port),
+    open: |config| open(config, |file| Queue::new(file, config.depth, Notice::Port)),
 };
 
 pub(super) static EVENT: Method = Method {
     name: "event",
     summary: "overlapped transfers with one event per request",
     capabilities: Capabilities { depth: MOST_EVENTS, ..QUEUED },
-    open: |config| open(config, Notice::Event),
+    open: |config| open(config, |file| Queue::new(file, config.depth, Notice::Event)),
 };
 
 pub(super) static ROUTINE: Method = Method {
     name: "routine",
     summary: "overlapped transfers with completion routines (ReadFileEx)",
     capabilities: QUEUED,
-    open: |config| open(config, Notice::Routine),
+    open: |config| open(config, |file| Queue::new(file, config.depth, Notice::Routine)),
 };
 
 pub(super) static IORING: Method = Method {
     name: "ioring",
     summary: "the I/O ring of Windows 11",
     capabilities: QUEUED,
-    open: |config| {
-        let dropping = Dropping::of(config)?;
-        let file = reopen(config.file, flags(config))?;
-        Ok(Queued::engine(ioring::open(file, config.depth, config.write)?, dropping))
-    },
+    open: |config| open(config, |file| ioring::open(file, config.depth, config.write)),
 };
 
-fn open(config: &EngineConfig<'_>, notice: Notice) -> io::Result<Box<dyn Engine>> {
+/// Opens the file again, with a handle whose calls do not wait, for a queue.
+fn open<Q: RequestQueue + 'static>(
+    config: &EngineConfig<'_>,
+    queue: impl FnOnce(Handle) -> io::Result<Q>,
+) -> io::Result<Box<dyn Engine>> {
     let dropping = Dropping::of(config)?;
-    let file = reopen(config.file, flags(config))?;
-    Ok(Queued::engine(Queue::new(file, config.depth, notice)?, dropping))
-}
-
-/// The flags of a handle whose calls do not wait.
-fn flags(config: &EngineConfig<'_>) -> OpenFlags {
     let mut flags = OpenFlags::OVERLAPPED;
     flags |= if config.write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
     if config.cache == CachePolicy::Direct {
         flags |= OpenFlags::DIRECT;
     }
-    flags
+    Ok(Queued::engine(queue(reopen(config.file, flags)?)?, dropping))
 }
 
 #[cfg(test)]
@@ -68,11 +62,7 @@ mod tests {
     /// Rings where the system has none: with functions that answer as Windows documents.
     static FAKE_RING: Method = Method {
         name: "ioring with other functions",
-        open: |config| {
-            let dropping = Dropping::of(config)?;
-            let file = reopen(config.file, flags(config))?;
-            Ok(Queued::engine(ioring::fake::open(file, config.depth, config.write)?, dropping))
-        },
+        open: |config| open(config, |file| ioring::fake::open(file, config.depth, config.write)),
         ..IORING
     };
 

@@ -1,4 +1,4 @@
-//! Facilities of Linux that this platform lacks: the types have no values, and each function fails.
+//! Facilities of other systems that this one lacks: the types have no values, and each function fails.
 
 use std::convert::Infallible;
 use std::io;

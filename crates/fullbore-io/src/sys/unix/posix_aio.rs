@@ -125,6 +125,15 @@ impl<F: AsFd> PosixAio<F> {
     }
 }
 
+/// Executes a request by one call of this thread.
+fn execute(file: &impl AsFd, request: &mut Request) -> Result<usize, Code> {
+    let offset = request.offset;
+    match request.direction {
+        Direction::Read => read_at(file, request.data_mut(), offset),
+        Direction::Write => write_at(file, request.data(), offset),
+    }
+}
+
 impl<F: AsFd> RequestQueue for PosixAio<F> {
     fn queue(&mut self, request: Request) -> Result<(), Request> {
         let Some(index) = self.vacant.pop() else { return Err(request) };
@@ -140,16 +149,8 @@ impl<F: AsFd> RequestQueue for PosixAio<F> {
                 // The system takes no more: later, or by this thread if nothing of this queue is in flight.
                 Err(Code::WOULD_BLOCK) if !self.flying.is_empty() => return Ok(()),
                 Err(Code::WOULD_BLOCK) => {
-                    let moved = match &mut self.slots[index].request {
-                        Some(request) if request.direction == Direction::Write => {
-                            write_at(&self.file, request.data(), request.offset)
-                        }
-                        Some(request) => {
-                            let offset = request.offset;
-                            read_at(&self.file, request.data_mut(), offset)
-                        }
-                        None => Ok(0),
-                    };
+                    let request = self.slots[index].request.as_mut();
+                    let moved = request.map_or(Ok(0), |request| execute(&self.file, request));
                     self.complete(index, moved.map_err(Into::into));
                 }
                 Err(error) => self.complete(index, Err(error.into())),

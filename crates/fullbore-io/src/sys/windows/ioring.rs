@@ -2,7 +2,6 @@
 //! since the second release; the functions are looked up in the running system.
 
 use std::io;
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::sync::OnceLock;
 
 use windows_sys::Win32::Foundation as w;
@@ -13,8 +12,8 @@ use windows_sys::core::HRESULT;
 use super::super::{RequestQueue, drain};
 use super::handle::raw;
 use super::library::{Function, function};
-use super::overlapped::moved;
-use super::{Code, Handle, Result as SystemResult};
+use super::overlapped::{Reset, moved, new_event};
+use super::{Code, Handle};
 use crate::buf::{Completion, Direction, Request};
 
 #[cfg(test)]
@@ -140,7 +139,7 @@ fn open_with(functions: Functions, file: Handle, depth: usize, write: bool) -> i
     }
     let depth = depth.clamp(1, capabilities.MaxSubmissionQueueSize.max(1) as usize);
     let (version, entries) = (capabilities.MaxVersion.min(fs::IORING_VERSION_3), depth as u32);
-    let event = new_event()?;
+    let event = new_event(Reset::ByWait)?;
     let mut ring = std::ptr::null_mut();
     // SAFETY: the call writes the handle.
     check(unsafe {
@@ -160,17 +159,6 @@ fn open_with(functions: Functions, file: Handle, depth: usize, write: bool) -> i
     // SAFETY: the ring and the event are open.
     check(unsafe { (functions.set_event)(ring.ring, raw(&ring.event) as _) })?;
     Ok(ring)
-}
-
-/// A new event, reset by the wait that it ends.
-fn new_event() -> SystemResult<Handle> {
-    // SAFETY: a call without memory.
-    let event = unsafe { threading::CreateEventW(std::ptr::null(), 0, 0, std::ptr::null()) };
-    if event.is_null() {
-        return Err(Code::last());
-    }
-    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }
 
 /// The result of a call.

@@ -222,10 +222,20 @@ impl RequestQueue for Queue {
     }
 }
 
-/// A new event, reset by hand.
-pub(super) fn new_event() -> SystemResult<Handle> {
+/// The end of the signalled state of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reset {
+    /// By a call, or the next transfer with the event.
+    ByHand,
+    /// By the wait that it ends.
+    ByWait,
+}
+
+/// A new event that is not signalled.
+pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
+    let by_hand = i32::from(reset == Reset::ByHand);
     // SAFETY: a call without memory.
-    let event = unsafe { threading::CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
+    let event = unsafe { threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null()) };
     if event.is_null() {
         return Err(Code::last());
     }
@@ -235,7 +245,7 @@ pub(super) fn new_event() -> SystemResult<Handle> {
 
 fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
     let event = match notice {
-        Notice::Event => Some(new_event()?),
+        Notice::Event => Some(new_event(Reset::ByHand)?),
         Notice::Port | Notice::Routine => None,
     };
     Ok(Box::new(Slot {

@@ -8,7 +8,7 @@ use windows_sys::Win32::System::IO as overlapped;
 
 use super::handle::raw;
 use super::information::call_at;
-use super::overlapped::new_event;
+use super::overlapped::{Reset, new_event};
 use super::{AsHandle, Code, Handle, OpenFlags, page_size, reopen};
 use crate::buf::{Direction, Request};
 
@@ -25,7 +25,7 @@ impl Scatter {
     pub(crate) fn new(file: &impl AsHandle, write: bool) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let file = reopen(file, access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;
-        Ok(Self { file, event: new_event()?, page: page_size() })
+        Ok(Self { file, event: new_event(Reset::ByHand)?, page: page_size() })
     }
 
     /// True if a request consists of whole pages.

@@ -94,8 +94,8 @@ impl Moment {
         match (self.thread, later.thread) {
             (Some((before, waits)), Some((cpu, later_waits))) => {
                 let cpu = cpu - before;
-                let waited = waits.is_none() || waits != later_waits;
-                Spent { seconds: if waited { wall } else { cpu }, cpu }
+                let ran = waits.is_some() && waits == later_waits;
+                Spent { seconds: if ran { cpu } else { wall }, cpu }
             }
             _ => Spent { seconds: wall, cpu: 0.0 },
         }

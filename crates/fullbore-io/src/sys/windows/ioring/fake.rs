@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::GetOverlappedResult;
+use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
+use super::super::handle::raw;
 use super::super::information::call_at;
+use super::super::overlapped::{Reset, new_event};
 use super::{Functions, Handle, Ring};
 
 /// Opens a ring with these functions.
@@ -154,10 +156,8 @@ unsafe extern "system" fn submit(ring: fs::HIORING, _: u32, _: u32, _: *mut u32)
 
 fn execute(one: &Built) -> fs::IORING_CQE {
     let (file, nothing) = (one.file as w::HANDLE, std::ptr::null_mut());
-    // SAFETY: a call without memory.
-    let event = unsafe { threading::CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
-    let mut call = call_at(one.offset);
-    call.hEvent = event;
+    let event = new_event(Reset::ByHand).unwrap();
+    let mut call = OVERLAPPED { hEvent: raw(&event) as _, ..call_at(one.offset) };
     let mut bytes = 0;
     // SAFETY: the ring keeps the file and the memory until the completion; this thread waits for the transfer.
     let error = unsafe {
@@ -165,15 +165,13 @@ fn execute(one: &Built) -> fs::IORING_CQE {
             true => fs::WriteFile(file, one.memory as *const u8, one.len, nothing, &raw mut call),
             false => fs::ReadFile(file, one.memory as *mut u8, one.len, nothing, &raw mut call),
         };
-        let error = match (started, w::GetLastError()) {
+        match (started, w::GetLastError()) {
             (0, error) if error != w::ERROR_IO_PENDING => error,
             _ => match GetOverlappedResult(file, &raw const call, &raw mut bytes, 1) {
                 0 => w::GetLastError(),
                 _ => 0,
             },
-        };
-        w::CloseHandle(event);
-        error
+        }
     };
     let code = if error == 0 { w::S_OK } else { (0x8007_0000 | error) as HRESULT };
     fs::IORING_CQE { UserData: one.token, ResultCode: code, Information: bytes as usize }
