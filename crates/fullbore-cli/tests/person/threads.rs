@@ -77,6 +77,7 @@ const COMMANDS: &[&[&str]] = &[
     &["transform", "upper", "large", "-", "--strategy", "workers=4,model=striped,request=64K,stripe=256K"],
     &["transform", "upper", "large", "-", "--strategy", "workers=4,model=pool,request=64K"],
     &["transform", "upper", "large", "-", "--strategy", "method=uring,depth=8"],
+    &["transform", "upper", "large", "-", "--strategy", "method=posixaio,depth=8,request=64K"],
     &["dedupe", "tree", "large", "same"],
     &["gen", "3M", "-", "--seed", "7"],
     &["probe", "large"],
