@@ -33,7 +33,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
+        .map(|directory| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
         .find(|path| path.is_file())
 }
 

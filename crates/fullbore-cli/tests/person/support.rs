@@ -188,10 +188,10 @@ impl fmt::Display for Finished {
 
 pub(crate) fn code(status: ExitStatus) -> i32 {
     #[cfg(unix)]
-    let signal = status.signal();
+    let by_signal = || 128 + status.signal().unwrap();
     #[cfg(windows)]
-    let signal: Option<i32> = None;
-    status.code().unwrap_or_else(|| 128 + signal.unwrap())
+    let by_signal = || unreachable!("every process of Windows has an exit code");
+    status.code().unwrap_or_else(by_signal)
 }
 
 /// The system's words for an error number, without the first letter, whose case depends on the place.

@@ -6,13 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::cleanup;
+use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::{CommitReport, Durability, File, FileKind, stat};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AtFlags, Code, Handle, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -258,6 +258,30 @@ impl Output {
         Ok(Self { file, state })
     }
 
+    /// Makes the output a clone of `source`, on systems that make clones under new names: it has the content, and other attributes
+    /// are those of a new file. Returns `false`, and changes nothing, if the system, the file system or the file does not
+    /// permit it.
+    ///
+    /// # Errors
+    /// If the clone cannot be examined.
+    pub fn become_clone(&mut self, source: &File) -> Result<bool> {
+        self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
+    }
+
+    /// Continues with another file, which `make` creates under a temporary name.
+    fn replace_by(
+        &mut self,
+        make: impl FnMut(BorrowedHandle<'_>, &OsStr) -> sys::Result<Handle>,
+    ) -> Result<bool> {
+        let OutputState::Named { place, temporary, .. } = &mut self.state else { return Ok(false) };
+        let Ok((made, fd)) = Temporary::create(&place.directory, &place.name, false, make) else {
+            return Ok(false);
+        };
+        self.file = File::from_fd(fd, place.path())?;
+        *temporary = made;
+        Ok(true)
+    }
+
     /// The file to write to.
     pub fn file(&self) -> &File {
         &self.file
@@ -372,4 +396,42 @@ fn open(place: &Place, flags: OpenFlags) -> Result<File> {
 
 fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::publish::begin_named;
+    use super::*;
+
+    /// As clones on macOS: the file is made by the system, under another temporary name.
+    #[test]
+    fn an_output_continues_with_another_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        let path = directory.path().join("file");
+        let begin = || {
+            let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
+            file.write_all_at(b"first", 0).unwrap();
+            Output { file, state }
+        };
+        let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
+            let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+            let file = sys::open_at(directory, name, flags, 0o600)?;
+            sys::write_at(&file, b"second", 0)?;
+            Ok(file)
+        };
+
+        let mut output = begin();
+        assert!(!output.replace_by(|_, _| Err(Code::UNSUPPORTED)).unwrap());
+        assert_eq!(names(), 1);
+        assert!(output.replace_by(make).unwrap());
+        assert_eq!(names(), 1, "the first file is removed");
+        output.commit(super::super::Durability::Full).unwrap();
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
+
+        let mut output = begin();
+        assert!(output.replace_by(make).unwrap());
+        drop(output);
+        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
+    }
 }

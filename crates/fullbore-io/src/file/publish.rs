@@ -73,12 +73,12 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
     let mut report = CommitReport::default();
     match state {
         OutputState::Stream => {}
-        OutputState::Existing(_unfinished) => sync(file, durability, &mut report)?,
+        OutputState::Existing(_unfinished) => sync(file, durability, &mut report, File::sync)?,
         OutputState::Unnamed { place, finish } => {
             if let Finish::Inherit(old) = finish {
                 inherit(file, old, &place)?;
             }
-            sync(file, durability, &mut report)?;
+            sync(file, durability, &mut report, File::sync_before_name)?;
             // Linked to its name directly if nothing has it, else through a temporary name and a rename.
             let linked = match finish {
                 Finish::Inherit(_) => Link::Taken,
@@ -92,7 +92,7 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
                 None if linked == Link::Done => report.note(Step::Linked),
                 None => {
                     let (temporary, copy) = named_copy(file, &place)?;
-                    sync(&copy, durability, &mut report)?;
+                    sync(&copy, durability, &mut report, File::sync_before_name)?;
                     rename(file, temporary, &place, &mut report)?;
                 }
             }
@@ -100,13 +100,13 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
         }
         OutputState::Named { place, finish, temporary } => {
             complete(file, finish, &place)?;
-            sync(file, durability, &mut report)?;
+            sync(file, durability, &mut report, File::sync_before_name)?;
             rename(file, temporary, &place, &mut report)?;
             sync_directory(file, &place, durability, &mut report)?;
         }
         OutputState::Kept { place, finish, part } => {
             complete(file, finish, &place)?;
-            sync(file, durability, &mut report)?;
+            sync(file, durability, &mut report, File::sync_before_name)?;
             still(file, &place, &part)?;
             rename_to(file, &part, &place, &mut report)?;
             sync_directory(file, &place, durability, &mut report)?;
@@ -197,11 +197,16 @@ pub fn lawful(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }
 
-fn sync(file: &File, durability: Durability, report: &mut CommitReport) -> Result<()> {
+fn sync(
+    file: &File,
+    durability: Durability,
+    report: &mut CommitReport,
+    sync: fn(&File, Durability) -> Result<()>,
+) -> Result<()> {
     // Also at level `None`: a file whose sync failed must not get its name.
     file.sound().map_err(|error| Error::io("finish", file.path(), error))?;
     if durability != Durability::None {
-        file.sync(durability)?;
+        sync(file, durability)?;
         report.note(Step::Synced(durability));
     }
     Ok(())

@@ -18,7 +18,7 @@ use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result, message};
 #[cfg(feature = "fault")]
 use crate::fault::{Call, Operation, Plan};
-use crate::sys::{self, AsHandle, Code, writeback};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, writeback};
 
 /// The state that all handles derived from one file share: the failed sync, the reserved range, and a test's fault plan.
 #[derive(Debug, Clone, Default)]
@@ -130,7 +130,17 @@ impl File {
     /// [`ErrorKind::Unsupported`] for files that cannot be synced (pipes, sockets), which poisons nothing. Otherwise the
     /// error of the system call; the content on the device is then unknown.
     pub fn sync(&self, durability: Durability) -> Result<()> {
-        match self.sync_once(durability) {
+        self.sync_by(durability, |file| sys::sync_data(file))
+    }
+
+    /// As [`sync`](Self::sync), before the file gets its name. At level [`Durability::Data`] the bytes reach the device before the
+    /// name does, and perhaps after this call.
+    pub(super) fn sync_before_name(&self, durability: Durability) -> Result<()> {
+        self.sync_by(durability, |file| sys::sync_ordered(file))
+    }
+
+    fn sync_by(&self, durability: Durability, data: fn(BorrowedHandle<'_>) -> sys::Result<()>) -> Result<()> {
+        match self.sync_once(durability, data) {
             Err(error) if unsyncable(&error) => {
                 let what = format!("a {} stores nothing on a device", self.kind());
                 Err(Error::new(ErrorKind::Unsupported, "sync", self.path(), what))
@@ -178,8 +188,12 @@ impl File {
         self.inner.health.failed().map(|failure| &failure.error)
     }
 
-    /// One `fdatasync` or `fsync`.
-    fn sync_once(&self, durability: Durability) -> io::Result<()> {
+    /// One `fsync`, or one call of `data`.
+    fn sync_once(
+        &self,
+        durability: Durability,
+        data: fn(BorrowedHandle<'_>) -> sys::Result<()>,
+    ) -> io::Result<()> {
         if durability == Durability::None {
             return Ok(());
         }
@@ -188,7 +202,7 @@ impl File {
             loop {
                 let synced = match durability {
                     Durability::Full => sys::sync_all(&self.inner.fd),
-                    _ => sys::sync_data(&self.inner.fd),
+                    _ => data(self.inner.fd.as_handle()),
                 };
                 match synced {
                     // Only the wait was interrupted; nothing failed.

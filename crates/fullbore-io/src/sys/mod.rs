@@ -14,6 +14,8 @@ pub use code::{Code, InUse, Result};
 pub(crate) use queue::{RequestQueue, drain};
 pub use types::*;
 pub(crate) use volume::{Disk, GroupLimits, Volume};
+#[cfg(not(target_os = "macos"))]
+pub use whole::clone_to_name;
 pub use whole::{read_exact_at, write_all_at};
 
 #[cfg(not(target_os = "linux"))]
@@ -44,6 +46,10 @@ pub use bsd::*;
 mod windows;
 #[cfg(windows)]
 pub use windows::*;
+
+/// Makes the content of a file durable before everything that is written after it: names, for example.
+#[cfg(not(target_os = "macos"))]
+pub use self::sync_data as sync_ordered;
 
 #[cfg(not(any(windows, target_os = "freebsd", target_os = "linux", target_os = "macos")))]
 compile_error!("fullbore runs on Linux, macOS, FreeBSD and Windows");

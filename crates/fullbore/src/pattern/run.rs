@@ -10,11 +10,11 @@ use super::adaptive::{LeaseExtents, Leases, Place, Terms};
 use super::order::{Order, Scope};
 use super::setup_cpu::SetupCpu;
 use super::stripes::Stripes;
-use super::threads::{FirstError, Started, on_threads};
+use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
 use crate::engine::IoStats;
 use crate::error::{Error, ErrorKind, Result};
-use crate::strategy::{Adaptive, Choice, Strategy};
+use crate::strategy::{Adaptive, Choice, Model, Strategy};
 
 /// The parts of a run.
 pub(super) struct Run<'a> {
@@ -166,7 +166,10 @@ impl Run<'_> {
                 }
             }
         };
-        let results = on_threads(workers, &one, &lost);
+        let results = match &shares {
+            Shares::Fixed { strategy, .. } if strategy.model == Model::Pool => on_pool(workers, &one, &lost),
+            _ => on_threads(workers, &one, &lost),
+        };
         first.result()?;
         if progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));

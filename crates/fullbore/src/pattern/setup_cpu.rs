@@ -40,7 +40,8 @@ impl SetupCpu {
     }
 }
 
-#[cfg(test)]
+// Windows counts CPU time in ticks of 15 ms.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -48,8 +49,6 @@ mod tests {
         std::hint::black_box((0..20_000_000u64).fold(0, |sum, one| sum ^ std::hint::black_box(one)))
     }
 
-    // Windows counts CPU time in ticks of 15 ms.
-    #[cfg(unix)]
     #[test]
     fn work_during_a_pause_is_not_counted() {
         let mut setup = SetupCpu::begin();

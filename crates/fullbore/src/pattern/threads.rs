@@ -1,9 +1,12 @@
 //! Worker threads: the calling one, and as many more as requested or as the system can start.
 
-use std::sync::OnceLock;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use crate::error::{Error, Result};
+use crate::sys;
 
 /// The number of workers of a run, known once all threads have started.
 #[derive(Debug, Default)]
@@ -38,10 +41,39 @@ pub(super) fn on_threads<T: Send>(
         let mine = watched(0);
         let others = threads.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(panic) => resume_unwind(panic),
         });
         std::iter::once(mine).chain(others).collect()
     })
+}
+
+/// As [`on_threads`], on threads of the system's pool if it has one, for work that does not depend on the number of workers: a
+/// worker that the pool has not started when the calling thread's ends is left out.
+pub(super) fn on_pool<T: Send>(
+    workers: usize,
+    one: &(impl Fn(usize, &Started) -> T + Sync),
+    lost: &(impl Fn() + Sync),
+) -> Vec<T> {
+    let started = Started::default();
+    let _ = started.0.set(workers.max(1));
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, std::thread::Result<T>)>> = Mutex::default();
+    let work = || {
+        let worker = next.fetch_add(1, Ordering::Relaxed);
+        let result = catch_unwind(AssertUnwindSafe(|| one(worker, &started)));
+        if result.is_err() {
+            lost();
+        }
+        done.lock().unwrap_or_else(PoisonError::into_inner).push((worker, result));
+    };
+    if sys::call_on_pool(workers.saturating_sub(1), &work).is_err() {
+        return on_threads(workers, one, lost);
+    }
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(worker, _)| *worker);
+    let result =
+        |(_, result): (usize, std::thread::Result<T>)| result.unwrap_or_else(|panic| resume_unwind(panic));
+    done.into_iter().map(result).collect()
 }
 
 /// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they
@@ -87,17 +119,17 @@ impl<F: Fn()> Drop for OnPanic<F> {
 
 /// The first error of several threads.
 #[derive(Debug, Default)]
-pub(super) struct FirstError(std::sync::Mutex<Option<Error>>);
+pub(super) struct FirstError(Mutex<Option<Error>>);
 
 impl FirstError {
     /// Keeps the first error: it has the cause, later ones follow from it.
     pub(super) fn put(&self, error: Error) {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
     /// The first error, if any.
     pub(super) fn result(self) -> Result<()> {
-        self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 
@@ -108,9 +140,17 @@ mod tests {
     #[test]
     fn every_worker_gets_its_number_and_the_count() {
         for workers in [0, 1, 2, 5] {
-            let results = on_threads(workers, &|worker, started| (worker, started.count()), &|| {});
             let count = workers.max(1);
-            assert_eq!(results, (0..count).map(|worker| (worker, count)).collect::<Vec<_>>());
+            let expected: Vec<_> = (0..count).map(|worker| (worker, count)).collect();
+            let one = |worker: usize, started: &Started| (worker, started.count());
+            assert_eq!(on_threads(workers, &one, &|| {}), expected);
+            // Each waits for the others, so that none is left out.
+            let all = std::sync::Barrier::new(count);
+            let one = |worker: usize, started: &Started| {
+                all.wait();
+                one(worker, started)
+            };
+            assert_eq!(on_pool(workers, &one, &|| {}), expected);
         }
     }
 
@@ -132,18 +172,22 @@ mod tests {
 
     #[test]
     fn a_panic_releases_waiting_threads() {
-        let lost = (std::sync::Mutex::new(false), std::sync::Condvar::new());
-        let waits = |worker: usize, _: &Started| {
-            assert_ne!(worker, 1, "on purpose");
-            let lock = lost.0.lock().unwrap();
-            drop(lost.1.wait_while(lock, |lost| !*lost).unwrap());
-        };
-        let release = || {
-            *lost.0.lock().unwrap() = true;
-            lost.1.notify_all();
-        };
-        let result =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| on_threads(3, &waits, &release)));
-        assert!(result.is_err());
+        for pooled in [false, true] {
+            let lost = (Mutex::new(false), std::sync::Condvar::new());
+            let waits = |worker: usize, _: &Started| {
+                assert_ne!(worker, 1, "on purpose");
+                let lock = lost.0.lock().unwrap();
+                drop(lost.1.wait_while(lock, |lost| !*lost).unwrap());
+            };
+            let release = || {
+                *lost.0.lock().unwrap() = true;
+                lost.1.notify_all();
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| match pooled {
+                false => on_threads(3, &waits, &release),
+                true => on_pool(3, &waits, &release),
+            }));
+            assert!(result.is_err());
+        }
     }
 }

@@ -195,7 +195,8 @@ impl CommandWorkload {
             ExpectedOutput::Bytes(wanted) => holds(&wanted(&data)),
             ExpectedOutput::Word(wanted) => {
                 let stdout = String::from_utf8_lossy(&finished.stdout);
-                stdout.split_whitespace().next() == Some(wanted(&data).as_str())
+                let wanted = wanted(&data);
+                stdout.split_whitespace().any(|word| word == wanted)
             }
             ExpectedOutput::Status => true,
         };
@@ -227,9 +228,10 @@ impl CommandWorkload {
 
 fn substitute(word: &str, files: &CommandPaths<'_>) -> OsString {
     for (name, path) in [("{input}", files.input), ("{same}", files.same), ("{output}", files.output)] {
-        if let Some((before, _)) = word.split_once(name) {
+        if let Some((before, after)) = word.split_once(name) {
             let mut filled = OsString::from(before);
             filled.push(path);
+            filled.push(after);
             return filled;
         }
     }

@@ -40,7 +40,7 @@ pub(super) enum ExpectedOutput {
     Same,
     /// The output has these bytes.
     Bytes(fn(&[u8]) -> Vec<u8>),
-    /// The first printed word.
+    /// One of the printed words.
     Word(fn(&[u8]) -> String),
     /// Only the exit status.
     Status,
@@ -95,6 +95,8 @@ pub(super) const TASKS: &[CommandTask] = &[
             Tool { prints: true, ..peer_tool("cat", &["{input}"]) },
             peer_tool("tar", &["-cPf", "{output}", "{input}"]),
             uutils(&["cp", "{input}", "{output}"]),
+            // Without the star it asks if the target is a file or a directory.
+            peer_tool("xcopy", &["/y", "/q", "{input}", "{output}*"]),
         ],
     },
     CommandTask {
@@ -106,6 +108,7 @@ pub(super) const TASKS: &[CommandTask] = &[
             own_tool(&["wc", "-l", "{input}"]),
             peer_tool("wc", &["-l", "{input}"]),
             uutils(&["wc", "-l", "{input}"]),
+            Tool { reads: true, ..peer_tool("find", &["/c", "/v", ""]) },
         ],
     },
     CommandTask {
@@ -133,6 +136,7 @@ pub(super) const TASKS: &[CommandTask] = &[
             own_tool(&["grep", "-c", "-F", "was the", "{input}"]),
             peer_tool("grep", &["-c", "-F", "was the", "{input}"]),
             peer_tool("rg", &["-c", "-F", "was the", "{input}"]),
+            Tool { reads: true, ..peer_tool("find", &["/c", "was the"]) },
         ],
     },
     CommandTask {
@@ -151,7 +155,11 @@ pub(super) const TASKS: &[CommandTask] = &[
         input: Input::TwoTexts,
         makes: false,
         expected: ExpectedOutput::Status,
-        tools: &[own_tool(&["cmp", "{input}", "{same}"]), peer_tool("cmp", &["{input}", "{same}"])],
+        tools: &[
+            own_tool(&["cmp", "{input}", "{same}"]),
+            peer_tool("cmp", &["{input}", "{same}"]),
+            peer_tool("fc", &["/b", "{input}", "{same}"]),
+        ],
     },
     CommandTask {
         name: "sum blake3",
@@ -169,6 +177,7 @@ pub(super) const TASKS: &[CommandTask] = &[
             own_tool(&["sum", "-a", "sha256", "{input}"]),
             peer_tool("sha256sum", &["{input}"]),
             uutils(&["sha256sum", "{input}"]),
+            peer_tool("certutil", &["-hashfile", "{input}", "SHA256"]),
         ],
     },
     CommandTask {

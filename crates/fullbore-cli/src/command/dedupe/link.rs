@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, Temporary};
-use fullbore::sys::{self, AtFlags, Code, OpenFlags};
+use fullbore::sys::{self, AsHandle, AtFlags, Code};
 
 use super::ReplaceMethod;
 use super::content::equal;
@@ -160,13 +160,10 @@ fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>)
 /// Creates a file in the directory of `target` that shares the blocks of `one`, has the bytes of `other` and its
 /// attributes.
 fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temporary> {
-    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
     let (temporary, fd) = Temporary::create(target.held, target.name, false, |directory, name| {
-        sys::open_at(directory, name, flags, 0o600)
+        sys::clone_to_name(one.file.as_handle(), directory, name)
     })
-    .map_err(|error| Error::io("create a temporary file for", target.path, error))?;
-    sys::clone_file(&fd, &one.file)
-        .map_err(|error| Error::io("share the blocks of", target.path, error.into()))?;
+    .map_err(|error| Error::io("share the blocks of", target.path, error))?;
     let read = sys::try_clone(&fd).map_err(|error| Error::io("read", target.path, error.into()))?;
     if !equal(&File::from_fd(read, target.path)?, &other.file)? {
         return Err(changed(target.path));

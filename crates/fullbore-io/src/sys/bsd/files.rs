@@ -224,6 +224,20 @@ pub fn sync_all(file: impl AsFd) -> Result<()> {
     Ok(rustix::fs::fsync(file)?)
 }
 
+/// Makes the content of a file durable before everything that is written after it, without a wait for the device:
+/// `F_BARRIERFSYNC`. File systems that lack it wait.
+#[cfg(target_os = "macos")]
+pub fn sync_ordered(file: impl AsFd) -> Result<()> {
+    // SAFETY: a command with a number on a borrowed descriptor.
+    match unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_BARRIERFSYNC, 0) } {
+        -1 => match Code::last() {
+            Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::INVALID => sync_all(file),
+            error => Err(error),
+        },
+        _ => Ok(()),
+    }
+}
+
 /// Makes everything durable: the systems have no call for one file system.
 pub fn sync_file_system(_: impl AsFd) -> Result<()> {
     rustix::fs::sync();
@@ -258,6 +272,7 @@ pub fn memory_file(name: &str) -> Result<OwnedFd> {
 }
 
 /// The flags of a file's inode.
+#[allow(clippy::unnecessary_cast, reason = "the flags have 32 bits on macOS")]
 pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     let flags = rustix::fs::fstat(file)?.st_flags as u64;
     let has = |wanted: u64| flags & wanted != 0;

@@ -14,6 +14,8 @@ pub(crate) mod writeback;
 #[cfg(target_os = "freebsd")]
 mod xattr;
 
+#[cfg(target_os = "macos")]
+pub use clone::clone_to_name;
 pub(in crate::sys) use files::name_of;
 pub use files::*;
 pub use pipe::*;

@@ -83,11 +83,6 @@ pub fn copy_range(
     Ok(rustix::fs::copy_file_range(from, Some(offset), to, Some(target), len)?)
 }
 
-/// Shares all blocks of `source` with an empty file: a clone.
-pub fn clone_file(target: impl AsFd, source: impl AsFd) -> Result<()> {
-    Ok(rustix::fs::ioctl_ficlone(target, source)?)
-}
-
 /// Reserves, zeroes or releases the blocks of a range: `fallocate(2)`.
 pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
     let flags = match what {

@@ -61,11 +61,6 @@ pub fn write_vectored_flagged(
     if flags.is_empty() { write_vectored_at(file, parts, offset) } else { Err(Code::UNSUPPORTED) }
 }
 
-/// No call shares all blocks of an open file with another.
-pub fn clone_file(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
-    Err(Code::UNSUPPORTED)
-}
-
 /// The capacity of a pipe is unknown.
 pub fn pipe_capacity(_: impl AsHandle) -> Result<usize> {
     Err(Code::UNSUPPORTED)

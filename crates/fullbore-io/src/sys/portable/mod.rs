@@ -11,7 +11,7 @@ pub(crate) use absent::shared_ring;
 pub(crate) use absent::{aio, cachestat, uring};
 pub(crate) use calls::processor;
 pub use calls::{
-    clone_file, mount_trace_files, open_beneath, open_cached, pipe_capacity, read_vectored_flagged,
-    set_pipe_capacity, set_timer_slack, splice, tee, write_vectored_flagged,
+    mount_trace_files, open_beneath, open_cached, pipe_capacity, read_vectored_flagged, set_pipe_capacity,
+    set_timer_slack, splice, tee, write_vectored_flagged,
 };
 pub(crate) use wake::Wake;

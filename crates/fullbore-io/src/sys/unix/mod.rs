@@ -49,8 +49,8 @@ pub use open::{
 };
 pub use poll::{wait_any, wait_ready};
 pub use process::{
-    clock_ticks_per_second, effective_user, kill, limit, page_size, restore_console, set_limit, stdin,
-    stdout, terminal_columns, thread_cpu_time, thread_waits, umask, use_utf8_console,
+    call_on_pool, clock_ticks_per_second, effective_user, kill, limit, page_size, restore_console, set_limit,
+    stdin, stdout, terminal_columns, thread_cpu_time, thread_waits, umask, use_utf8_console,
 };
 pub(crate) use process::{kernel_release, memory_total};
 #[cfg(not(target_os = "macos"))]

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::Mode;
 use rustix::process::{Pid, Rlimit, Signal};
 
-use super::super::{Limit, Resource, Result};
+use super::super::{Code, Limit, Resource, Result};
 
 impl Resource {
     fn to_system(self) -> rustix::process::Resource {
@@ -25,6 +25,11 @@ pub fn thread_cpu_time() -> std::time::Duration {
 /// The number of times that the calling thread has waited so far, if the system counts it for threads.
 pub fn thread_waits() -> Option<u64> {
     super::usage::of_thread().ok().map(|usage| usage.voluntary_switches)
+}
+
+/// The system has no pool of threads: nothing is called.
+pub fn call_on_pool(_: usize, _: &(dyn Fn() + Sync)) -> Result<()> {
+    Err(Code::UNSUPPORTED)
 }
 
 /// The limit of a resource.

@@ -1,5 +1,6 @@
 //! Calls on files and file systems. What the system does not have fails with [`Code::UNSUPPORTED`].
 
+use std::ffi::c_void;
 use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
@@ -191,27 +193,65 @@ pub fn purge_unused_pages() -> Result<()> {
     })
 }
 
-/// Makes the content of a file durable.
+/// Makes the content of a file durable, with the metadata needed to read it.
 pub fn sync_data(file: impl AsHandle) -> Result<()> {
-    sync_all(file)
+    flush(file, FLUSH_FLAGS_FILE_DATA_SYNC_ONLY)
 }
 
 /// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
-/// directory, which the system cannot flush, the call succeeds. A file that is open for reading only is opened again,
-/// since flushing needs the right to write. Pipes have nothing to flush: the system would wait for their reader.
+/// directory, which the system cannot flush, the call succeeds.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
+    flush(file, 0)
+}
+
+/// Writes the content of a file to its device, whose cache may still hold it then.
+pub(super) fn write_out(file: impl AsHandle) -> Result<()> {
+    flush(file, FLUSH_FLAGS_NO_SYNC)
+}
+
+/// Flags of `NtFlushBuffersFileEx`, which the headers lack.
+const FLUSH_FLAGS_NO_SYNC: u32 = 2;
+const FLUSH_FLAGS_FILE_DATA_SYNC_ONLY: u32 = 4;
+
+/// Flushes a file. Where the system or the file system lacks the flags, which are those of NTFS, it flushes everything. A file
+/// that is open for reading only is opened again, since flushing needs the right to write. Pipes have nothing to flush: the
+/// system would wait for their reader.
+fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::INVALID);
     }
-    // SAFETY: a call with a borrowed handle.
-    let flush = |file: RawHandle| check(unsafe { fs::FlushFileBuffers(file as _) });
-    match flush(raw(&file)) {
+    let whole = |file: RawHandle| {
+        // SAFETY: a call with a borrowed handle.
+        check(unsafe { fs::FlushFileBuffers(file as _) })
+    };
+    let once = |file: RawHandle| match flags {
+        0 => whole(file),
+        flags => match flush_with(file, flags) {
+            Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::INAPPROPRIATE) => {
+                whole(file)
+            }
+            outcome => outcome,
+        },
+    };
+    match once(raw(&file)) {
         Err(Code::ACCESS_DENIED | Code::INAPPROPRIATE) => match status(&file)?.kind() {
             FileKind::Directory => Ok(()),
-            _ => flush(raw(&reopen(&file, OpenFlags::WRITE)?)),
+            _ => once(raw(&reopen(&file, OpenFlags::WRITE)?)),
         },
         outcome => outcome,
     }
+}
+
+fn flush_with(file: RawHandle, flags: u32) -> Result<()> {
+    type Flush =
+        unsafe extern "system" fn(w::HANDLE, u32, *const c_void, u32, *mut IO_STATUS_BLOCK) -> w::NTSTATUS;
+    let function = function("ntdll.dll", c"NtFlushBuffersFileEx").ok_or(Code::NOT_IMPLEMENTED)?;
+    let mut outcome = IO_STATUS_BLOCK::default();
+    // SAFETY: the function has this type, and the call ends before `outcome` does.
+    check_status(unsafe {
+        let flush = std::mem::transmute::<Function, Flush>(function);
+        flush(file as _, flags, std::ptr::null(), 0, &raw mut outcome)
+    })
 }
 
 /// Flushing a volume needs a handle of the volume, which only administrators get.

@@ -29,6 +29,7 @@ pub(crate) mod scatter;
 pub(crate) mod shared_ring;
 mod status;
 pub(crate) mod statx;
+mod thread_pool;
 pub(crate) mod transfer;
 pub(crate) mod usage;
 pub(in crate::sys) mod view;
@@ -51,6 +52,7 @@ pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, path_in};
 pub use pipe::*;
 pub use process::*;
 pub use status::{birth_time, stat, stat_at, status, writable_at};
+pub use thread_pool::call_on_pool;
 pub(crate) use transfer::IoVec;
 pub use transfer::{
     SeekFrom, TRANSFERS_MOVE_POSITION, position, read, read_at, read_into_spare, read_vectored_at, seek,

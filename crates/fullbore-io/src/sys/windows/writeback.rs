@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::{BorrowedHandle, Code, sync_all};
+use super::{BorrowedHandle, Code, files};
 
 /// Writeback cannot be started without waiting.
 pub(crate) fn start(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
@@ -12,5 +12,5 @@ pub(crate) fn start(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
 
 /// Writes the dirty pages of the file and waits until they are clean.
 pub(crate) fn finish(file: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
-    Ok(sync_all(file)?)
+    Ok(files::write_out(file)?)
 }

@@ -35,7 +35,7 @@ pub(super) struct Content<'a> {
 
 impl Content<'_> {
     /// Copies the file to `output`, which has its name on return.
-    pub(super) fn copy(&self, output: Output, journal: Option<Journal>) -> Result<CopyStats> {
+    pub(super) fn copy(&self, mut output: Output, journal: Option<Journal>) -> Result<CopyStats> {
         let input = self.input;
         let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
         let before = input.stamp()?;
@@ -47,7 +47,7 @@ impl Content<'_> {
         let known = if lengthless(input, &stat) { None } else { input.seekable_len()? };
         let len = match known {
             Some(len) if output.seekable() => {
-                self.file(&output, journal.as_ref(), &stat, &before, len, &mut stats)?;
+                self.file(&mut output, journal.as_ref(), &stat, &before, len, &mut stats)?;
                 if stats.bytes() != len {
                     return Err(Error::changed(input.path(), "truncated while being read"));
                 }
@@ -86,7 +86,7 @@ impl Content<'_> {
 
     fn file(
         &self,
-        output: &Output,
+        output: &mut Output,
         journal: Option<&Journal>,
         stat: &Status,
         before: &FileStamp,
@@ -103,6 +103,7 @@ impl Content<'_> {
             self.progress.add(len);
             return Ok(());
         }
+        let output = &*output;
         // True if `stat` shows fewer blocks than bytes.
         let sparse = options.sparse != Sparse::Never && regular && stat.allocated() < len;
         if options.verify || journal.is_some() {
@@ -187,7 +188,7 @@ impl Content<'_> {
     }
 
     /// True if all blocks are shared now.
-    fn cloned(&self, output: &Output, before: &FileStamp, len: u64) -> Result<bool> {
+    fn cloned(&self, output: &mut Output, before: &FileStamp, len: u64) -> Result<bool> {
         let always = self.options.reflink == Reflink::Always;
         if self.options.reflink == Reflink::Never || self.options.sparse != Sparse::Auto || len == 0 {
             return Ok(false);
@@ -199,6 +200,9 @@ impl Content<'_> {
                 return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
             }
             return Ok(false);
+        }
+        if output.become_clone(self.input)? {
+            return Ok(true);
         }
         if always {
             self.input.clone_range(0..len, output.file(), 0)?;
