@@ -12,7 +12,7 @@ pub enum Durability {
     None,
     /// The bytes and the metadata needed to read them, including the length, are on the device (`fdatasync`,
     /// `O_DSYNC`). An output is synced before it gets its name: after a power failure the file is the old or the new
-    /// one, complete.
+    /// one, complete. On macOS the bytes of an output reach the device before its name does, and perhaps after the call.
     Data,
     /// The bytes and all attributes are on the device (`fsync`, `O_SYNC`), and so is an output's name in its directory:
     /// after a power failure the file is the new one.

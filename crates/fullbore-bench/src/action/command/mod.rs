@@ -228,10 +228,9 @@ impl CommandWorkload {
 
 fn substitute(word: &str, files: &CommandPaths<'_>) -> OsString {
     for (name, path) in [("{input}", files.input), ("{same}", files.same), ("{output}", files.output)] {
-        if let Some((before, after)) = word.split_once(name) {
+        if let Some((before, _)) = word.split_once(name) {
             let mut filled = OsString::from(before);
             filled.push(path);
-            filled.push(after);
             return filled;
         }
     }

@@ -95,8 +95,6 @@ pub(super) const TASKS: &[CommandTask] = &[
             Tool { prints: true, ..peer_tool("cat", &["{input}"]) },
             peer_tool("tar", &["-cPf", "{output}", "{input}"]),
             uutils(&["cp", "{input}", "{output}"]),
-            // Without the star it asks if the target is a file or a directory.
-            peer_tool("xcopy", &["/y", "/q", "{input}", "{output}*"]),
         ],
     },
     CommandTask {
