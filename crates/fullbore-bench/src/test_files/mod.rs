@@ -2,7 +2,7 @@
 
 mod creator;
 mod device;
-mod watchdog;
+mod directory;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use self::creator::FileCreator;
 use self::device::ExclusiveDevice;
-use self::watchdog::Watchdog;
+use self::directory::{Watchdog, own_directory};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::Generate;
@@ -197,14 +197,11 @@ impl TestFiles {
         needs: Needs,
         progress: &Progress,
     ) -> Result<Self> {
-        let name = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
-        let (directory, ()) = Temporary::make(parent.join(name), |path| {
-            std::fs::create_dir(path).map_err(|error| Error::io("create a directory in", parent, error))
-        })?;
+        let mut notes = Vec::new();
+        let directory = own_directory(parent, seed, &mut notes)?;
         let watchdog = Watchdog::spawn(directory.path());
         let mut creator =
             FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), progress };
-        let mut notes = Vec::new();
         let start = Instant::now();
         // The first file is written in steps: its speed predicts the time of the others.
         let cold = creator.file("cold", len, |done| !insist && ends_here(done, start.elapsed(), patience))?;
