@@ -5,7 +5,7 @@ use std::os::windows::io::AsRawHandle;
 use windows_sys::Win32::System::Ioctl::{DUPLICATE_EXTENTS_DATA, FSCTL_DUPLICATE_EXTENTS_TO_FILE};
 
 use super::information::control;
-use super::volume::cluster;
+use super::volume::{cluster, shares_blocks};
 use super::{BorrowedHandle, Code, Result, handle_path, status, truncate};
 
 /// Shares `len` bytes (0: all to the end) from `offset` of `source` with offset `target` of `file`, without a copy: on ReFS. The
@@ -17,6 +17,10 @@ pub(crate) fn clone_range(
     file: BorrowedHandle<'_>,
     target: u64,
 ) -> Result<()> {
+    // Asked first: the length of a mapped target could not be restored.
+    if !shares_blocks(file)? {
+        return Err(Code::UNSUPPORTED);
+    }
     let end = status(source)?.size;
     let len = match len {
         0 => end.saturating_sub(offset),

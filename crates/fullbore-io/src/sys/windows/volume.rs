@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::windows::ffi::OsStringExt as _;
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
@@ -15,7 +15,7 @@ use super::code::check;
 use super::disk;
 use super::information::answer;
 use super::path::wide;
-use super::{Code, Handle, Result};
+use super::{BorrowedHandle, Code, Handle, Result};
 
 /// The call that reports the alignment of direct transfers.
 pub(crate) const ALIGNMENT_CALL: &str = "FileStorageInfo";
@@ -79,6 +79,26 @@ fn cluster_of(root: &[u16]) -> Result<u64> {
 /// Bytes of a cluster of the volume of a path.
 pub(super) fn cluster(path: &Path) -> Result<u64> {
     cluster_of(&root_of(path)?)
+}
+
+/// Tells if files on the volume of an open file can share blocks.
+pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
+    let mut flags = 0;
+    let none = std::ptr::null_mut();
+    // SAFETY: the handle is open; the call writes the flags alone.
+    check(unsafe {
+        fs::GetVolumeInformationByHandleW(
+            file.as_raw_handle(),
+            none,
+            0,
+            none.cast(),
+            none.cast(),
+            &raw mut flags,
+            none,
+            0,
+        )
+    })?;
+    Ok(flags & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)
 }
 
 /// The volume of a path.
