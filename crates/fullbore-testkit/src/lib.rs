@@ -19,6 +19,12 @@ pub fn runs_all(test: &str) -> bool {
     }
 }
 
+/// The cases of a long list that `test` checks: all if slow tests run too, else the first of every `one_in`.
+pub fn cases<T>(test: &str, one_in: usize, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let step = if runs_all(&format!("{test}: all cases but one in {one_in}")) { 1 } else { one_in };
+    all.into_iter().step_by(step)
+}
+
 /// Runs the examples of `docs/files.md` as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/files.md")]

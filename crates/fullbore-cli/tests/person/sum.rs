@@ -121,13 +121,14 @@ fn output_matches_the_peers() {
             let arguments =
                 || options.iter().map(OsString::from).chain(["--".into()]).chain(names.iter().cloned());
             let theirs = run(&mut of(&dir, peer, arguments()));
-            for more in [
-                &[][..],
+            let more: [&[&str]; 5] = [
+                &[],
                 &["--workers", "1"],
                 &["--workers", "5"],
                 &["--strategy", "request=4K"],
                 &["--strategy", "method=mmap"],
-            ] {
+            ];
+            for more in fullbore_testkit::cases("sum with other strategies", 2, more) {
                 let ours = run(sum(&dir, ["-a", algorithm]).args(more).args(arguments()));
                 same(&ours, &theirs, &format!("{peer} {options:?} {more:?}"));
                 assert_contains(

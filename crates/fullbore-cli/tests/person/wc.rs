@@ -180,7 +180,7 @@ fn hostile_files_count_alike_alone_and_together() {
         let pair = Pair { dir: &dir, locale };
         for flags in FLAGS {
             let standard = |command: &mut Command| run_with(command, "stdin words ä\u{3000}x".as_bytes());
-            for name in &names {
+            for name in fullbore_testkit::cases("wc of hostile files, one by one", 3, &names) {
                 pair.agree(&words(flags, &[name]), standard);
             }
             pair.agree(&words(flags, &names), standard);
