@@ -215,9 +215,7 @@ impl Run<'_> {
     /// The leases of an adaptive run, and the number of workers; `None` if it has no choice, or is too short.
     fn leases<'l>(&'l self, adaptive: Adaptive<'l>) -> Option<(Leases<'l>, usize)> {
         let Transfer { source, work, sink, order, .. } = self.transfer;
-        let (Source::File { file, len }, Order::Sequential, false) = (source, order, work.in_place) else {
-            return None;
-        };
+        let (Source::File { file, len }, Order::Sequential) = (source, order) else { return None };
         Leases::of(
             adaptive,
             &[Place { file, base: 0, len: *len }],

@@ -349,6 +349,9 @@ proptest! {
         let mut whole = vec![0; bytes.len()];
         AddOffset.apply(0, &bytes, &mut whole);
         prop_assert!(std::fs::read(&target).unwrap() == whole);
+        // In place, over the source of the output.
+        transform(&AddOffset, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
+        prop_assert!(std::fs::read(&path).unwrap() == whole);
     }
 }
 
