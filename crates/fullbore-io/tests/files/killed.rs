@@ -55,10 +55,7 @@ fn sigkill_at_any_moment_leaves_a_complete_file() {
     File::open_write(&target).unwrap().sync_all().unwrap();
     let (mut rounds, mut seen) = (0u32, BTreeSet::new());
     let start = Instant::now();
-    while start.elapsed() < TIME
-        || rounds < ROUNDS
-        || seen.len() < CONTENTS && start.elapsed() < PATIENCE
-    {
+    while start.elapsed() < TIME || rounds < ROUNDS || seen.len() < CONTENTS && start.elapsed() < PATIENCE {
         rounds += 1;
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "killed::child_that_replaces_forever", "--ignored"])
