@@ -9,6 +9,7 @@ use super::Stats;
 use super::adaptive::{LeaseExtents, Leases, Place, Terms};
 use super::order::{Order, Scope};
 use super::setup_cpu::SetupCpu;
+use super::stream_reader::StreamReader;
 use super::stripes::Stripes;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
@@ -42,13 +43,17 @@ enum Shares<'a> {
     Fixed { strategy: &'a Strategy, cut: Cut, stripes: Stripes },
     /// Leases under several contenders.
     Adaptive(Leases<'a>),
+    /// Blocks of a stream, read with the sizes and by the workers of several contenders; the strategy has the most of both.
+    Stream { reader: &'a StreamReader, most: Strategy },
 }
 
 impl Shares<'_> {
     /// Releases workers that wait for a share.
     fn stop(&self) {
-        if let Self::Adaptive(leases) = self {
-            leases.stop();
+        match self {
+            Self::Adaptive(leases) => leases.stop(),
+            Self::Stream { reader, .. } => reader.stop(),
+            Self::Fixed { .. } => {}
         }
     }
 }
@@ -70,12 +75,12 @@ impl Run<'_> {
         // From the first request to the last: opening and closing are not part of the throughput.
         let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
         let let_go = || {
-            shares.stop();
             match sink {
                 Sink::Stream(output) => output.cancel(),
                 Sink::Visitor { failed } => failed(),
                 Sink::File(_) => {}
             }
+            shares.stop();
         };
         let lost = || {
             failed.store(true, Ordering::Relaxed);
@@ -133,6 +138,7 @@ impl Run<'_> {
                     let mut extents = stripes.of(worker, || started.count()).map(|index| cut.extent(index));
                     open_and_run(strategy, &mut extents)
                 }
+                Shares::Stream { most, .. } => open_and_run(most, &mut std::iter::empty()),
                 Shares::Adaptive(leases) => {
                     leases.started(started.count());
                     std::iter::from_fn(|| if go_on() { leases.next() } else { None }).try_for_each(|lease| {
@@ -171,6 +177,9 @@ impl Run<'_> {
             _ => on_threads(workers, &one, &lost),
         };
         first.result()?;
+        if let (Shares::Stream { reader, .. }, Some(adaptive)) = (&shares, self.choice.adaptive) {
+            reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection));
+        }
         if progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
         }
@@ -199,6 +208,10 @@ impl Run<'_> {
         if let Some((leases, workers)) = self.choice.adaptive.and_then(|adaptive| self.leases(adaptive)) {
             return (Shares::Adaptive(leases), workers);
         }
+        if let Some((reader, most)) = self.stream() {
+            let workers = most.workers;
+            return (Shares::Stream { reader, most }, workers);
+        }
         let (strategy, range) = (self.choice.first, &self.scope.range);
         let request = self.request(strategy);
         let cut =
@@ -210,6 +223,28 @@ impl Run<'_> {
             _ => strategy.workers.min(count.max(1) as usize),
         };
         (Shares::Fixed { strategy, cut, stripes }, workers.min(self.most))
+    }
+
+    /// The reader of a stream that tries contenders, and a strategy with the largest request and number of workers of them.
+    /// `None` if there is no choice, or not the memory for all.
+    fn stream(&self) -> Option<(&StreamReader, Strategy)> {
+        let (Source::Stream(reader), Some(adaptive)) = (self.transfer.source, self.choice.adaptive) else {
+            return None;
+        };
+        let mut contenders = adaptive.contenders.cached.clone();
+        contenders.iter_mut().for_each(|one| one.strategy.workers = one.strategy.workers.min(self.most));
+        let strategies = || contenders.iter().map(|contender| &contender.strategy);
+        let most = Strategy {
+            request: strategies().map(|strategy| strategy.request).max()?,
+            workers: strategies().map(|strategy| strategy.workers).max()?,
+            model: Model::Pool,
+            ..self.choice.first.clone()
+        };
+        if contenders.len() < 2 || most.memory() > most.budget {
+            return None;
+        }
+        reader.try_contenders(contenders);
+        Some((reader, most))
     }
 
     /// The leases of an adaptive run, and the number of workers; `None` if it has no choice, or is too short.

@@ -1,27 +1,79 @@
 //! Reads a pipe or device sequentially, one worker at a time.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use super::adaptive::{Spent, Trials};
 use crate::buf::Buf;
 use crate::error::Result;
 use crate::file::{File, FileKind};
+use crate::probe::ProcessUsage;
+use crate::strategy::{Contender, Selection, Strategy};
 use crate::sys;
 
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
+
+/// Bytes of a measurement, after `SETTLE` bytes that still show the contender before it. The time for a change is that of
+/// waking a worker, in seconds.
+const MEASURED: u64 = if cfg!(test) { 64 << 10 } else { 8 << 20 };
+const SETTLE: u64 = MEASURED / 4;
+const CHANGE: f64 = 0.1e-3;
 
 /// A source without offsets.
 #[derive(Debug)]
 pub(super) struct StreamReader {
     file: File,
     patient: bool,
+    readers: AtomicUsize,
     state: Mutex<StreamPosition>,
+    /// Notified when more workers may read, and at the end.
+    changed: Condvar,
 }
 
 #[derive(Debug)]
 struct StreamPosition {
     offset: u64,
     ended: bool,
+    trials: Option<StreamTrials>,
+}
+
+/// Trials of request sizes and numbers of workers.
+#[derive(Debug)]
+struct StreamTrials {
+    trials: Trials,
+    current: usize,
+    /// Offset at which the next measurement starts or ends.
+    due: u64,
+    since: Option<(Instant, f64)>,
+}
+
+impl StreamTrials {
+    fn current(&self) -> &Strategy {
+        &self.trials.contenders[self.current].strategy
+    }
+
+    /// Ends a measurement at `offset` and begins another, if one is due.
+    fn advance(&mut self, offset: u64) {
+        if offset < self.due {
+            return;
+        }
+        let cpu = || ProcessUsage::now().map_or(0.0, |usage| usage.user + usage.system);
+        let now = (Instant::now(), cpu());
+        let Some((start, before)) = self.since.replace(now) else {
+            self.due = offset + MEASURED;
+            return;
+        };
+        let bytes = MEASURED + (offset - self.due);
+        let spent = Spent { seconds: (now.0 - start).as_secs_f64(), cpu: now.1 - before };
+        self.trials.record(self.current, bytes, spent);
+        let next = self.trials.next(MEASURED + SETTLE, CHANGE);
+        self.due = offset + MEASURED;
+        if next != self.current {
+            (self.current, self.since, self.due) = (next, None, offset + SETTLE);
+        }
+    }
 }
 
 impl StreamReader {
@@ -32,13 +84,63 @@ impl StreamReader {
         if file.kind() == FileKind::Fifo && sys::pipe_capacity(&file).is_ok_and(|size| size < PIPE) {
             let _ = sys::set_pipe_capacity(&file, PIPE);
         }
-        Self { file, patient, state: Mutex::new(StreamPosition { offset: 0, ended: false }) }
+        let state = StreamPosition { offset: 0, ended: false, trials: None };
+        Self {
+            file,
+            patient,
+            readers: AtomicUsize::new(0),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
-    /// Reads the next block into `buf`: `request` bytes, or those available in multiples of `unit` bytes. Returns its
-    /// offset; `None` at the end.
-    pub(super) fn next(&self, buf: &mut Buf, request: usize, unit: usize) -> Result<Option<u64>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> MutexGuard<'_, StreamPosition> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tries request sizes and numbers of workers, those of `contenders`, on the bytes as they come.
+    pub(super) fn try_contenders(&self, contenders: Vec<Contender>) {
+        let trials = Trials::new(contenders, 0);
+        self.lock().trials = Some(StreamTrials { trials, current: 0, due: SETTLE, since: None });
+    }
+
+    /// The contenders tried, and the one that was used last; `None` if there was one alone.
+    pub(super) fn selection(&self) -> Option<Selection> {
+        let state = self.lock();
+        let trials = state.trials.as_ref()?;
+        let tried = trials.trials.tried();
+        let chosen = trials.current().to_string();
+        (tried.len() > 1).then(|| Selection { after: state.offset, cached: true, tried, chosen })
+    }
+
+    /// The number of a worker that will read.
+    pub(super) fn join(&self) -> usize {
+        self.readers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Releases the workers that wait for a part in the reading: there is none.
+    pub(super) fn stop(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Reads the next block into `buf`: at most `request` bytes, or those available in multiples of `unit` bytes. Returns
+    /// its offset; `None` at the end. Waits while fewer workers are tried than the number of the `reader`.
+    pub(super) fn next(
+        &self,
+        reader: usize,
+        buf: &mut Buf,
+        request: usize,
+        unit: usize,
+    ) -> Result<Option<u64>> {
+        let mut state = self.lock();
+        while !state.ended && state.trials.as_ref().is_some_and(|trials| reader >= trials.current().workers) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let request = state.trials.as_ref().map_or(request, |trials| {
+            let tried = trials.current().request.min(request);
+            (tried / unit).max(1) * unit
+        });
         let offset = state.offset;
         buf.place(offset, request);
         let mut held = 0;
@@ -51,6 +153,17 @@ impl StreamReader {
         }
         buf.truncate(held);
         state.offset += held as u64;
+        let end = state.offset;
+        if let Some(trials) = &mut state.trials {
+            let workers = trials.current().workers;
+            trials.advance(end);
+            if trials.current().workers > workers {
+                self.changed.notify_all();
+            }
+        }
+        if state.ended {
+            self.changed.notify_all();
+        }
         Ok((held > 0).then_some(offset))
     }
 }

@@ -335,10 +335,10 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
 
     /// Reads blocks of a pipe or device.
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
-        let unit = self.transfer.work.split.unit();
+        let (unit, reader) = (self.transfer.work.split.unit(), stream.join());
         while go_on() {
             let mut buf = self.buffer()?;
-            let Some(offset) = stream.next(&mut buf, self.request, unit)? else { break };
+            let Some(offset) = stream.next(reader, &mut buf, self.request, unit)? else { break };
             let len = buf.len();
             self.pass(offset, buf)?;
             self.report(len);

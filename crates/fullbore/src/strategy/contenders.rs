@@ -28,6 +28,8 @@ const COPIED: [f64; 2] = [-0.1, 0.2];
 const DEEP: [f64; 2] = [0.0, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
 const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
+/// Of a pipe, other request sizes and numbers of workers.
+const STREAM: [f64; 2] = [0.0, 0.25];
 
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;
@@ -63,6 +65,10 @@ impl Contenders {
 /// the file system has for the same job, if any.
 pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Option<&Entry>) -> Contenders {
     let mut found = Contenders::default();
+    if plan_input.len.is_none() {
+        found.cached = of_stream(plan_input, chosen);
+        return found;
+    }
     // Files in one state of the page cache can be compared.
     let comparable = plan_input.among_files && (plan_input.is_cached() || plan_input.is_uncached());
     let short = plan_input.is_short() && !comparable;
@@ -147,6 +153,26 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         found.cached.extend(uncached);
     }
     found
+}
+
+/// The contenders for a pipe or device: the request size, and the number of workers that take turns at reading it.
+fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
+    if !plan_input.adapts || plan_input.purpose == Purpose::Compare {
+        return Vec::new();
+    }
+    let all = plan_input.processors.clamp(1, MOST_WORKERS);
+    let shapes = [(64 << 10, 1), (256 << 10, 1), (1 << 20, chosen.workers), (256 << 10, all)];
+    let other = |(request, workers)| {
+        let model = if workers > 1 { Model::Pool } else { Model::Serial };
+        let [expected, deviation] = STREAM;
+        Contender {
+            strategy: Strategy { request, workers, model, stripe: request as u64, ..chosen.clone() },
+            expected,
+            deviation,
+        }
+    };
+    let first = Contender { strategy: chosen.clone(), expected: CHOSEN[0], deviation: CHOSEN[1] };
+    std::iter::once(first).chain(shapes.map(other)).collect()
 }
 
 /// The measurement of a strategy that differs from this one in nothing that matters.

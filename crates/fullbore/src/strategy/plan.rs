@@ -190,7 +190,7 @@ impl<'a> Planner<'a> {
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model == Model::Pool)
-                && len.is_some_and(|len| len >= if self.among_files { SMALL } else { PARTLY }),
+                && len.is_none_or(|len| len >= if self.among_files { SMALL } else { PARTLY }),
             among_files: self.among_files,
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };

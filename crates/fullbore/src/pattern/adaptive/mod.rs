@@ -6,12 +6,13 @@
 //! more time than it costs (`belief`). Later the rate of the chosen strategy is compared with the expected one, and where it
 //! leaves that band the trial is repeated.
 
-pub(super) mod belief;
+mod belief;
 mod extents;
 mod parts;
 mod region;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(super) use extents::LeaseExtents;
 pub(super) use parts::{Place, Terms};
 use region::Region;
+pub(super) use trials::Trials;
 
 use crate::strategy::{Contender, Selections, Strategy, StrategySpec};
 

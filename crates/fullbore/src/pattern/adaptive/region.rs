@@ -19,7 +19,7 @@ const LEASES: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
 /// Rates within this factor are equal: CPU time decides.
-const EQUAL: f64 = 0.03;
+pub(super) const EQUAL: f64 = 0.03;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
 /// A region shorter than this is not tried again, in bytes.

@@ -11,6 +11,7 @@ use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
 use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use crate::sys;
 
 const MIB: u64 = 1 << 20;
 
@@ -352,6 +353,58 @@ proptest! {
         // In place, over the source of the output.
         transform(&AddOffset, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
         prop_assert!(std::fs::read(&path).unwrap() == whole);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The results do not depend on the request sizes and the numbers of workers that read a pipe.
+    #[test]
+    fn a_pipe_whose_readers_change_gives_the_same_result(
+        shapes in prop::collection::vec((9u32..18, 1usize..5), 2..5),
+        len in 300_000usize..1_200_000,
+    ) {
+        let bytes: Vec<u8> = (0..len).map(|at| b"abcdefgh ijk\n"[at * at / 7 % 13]).collect();
+        let buffered = |(bits, workers): (u32, usize)| expected(Strategy { request: 1usize << bits, ..contender("buffered", workers) });
+        let contenders = Contenders { cached: shapes.into_iter().map(buffered).collect(), uncached: Vec::new() };
+        let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
+        let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: None };
+        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let progress = Progress::default();
+        let piped = |run: &dyn Fn(&File)| {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            std::thread::scope(|scope| {
+                let bytes = &bytes;
+                scope.spawn(move || std::io::Write::write_all(&mut writer, bytes));
+                run(&File::from_fd(sys::Handle::from(reader), "pipe").unwrap());
+            });
+        };
+        piped(&|input| {
+            let (stats, lines) = fold(&op::count_lines(), input, choice, &progress).unwrap();
+            assert_eq!((stats.bytes, lines), (len as u64, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
+        });
+        piped(&|input| {
+            let sha = op::sha256();
+            let (_, state) = fold(&sha, input, choice, &progress).unwrap();
+            assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
+        });
+        piped(&|input| {
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            let go_on = std::ops::ControlFlow::Continue(());
+            search(&Lines, input, choice, &progress, |lines| { found.extend(lines); Ok(go_on) }).unwrap();
+            search_bytes(&Lines, &bytes, |lines| { expected.extend(lines); Ok(go_on) }).unwrap();
+            assert_eq!(found, expected);
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("output");
+        piped(&|input| {
+            let output = Output::replace(&target).unwrap();
+            transform(&AddOffset, input, output, choice, Durability::None, &progress).unwrap();
+            let mut whole = vec![0; bytes.len()];
+            AddOffset.apply(0, &bytes, &mut whole);
+            assert!(std::fs::read(&target).unwrap() == whole);
+        });
     }
 }
 

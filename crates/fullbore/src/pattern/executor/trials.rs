@@ -1,20 +1,11 @@
 //! Trials on files: of many files of some MiB, each is too short to try several strategies, so each is read with one, and
 //! the later ones with the fastest.
 
-use crate::pattern::adaptive::belief::{Measurement, beliefs, leader};
+use crate::pattern::adaptive::{Spent, Trials};
 use crate::strategy::{Contender, Target, alike};
 
-/// The standard deviation of the logarithmic rate of a file before any is known, and the samples that this counts as.
-const NOISE: (f64, f64) = (0.15, 3.0);
-
-/// The contenders for files in one state of the page cache, and their measurements.
-#[derive(Debug, Default)]
-struct Trials {
-    contenders: Vec<Contender>,
-    /// The logarithmic rates of the files by contender.
-    samples: Vec<Vec<f64>>,
-    bytes: u64,
-}
+/// Each file is opened for itself, so a change of the contender takes no time of its own.
+const CHANGE: f64 = 0.0;
 
 /// The trials on the files of a run: of those in the page cache, and of the others.
 #[derive(Debug, Default)]
@@ -32,37 +23,15 @@ impl FileTrials {
             alike(&one.strategy, &two.strategy, Target::Nowhere) && one.strategy.window == two.strategy.window
         };
         if trials.contenders.len() != list.len() || !trials.contenders.iter().zip(list).all(same) {
-            let samples = vec![Vec::new(); list.len()];
-            *trials = Trials { contenders: list.to_vec(), samples, bytes: trials.bytes };
+            *trials = Trials::new(list.to_vec(), trials.bytes);
         }
-        Some(trials.next(len))
+        Some(trials.next(len, CHANGE))
     }
 
     /// Records the time of a file that was read with the contender at a place.
     pub(super) fn record(&mut self, uncached: bool, place: usize, len: u64, seconds: f64) {
-        let trials = &mut self.0[usize::from(uncached)];
-        if let Some(samples) = trials.samples.get_mut(place)
-            && seconds > 0.0
-        {
-            samples.push((len as f64 / seconds).ln());
-            trials.bytes += len;
-        }
-    }
-}
-
-impl Trials {
-    /// The contender for the next file, of `len` bytes: the leader, or one whose measurement pays if as much is to come as
-    /// there was.
-    fn next(&self, len: u64) -> usize {
-        let priors: Vec<_> =
-            self.contenders.iter().map(|contender| (contender.expected, contender.deviation)).collect();
-        let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
-        let Some(leader) = leader(&beliefs) else { return 0 };
-        // Each file is opened for itself, so a change takes no time of its own.
-        let measurement = Measurement { bytes: len, left: self.bytes, noise: noise.powi(2), change: 0.0 };
-        (0..beliefs.len())
-            .find(|&other| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]))
-            .unwrap_or(leader)
+        // Other files run at the same time, so the CPU time of one is unknown.
+        self.0[usize::from(uncached)].record(place, len, Spent { seconds, cpu: 0.0 });
     }
 }
 

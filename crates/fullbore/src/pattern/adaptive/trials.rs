@@ -1,0 +1,75 @@
+//! Trials in a run of unknown length, of files or of a pipe: the contenders take turns on the next bytes.
+
+use super::Spent;
+use super::belief::{Measurement, beliefs, leader};
+use super::region::EQUAL;
+use crate::strategy::{Contender, Tried};
+
+/// The standard deviation of a logarithmic rate before any is known, and the samples that this counts as.
+const NOISE: (f64, f64) = (0.15, 3.0);
+
+/// The contenders and their measurements.
+#[derive(Debug, Default)]
+pub(in crate::pattern) struct Trials {
+    pub(in crate::pattern) contenders: Vec<Contender>,
+    /// The logarithmic rates by contender.
+    samples: Vec<Vec<f64>>,
+    /// Bytes and CPU time of the samples, in seconds, by contender.
+    totals: Vec<(u64, f64)>,
+    /// The bytes measured so far.
+    pub(in crate::pattern) bytes: u64,
+}
+
+impl Trials {
+    /// Contenders without a measurement, after `bytes` of the run.
+    pub(in crate::pattern) fn new(contenders: Vec<Contender>, bytes: u64) -> Self {
+        let samples = vec![Vec::new(); contenders.len()];
+        let totals = vec![(0, 0.0); contenders.len()];
+        Self { contenders, samples, totals, bytes }
+    }
+
+    /// Records the cost of `bytes` with the contender at a place.
+    pub(in crate::pattern) fn record(&mut self, place: usize, bytes: u64, spent: Spent) {
+        if let Some(samples) = self.samples.get_mut(place)
+            && spent.seconds > 0.0
+        {
+            samples.push((bytes as f64 / spent.seconds).ln());
+            self.totals[place].0 += bytes;
+            self.totals[place].1 += spent.cpu;
+            self.bytes += bytes;
+        }
+    }
+
+    /// CPU time per byte of a contender, in seconds.
+    fn cpu(&self, place: usize) -> f64 {
+        let (bytes, cpu) = self.totals[place];
+        if bytes > 0 { cpu / bytes as f64 } else { 0.0 }
+    }
+
+    /// The contender for the next `bytes`: one whose measurement pays if as much is to come as there was; else the fastest,
+    /// of those that are equal the one with the least CPU time. A change of the contender takes `change` seconds.
+    pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> usize {
+        let priors: Vec<_> =
+            self.contenders.iter().map(|contender| (contender.expected, contender.deviation)).collect();
+        let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
+        let Some(leader) = leader(&beliefs) else { return 0 };
+        let measurement = Measurement { bytes, left: self.bytes, noise: noise.powi(2), change };
+        let all = 0..beliefs.len();
+        let pays = |&other: &usize| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]);
+        let equal = |&other: &usize| {
+            beliefs[other].samples > 0 && beliefs[other].mean >= beliefs[leader].mean - EQUAL
+        };
+        let cheapest = |&one: &usize, &two: &usize| self.cpu(one).total_cmp(&self.cpu(two));
+        all.clone().find(pays).or_else(|| all.filter(equal).min_by(cheapest)).unwrap_or(leader)
+    }
+
+    /// The contenders that were measured.
+    pub(in crate::pattern) fn tried(&self) -> Vec<Tried> {
+        let tried = |place: usize| {
+            let samples = &self.samples[place];
+            let rate = (samples.iter().sum::<f64>() / samples.len() as f64).exp();
+            Tried::new(&self.contenders[place].strategy, rate, self.cpu(place), samples.len())
+        };
+        (0..self.samples.len()).filter(|&place| !self.samples[place].is_empty()).map(tried).collect()
+    }
+}
