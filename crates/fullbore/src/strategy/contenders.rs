@@ -162,6 +162,8 @@ fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
     }
     let all = plan_input.processors.clamp(1, MOST_WORKERS);
     let shapes = [(64 << 10, 1), (256 << 10, 1), (1 << 20, chosen.workers), (256 << 10, all)];
+    let differ =
+        |&(request, workers): &(usize, usize)| (request, workers) != (chosen.request, chosen.workers);
     let other = |(request, workers)| {
         let model = if workers > 1 { Model::Pool } else { Model::Serial };
         let [expected, deviation] = STREAM;
@@ -172,7 +174,7 @@ fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
         }
     };
     let first = Contender { strategy: chosen.clone(), expected: CHOSEN[0], deviation: CHOSEN[1] };
-    std::iter::once(first).chain(shapes.map(other)).collect()
+    std::iter::once(first).chain(shapes.into_iter().filter(differ).map(other)).collect()
 }
 
 /// The measurement of a strategy that differs from this one in nothing that matters.
