@@ -1,6 +1,4 @@
 //! The resources that an operation in flight owns.
-use std::fmt;
-
 use super::slots::IoResult;
 use crate::buf::{Direction, Loan};
 use crate::file::File;
@@ -17,7 +15,6 @@ pub(super) enum Operation {
 }
 
 /// A read or a write.
-#[derive(Debug)]
 pub(super) struct Movement {
     pub(super) direction: Direction,
     /// The file and the buffer; `None` while the ring or a thread has them.
@@ -51,14 +48,5 @@ impl Operation {
     /// nor a place of the limit meanwhile.
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self, Self::Transfer(movement) if movement.offset.is_none())
-    }
-}
-
-impl fmt::Debug for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Transfer(movement) => movement.fmt(f),
-            Self::Blocking(_) => f.write_str("Blocking"),
-        }
     }
 }

@@ -9,7 +9,7 @@ use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{AsHandle, Code, TransferFlags, transfer};
+use crate::sys::{self, AsHandle, Code, TransferFlags};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -191,7 +191,7 @@ impl<B: Buffer> Transfer<B> {
             }
         }
         if let (None, Some(offset), Some(flags)) = (straight, offset, flags) {
-            let call = |more| transfer::once(&mut loan, file.as_handle(), Some(offset), flags | more);
+            let call = |more| sys::transfer_loan(&mut loan, file.as_handle(), Some(offset), flags | more);
             if let Some(outcome) = self.file.at_once(self.direction, call) {
                 return Ok((loan, outcome));
             }
@@ -230,7 +230,7 @@ impl<B: Buffer> Transfer<B> {
 fn lent(operation: Operation) -> Loan {
     match operation {
         Operation::Transfer(Movement { owned: Some((_, loan)), .. }) => loan,
-        other => unreachable!("no transfer that has ended: {other:?}"),
+        _ => unreachable!("no transfer that has ended"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
 use super::request::Direction;
-use crate::sys::IoVec;
+use crate::sys::memory::IoVec;
 
 /// Maximum width of a buffer in words; a [`Buf`](super::pool::Buf) has five.
 const WORDS: usize = 8;

@@ -9,7 +9,8 @@ use super::drop_behind::DropBehind;
 use super::option_report::Support;
 use super::{File, FileKind};
 use crate::error::Result;
-use crate::sys::{self, Code, IoVec, TransferFlags};
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, TransferFlags};
 
 /// The page-cache policy of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

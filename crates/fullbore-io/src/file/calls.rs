@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use super::File;
 use crate::buf::Direction;
-use crate::sys::{self, Code, IoVec, TransferFlags};
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;

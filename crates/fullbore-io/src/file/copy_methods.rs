@@ -11,7 +11,7 @@ use super::spans::clonable;
 use super::{CopyReport, File, FileKind, LONGEST, cut};
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, Code, Handle, Splice, clone};
+use crate::sys::{self, AsHandle, Code, Handle, Splice};
 
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
@@ -275,7 +275,7 @@ pub fn clones(devices: (u64, u64)) -> bool {
 /// Shares all blocks of a file with a new one on the same device; returns `true` if `target` is complete. For large
 /// numbers of files, so it makes no more calls than necessary.
 pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
-    match clone::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
+    match sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
         Ok(()) => true,
         Err(error) => {
             if matches!(
@@ -326,7 +326,7 @@ pub(super) fn clone_once(
         return Ok(Err(error));
     }
     Ok(loop {
-        match clone::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
+        match sys::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
             Err(Code::INTERRUPTED) => {}
             result => break result,
         }

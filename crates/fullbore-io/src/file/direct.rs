@@ -17,7 +17,8 @@ use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
 use crate::probe::{self, Alignment, NoDirect};
-use crate::sys::{self, Code, IoVec, OpenFlags, TransferFlags};
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, OpenFlags, TransferFlags};
 
 /// The devices that rejected direct I/O, with the reason; they are not tried again.
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());

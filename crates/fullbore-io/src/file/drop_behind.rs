@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::File;
 use super::descriptor::Descriptor;
-use crate::sys::{self, Advice, AsHandle, writeback};
+use crate::sys::{self, Advice, AsHandle};
 
 /// The number of bytes between two drops.
 const INTERVAL: u64 = 8 << 20;
@@ -96,7 +96,7 @@ impl DropBehind {
             match self.overlaid {
                 // Starts the writeback of pages that it cannot drop yet.
                 true => self.drop_pages(range),
-                false => drop(writeback::start(self.fd.as_handle(), range)),
+                false => drop(sys::start_writeback(self.fd.as_handle(), range)),
             }
         }
         if let Some(range) = settled {
@@ -109,7 +109,7 @@ impl DropBehind {
         if !self.shared {
             let _ = match self.overlaid {
                 true => sys::sync_data(&self.fd).map_err(Into::into),
-                false => writeback::finish(self.fd.as_handle(), range.clone()),
+                false => sys::finish_writeback(self.fd.as_handle(), range.clone()),
             };
         }
         self.drop_pages(range);

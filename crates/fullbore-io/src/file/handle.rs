@@ -306,7 +306,7 @@ impl File {
             // The inner file also holds the actions on close.
             Descriptor::Of(inner) => return Self { inner, before: None, shared: false }.close(),
         };
-        let closed = fd.map_or(Ok(()), crate::sys::close::close);
+        let closed = fd.map_or(Ok(()), crate::sys::close);
         // The more serious error first: possible loss of bytes, then what remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
         finished

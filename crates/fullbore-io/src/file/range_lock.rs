@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::File;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{AsHandle, LockRequest, range_lock};
+use crate::sys::{self, AsHandle, LockRequest};
 
 /// The level of a lock on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct RangeGuard {
 impl Drop for RangeGuard {
     fn drop(&mut self) {
         // The only failure on release is one that the caller could not handle.
-        let _ = range_lock::set(self.file.as_handle(), &self.range, LockRequest::None);
+        let _ = sys::lock_range(self.file.as_handle(), &self.range, LockRequest::None);
     }
 }
 
@@ -60,7 +60,7 @@ impl File {
     /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
-        range_lock::set(self.as_handle(), &range, request(lock))
+        sys::lock_range(self.as_handle(), &range, request(lock))
             .map_err(|error| self.refused(&range, error))?;
         Ok(RangeGuard { file: self.clone(), range })
     }
@@ -71,7 +71,7 @@ impl File {
     /// As [`lock_range`](Self::lock_range).
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
-        let taken = range_lock::try_set(self.as_handle(), &range, request(lock));
+        let taken = sys::try_lock_range(self.as_handle(), &range, request(lock));
         let taken = taken.map_err(|error| self.refused(&range, error))?;
         Ok(taken.then(|| RangeGuard { file: self.clone(), range }))
     }

@@ -18,7 +18,7 @@ use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result, message};
 #[cfg(feature = "fault")]
 use crate::fault::{Call, Operation, Plan};
-use crate::sys::{self, AsHandle, BorrowedHandle, Code, writeback};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code};
 
 /// The state that all handles derived from one file share: the failed sync, the reserved range, and a test's fault plan.
 #[derive(Debug, Clone, Default)]
@@ -177,7 +177,7 @@ impl File {
                 return Ok(sys::sync_data(&self.inner.fd)?);
             }
             // A length of 0 means to the end of the file.
-            writeback::finish(self.inner.fd.as_handle(), 0..0)
+            sys::finish_writeback(self.inner.fd.as_handle(), 0..0)
         })
         .or_else(|error| if unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))

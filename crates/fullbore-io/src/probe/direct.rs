@@ -8,9 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
 
 use super::residency::residency;
-use crate::sys::{
-    self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags, statx,
-};
+use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags};
 
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
@@ -104,7 +102,7 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 /// [`NoDirect`] if the file has no direct I/O or it could not be determined.
 pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     let fd = file.as_handle();
-    let status = statx::of_file(fd).map_err(unknown("cannot stat the file"))?;
+    let status = sys::extended_status(fd).map_err(unknown("cannot stat the file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
     }
@@ -309,7 +307,7 @@ fn assumed(file: &File) -> Alignment {
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     let mut file =
         File::from(nameless(folder).map_err(unknown("cannot create a trial file in the directory"))?);
-    let status = statx::of_file(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
+    let status = sys::extended_status(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
     }
@@ -390,7 +388,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut file = File::from(nameless(folder).unwrap());
         write_sample(&mut file).unwrap();
-        let Some(Ok(reported)) = reported(&statx::of_file(file.as_handle()).unwrap()) else {
+        let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
             return;
         };

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::sys::{self, AsHandle, BorrowedHandle, Code, OpenFlags, SeekFrom, extent, fiemap, statx};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, OpenFlags, SeekFrom, extent};
 
 /// A contiguous run of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,7 +228,7 @@ impl LayoutCounts {
 /// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` if the file system has no `FIEMAP`.
 pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
-    fiemap::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
+    sys::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
     Ok(extents)
 }
 
@@ -248,10 +248,10 @@ pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
 /// The system's; also if the file system has neither `FIEMAP` nor `SEEK_HOLE`.
 pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
     let fd = fd.as_handle();
-    let status = statx::of_file(fd)?;
+    let status = sys::extended_status(fd)?;
     let allocated = status.blocks.saturating_mul(512);
     let mut counts = LayoutCounts::of_size(status.size);
-    match fiemap::each_extent(fd, |raw| counts.add(&FileExtent::of(raw))) {
+    match sys::each_extent(fd, |raw| counts.add(&FileExtent::of(raw))) {
         Ok(()) => Ok(counts.provenance(allocated)),
         Err(error) if lacks_fiemap(&error) => by_seeking(fd, status.size, allocated),
         Err(error) => Err(error),
@@ -264,10 +264,10 @@ pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
 /// As [`extents`].
 pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
     let fd = fd.as_handle();
-    let status = statx::of_file(fd)?;
+    let status = sys::extended_status(fd)?;
     let mut counts = LayoutCounts::of_size(status.size);
     let mut first_extents = Vec::new();
-    fiemap::each_extent(fd, |raw| {
+    sys::each_extent(fd, |raw| {
         let extent = FileExtent::of(raw);
         counts.add(&extent);
         if first_extents.len() < Layout::SHOWN {

@@ -15,7 +15,7 @@ use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
 use super::storage::Storage;
 use super::volume;
-use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags, statx};
+use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,7 +192,7 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
-    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "stat", error))?;
+    let status = sys::extended_stat(path).map_err(|error| ProbeError::new(path, "stat", error))?;
     let kind = PathKind::of(&status);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);

@@ -59,7 +59,7 @@ impl Machine {
 
 /// Collects the facts of this machine.
 pub fn machine() -> Machine {
-    let allowed = sys::processor::allowed().ok().map(|count| count as u64);
+    let allowed = sys::allowed_processors().ok().map(|count| count as u64);
     let found = of(&KernelFiles::running(), allowed);
     // Without the kernel's files, calls know some of the facts.
     let found = Machine {

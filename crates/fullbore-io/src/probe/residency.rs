@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::sys::{self, AsHandle, Code, cachestat, mincore, statx};
+use crate::sys::{self, AsHandle, Code};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Residency {
 /// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
 pub fn residency(fd: impl AsHandle, range: Range<u64>) -> io::Result<Residency> {
-    let size = statx::of_file(fd.as_handle())?.size;
+    let size = sys::extended_status(fd.as_handle())?.size;
     residency_within(fd, range, size)
 }
 
@@ -83,7 +83,7 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
         });
     }
     if !super::overlaid(fd) {
-        match cachestat::cachestat(fd, start, total) {
+        match sys::cachestat(fd, start, total) {
             Ok(pages) => {
                 return Ok(Residency {
                     total,
@@ -102,7 +102,7 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
     // The last page may be partly past the end of the file: a mapping covers it anyway.
     Ok(Residency {
         total,
-        cached: mincore::mincore(fd, start, total)? * page,
+        cached: sys::resident_pages(fd, start, total)? * page,
         dirty: None,
         writeback: None,
         evicted: None,
@@ -142,10 +142,10 @@ mod tests {
         let warm = residency(&file, 0..u64::MAX).unwrap();
         assert_eq!((warm.total, warm.cached), (total, total));
         assert_eq!(warm.share(), Some(1.0));
-        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, warm.cached);
+        assert_eq!(sys::resident_pages(file.as_handle(), 0, total).unwrap() * page, warm.cached);
         sys::advise(&file, 0, None, sys::Advice::DontNeed).unwrap();
         let cold = residency(&file, 0..u64::MAX).unwrap();
-        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, cold.cached);
+        assert_eq!(sys::resident_pages(file.as_handle(), 0, total).unwrap() * page, cold.cached);
         let in_memory = crate::probe::in_memory(&file);
         assert!(cold.cached == 0 || in_memory, "{cold:?}");
     }

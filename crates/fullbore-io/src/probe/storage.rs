@@ -7,7 +7,7 @@ use super::device_number::DeviceNumber;
 use super::file_system::{is_in_memory, is_network};
 use super::kernel_files::{KernelFiles, names};
 use super::mounts::{self, Mount};
-use crate::sys::statx;
+use crate::sys;
 
 /// Maximum depth of nested overlays to follow.
 const DEEPEST: usize = 8;
@@ -52,8 +52,8 @@ impl Storage<'_> {
 
     /// Returns the devices under any path.
     fn under_path(&self, path: &Path, level: usize) -> Result<Vec<Device>, String> {
-        let status =
-            statx::of_path(path).map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
+        let status = sys::extended_stat(path)
+            .map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
         let own = status.device.into();
         let mount = mounts::holding(self.mounts, status.mount, own, path)
             .ok_or_else(|| format!("{} is in no mount of this process", path.display()))?;
@@ -153,7 +153,8 @@ fn split_colons(list: &str) -> Vec<String> {
 
 /// Returns the number of a device file.
 fn special(name: &str) -> Result<DeviceNumber, String> {
-    let status = statx::of_path(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
+    let status =
+        sys::extended_stat(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
     Ok(status.special.into())
 }
 

@@ -46,7 +46,7 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn now() -> io::Result<Self> {
-        sys::usage::of_process().map(Self::from_system)
+        sys::usage_of_process().map(Self::from_system)
     }
 
     /// Returns the use so far of children that ended and were waited for.
@@ -54,7 +54,7 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn of_children() -> io::Result<Self> {
-        sys::usage::of_children().map(Self::from_system)
+        sys::usage_of_children().map(Self::from_system)
     }
 
     /// Returns the use so far of the calling thread only.
@@ -62,7 +62,7 @@ impl ProcessUsage {
     /// # Errors
     /// The system's; none is expected.
     pub fn of_thread() -> io::Result<Self> {
-        sys::usage::of_thread().map(Self::from_system)
+        sys::usage_of_thread().map(Self::from_system)
     }
 
     fn from_system(usage: sys::Usage) -> Self {

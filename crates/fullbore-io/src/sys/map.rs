@@ -2,42 +2,18 @@
 //!
 //! A page of a mapped file can disappear (the file was truncated), fail to be read, or find no space on the device when it is
 //! written. The system then interrupts the access: with SIGBUS on Unix, with an exception on Windows. The handler of the platform
-//! searches the table here for the address; if it is in one of our mappings, it maps zeros there and lets the access continue. The
+//! searches a table for the address; if it is in one of our mappings, it maps zeros there and lets the access continue. The
 //! user of the bytes calls [`Map::check`] before using a result.
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-use super::BorrowedHandle;
-use super::view::View;
-
-/// Maximum number of simultaneous mappings: more than the number of workers can be.
-const MOST_RANGES: usize = 2048;
-
-/// A mapping that the handler recognises. `start == 0`: vacant; `start == 1`: being initialised.
-struct MappedRange {
-    start: AtomicUsize,
-    end: AtomicUsize,
-    faulted: AtomicBool,
-}
-
-static RANGES: [MappedRange; MOST_RANGES] = [const {
-    MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
-}; MOST_RANGES];
-
-/// Marks the mapping that contains an address, and returns its addresses. For the handler: only atomics.
-pub(super) fn fault_at(address: usize) -> Option<Range<usize>> {
-    RANGES.iter().find_map(|range| {
-        let start = range.start.load(Ordering::Acquire);
-        let end = range.end.load(Ordering::Relaxed);
-        let found = start > 1 && (start..end).contains(&address);
-        if found {
-            range.faulted.store(true, Ordering::Release);
-        }
-        found.then_some(start..end)
-    })
-}
+use super::memory::RANGES;
+#[cfg(unix)]
+use super::unix::{BorrowedHandle, view::View};
+#[cfg(windows)]
+use super::windows::{BorrowedHandle, view::View};
 
 /// A mapped part of a file.
 #[derive(Debug)]

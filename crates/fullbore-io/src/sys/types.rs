@@ -1,8 +1,9 @@
 //! Types that the platforms share.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::buf::Loan;
+use crate::buf::{Completion, Loan, Request};
 
 /// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -302,4 +303,133 @@ pub(crate) struct Completed<F> {
     pub(crate) file: F,
     pub(crate) loan: Loan,
     pub(crate) result: io::Result<usize>,
+}
+
+/// Requests of one open file that the system executes. A buffer belongs to the queue until its completion is reaped; dropping the
+/// queue waits for the requests in flight.
+pub(crate) trait RequestQueue {
+    /// Queues a request; returns it if the queue is full.
+    fn queue(&mut self, request: Request) -> Result<(), Request>;
+
+    /// Submits the queued requests. One that the system refuses is complete, with the error.
+    fn submit(&mut self) -> io::Result<()>;
+
+    /// Submits the queued requests, waits until `least` requests are complete (0: does not wait) and appends the complete ones to
+    /// `done`.
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()>;
+}
+
+/// Reaps the requests in flight of a queue that is being dropped. False if that fails: the system may still use their memory, which
+/// must be leaked.
+pub(crate) fn drain<Q: RequestQueue>(queue: &mut Q, in_flight: impl Fn(&Q) -> usize) -> bool {
+    let mut done = Vec::new();
+    while in_flight(queue) > 0 {
+        if queue.reap(1, &mut done).is_err() {
+            return false;
+        }
+        done.clear();
+    }
+    true
+}
+
+/// A volume: a file system with its mount point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
+pub(crate) struct Volume {
+    /// Mount point.
+    pub(crate) point: PathBuf,
+    /// Name of the type of file system.
+    pub(crate) kind: String,
+    /// The volume's unique name, or a server's.
+    pub(crate) source: String,
+    /// True if nothing can be written to it.
+    pub(crate) read_only: bool,
+    /// Features of the file system that it has.
+    pub(crate) features: Vec<&'static str>,
+    /// Unit of allocation in bytes.
+    pub(crate) cluster: u64,
+    /// True if its files are on a network; `None` if unknown.
+    pub(crate) network: Option<bool>,
+    /// True if its files are in memory.
+    pub(crate) in_memory: bool,
+}
+
+/// A disk under a volume. `None` means that the system does not report the fact.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
+pub(crate) struct Disk {
+    /// Number of the disk.
+    pub(crate) number: u32,
+    /// Number of the partition, if the volume is in one.
+    pub(crate) partition: Option<u32>,
+    /// Start of the volume on the disk and its length there, in bytes.
+    pub(crate) extent: Option<(u64, u64)>,
+    /// The maker's name of the model.
+    pub(crate) model: Option<String>,
+    /// The maker's serial number.
+    pub(crate) serial: Option<String>,
+    /// The bus.
+    pub(crate) bus: Option<&'static str>,
+    /// Size in bytes.
+    pub(crate) size: Option<u64>,
+    /// True if nothing can be written to it.
+    pub(crate) read_only: Option<bool>,
+    /// True if seeks take time: rotational media.
+    pub(crate) seek_penalty: Option<bool>,
+    /// True if blocks can be discarded.
+    pub(crate) trim: Option<bool>,
+    /// Logical and physical sector in bytes.
+    pub(crate) sectors: Option<(u64, u64)>,
+    /// True if the device acknowledges writes before they are durable.
+    pub(crate) write_cache: Option<bool>,
+    /// True if single writes can be forced past that cache.
+    pub(crate) write_through: Option<bool>,
+    /// Maximum size of a request, in bytes.
+    pub(crate) max_request: Option<u64>,
+}
+
+/// Limits of the group of processes that this one is in; `None` means no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct GroupLimits {
+    /// Share of the CPU time of all processors, 0 to 1.
+    pub(crate) cpu_share: Option<f64>,
+    /// Processors that the process may run on.
+    pub(crate) processors: Option<u64>,
+    /// Memory in bytes.
+    pub(crate) memory: Option<u64>,
+}
+
+/// Extents of files, in the form of Linux's `FIEMAP`.
+pub(crate) mod extent {
+    pub(crate) const LAST: u32 = 0x0001;
+    pub(crate) const UNKNOWN: u32 = 0x0002;
+    pub(crate) const DELALLOC: u32 = 0x0004;
+    pub(crate) const ENCODED: u32 = 0x0008;
+    pub(crate) const INLINE: u32 = 0x0200;
+    pub(crate) const UNWRITTEN: u32 = 0x0800;
+    pub(crate) const SHARED: u32 = 0x2000;
+
+    /// One extent, as Linux writes it.
+    #[repr(C)]
+    #[derive(Debug, Default, Clone, Copy)]
+    pub(crate) struct RawExtent {
+        /// Offset in the file in bytes.
+        pub(crate) logical: u64,
+        /// Offset on the device in bytes.
+        pub(crate) physical: u64,
+        /// Length in bytes.
+        pub(crate) length: u64,
+        reserved64: [u64; 2],
+        /// `FIEMAP_EXTENT_*`.
+        pub(crate) flags: u32,
+        reserved: [u32; 3],
+    }
+
+    impl RawExtent {
+        /// An extent of a system that reports it in another form.
+        #[cfg(not(target_os = "linux"))]
+        pub(in crate::sys) fn new(logical: u64, physical: u64, length: u64, flags: u32) -> Self {
+            Self { logical, physical, length, flags, ..Self::default() }
+        }
+    }
 }

@@ -14,12 +14,11 @@ use super::operation::Operation;
 use super::slots::{IoResult, Key};
 use crate::buf::Direction;
 use crate::file::File;
-use crate::sys::forks::forks;
+use crate::sys::forks;
 use crate::sys::shared_ring::{RingWaiter, SharedRing};
 use crate::sys::{Code, Wake};
 
 /// The state shared by the clones of a driver, its threads and its futures.
-#[derive(Debug)]
 pub(super) struct Dispatch {
     core: Mutex<Core>,
     work: Condvar,
@@ -30,6 +29,12 @@ pub(super) struct Dispatch {
     threads: usize,
     /// Number of forks when the driver was created.
     forks: u32,
+}
+
+impl std::fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatch").field("threads", &self.threads).finish_non_exhaustive()
+    }
 }
 
 type Locked<'a> = MutexGuard<'a, Core>;

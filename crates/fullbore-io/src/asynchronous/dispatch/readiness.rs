@@ -11,16 +11,16 @@ use crate::asynchronous::operation::Operation;
 use crate::asynchronous::slots::{IoResult, Key};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
-use crate::sys::{self, AsHandle, Code, Interest, TransferFlags, Wake, transfer};
+use crate::sys::{self, AsHandle, Code, Interest, TransferFlags, Wake};
 
 /// Makes a transfer that does not wait; `None` if it would.
 pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags) -> Option<IoResult> {
-    let outcome = match transfer::once(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
+    let outcome = match sys::transfer_loan(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
         // A terminal, or a pipe before Linux 6.4. Another reader may still take the bytes first.
         Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
             match sys::wait_ready([file.as_handle()], interest(loan.direction()), Some(Duration::ZERO)) {
                 Ok([false]) => return None,
-                _ => transfer::once(loan, file.as_handle(), None, flags),
+                _ => sys::transfer_loan(loan, file.as_handle(), None, flags),
             }
         }
         outcome => outcome,

@@ -10,7 +10,6 @@ use crate::file::File;
 use crate::sys::shared_ring::SharedRing;
 use crate::sys::{self, Code, Completed, RawHandle};
 
-#[derive(Debug)]
 pub(super) struct Core {
     pub(super) slots: Slots<Operation>,
     pub(super) ring: Option<SharedRing<File>>,

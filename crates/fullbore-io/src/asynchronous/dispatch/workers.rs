@@ -10,7 +10,7 @@ use crate::asynchronous::operation::{How, Operation};
 use crate::asynchronous::slots::{IoResult, Key};
 use crate::buf::Loan;
 use crate::file::File;
-use crate::sys::{AsHandle, transfer};
+use crate::sys::{self, AsHandle};
 
 impl Dispatch {
     /// Ensures that a thread takes the ready operations.
@@ -75,7 +75,9 @@ impl Dispatch {
                             interrupted(|| Some(by_cache_mode(&file, &mut loan, offset.unwrap_or(0))))
                         }
                         (_, None) => interrupted(|| without_waiting(&file, &mut loan, flags)),
-                        _ => interrupted(|| Some(transfer::once(&mut loan, file.as_handle(), offset, flags))),
+                        _ => interrupted(|| {
+                            Some(sys::transfer_loan(&mut loan, file.as_handle(), offset, flags))
+                        }),
                     };
                     core = self.lock();
                     core.give_back(key, file, loan);

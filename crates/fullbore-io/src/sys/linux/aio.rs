@@ -5,8 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-use super::super::RequestQueue;
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::types::RequestQueue;
 
 /// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
 #[repr(C)]
@@ -47,7 +47,6 @@ const PWRITE: u16 = 1;
 
 /// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing until its
 /// completion is reaped, and dropping waits for the requests in flight.
-#[derive(Debug)]
 pub(crate) struct Context<F: AsFd> {
     context: libc::c_ulong,
     file: F,

@@ -16,7 +16,9 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::buf::{Direction, Loan};
-use crate::sys::{Completed, Handle, Result, TransferFlags};
+use crate::sys::code::Result;
+use crate::sys::types::{Completed, TransferFlags};
+use crate::sys::unix::open::Handle;
 
 /// False: the mechanism is an io_uring.
 pub(crate) const COMPLETION_PORT: bool = false;
@@ -202,13 +204,6 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
-impl<F> std::fmt::Debug for SharedRing<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let flying = self.flight.len() - self.vacant.len();
-        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
-    }
-}
-
 impl RingWaiter {
     /// A ring takes every file as it is.
     pub(crate) fn attach(&self, _: &impl AsFd) -> Result<Option<Handle>> {
@@ -226,11 +221,5 @@ impl RingWaiter {
             // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
             std::thread::sleep(Duration::from_micros(100));
         }
-    }
-}
-
-impl std::fmt::Debug for RingWaiter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RingWaiter").finish_non_exhaustive()
     }
 }

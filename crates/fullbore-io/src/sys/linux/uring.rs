@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
-use super::super::{RequestQueue, RingPages, drain};
 use crate::buf::{Completion, Direction, Pool, Request};
+use crate::sys::types::{RequestQueue, RingPages, drain};
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
@@ -177,15 +177,6 @@ impl<F: AsFd> RequestQueue for Ring<F> {
 /// Converts a completion's result: bytes moved, or the error that a system call would return.
 fn result(code: i32) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
-}
-
-impl<F: AsFd + std::fmt::Debug> std::fmt::Debug for Ring<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring")
-            .field("file", &self.file)
-            .field("outstanding", &self.outstanding)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<F: AsFd> Drop for Ring<F> {

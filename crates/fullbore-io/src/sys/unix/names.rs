@@ -1,13 +1,18 @@
 //! Names in directories.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use rustix::fs::Dir;
 
-use super::super::{FileKind, Result};
-use super::PathArg;
-use super::open::permissions;
+use super::code::calls;
+#[cfg(target_os = "macos")]
+use super::open::path_in;
+use super::open::{Handle, PathArg, permissions, try_clone};
+#[cfg(not(target_os = "linux"))]
+use crate::sys::code::Code;
+use crate::sys::code::Result;
+use crate::sys::types::FileKind;
 
 #[cfg(target_os = "linux")]
 const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
@@ -42,11 +47,6 @@ pub fn remove(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Resul
     Ok(rustix::fs::unlinkat(directory, name, flags.to_system())?)
 }
 
-/// Renames a file; a file of the new name is replaced.
-pub fn rename(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
-    Ok(rustix::fs::renameat(from, old, to, new)?)
-}
-
 /// Gives a file a further name.
 pub fn hard_link(
     from: impl AsFd,
@@ -57,14 +57,17 @@ pub fn hard_link(
 ) -> Result<()> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(AtFlags::EMPTY_PATH) {
-        return Err(super::super::Code::UNSUPPORTED);
+        return Err(Code::UNSUPPORTED);
     }
     Ok(rustix::fs::linkat(from, old, to, new, flags.to_system())?)
 }
 
-/// Creates a symbolic link.
-pub fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl PathArg) -> Result<()> {
-    Ok(rustix::fs::symlinkat(target, directory, name)?)
+calls! {
+    /// Renames a file; a file of the new name is replaced.
+    fn rename(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> () = rustix::fs::renameat;
+
+    /// Creates a symbolic link.
+    fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl PathArg) -> () = rustix::fs::symlinkat;
 }
 
 /// Creates a symbolic link to `target`, the target of the link `old`.
@@ -98,7 +101,7 @@ pub struct Entry(rustix::fs::DirEntry);
 
 impl Directory {
     /// Reads the open directory `file`, from its start.
-    pub fn new(file: OwnedFd) -> Result<Self> {
+    pub fn new(file: Handle) -> Result<Self> {
         Ok(Self(Dir::new(file)?))
     }
 
@@ -108,8 +111,8 @@ impl Directory {
     }
 
     /// A further descriptor of the directory.
-    pub fn handle(&self) -> Result<OwnedFd> {
-        super::try_clone(self.0.fd()?)
+    pub fn handle(&self) -> Result<Handle> {
+        try_clone(self.0.fd()?)
     }
 }
 
@@ -130,5 +133,54 @@ impl Entry {
     /// The kind; [`FileKind::Other`] if the file system does not say.
     pub fn kind(&self) -> FileKind {
         self.0.file_type().into()
+    }
+}
+
+/// Creates a pipe, a socket or a device of the number `device`.
+#[cfg(not(target_os = "macos"))]
+pub fn make_special(
+    directory: impl AsFd,
+    name: impl PathArg,
+    kind: FileKind,
+    mode: u32,
+    device: u64,
+) -> Result<()> {
+    use rustix::fs::FileType;
+    let kind = match kind {
+        FileKind::Fifo => FileType::Fifo,
+        FileKind::Socket => FileType::Socket,
+        FileKind::CharacterDevice => FileType::CharacterDevice,
+        FileKind::BlockDevice => FileType::BlockDevice,
+        FileKind::Regular => FileType::RegularFile,
+        FileKind::Directory => FileType::Directory,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Other => FileType::Unknown,
+    };
+    Ok(rustix::fs::mknodat(directory, name, kind, permissions(mode), device as _)?)
+}
+
+/// Creates a pipe, or a device of the number `device`; the call takes a path.
+#[cfg(target_os = "macos")]
+pub fn make_special(
+    directory: impl AsFd,
+    name: impl PathArg,
+    kind: FileKind,
+    mode: u32,
+    device: u64,
+) -> Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let name = name.into_c_str()?;
+    let path = path_in(directory, std::ffi::OsStr::from_bytes(name.to_bytes()));
+    let path = path.as_path().into_c_str()?;
+    let kind = match kind {
+        FileKind::Fifo => libc::S_IFIFO,
+        FileKind::CharacterDevice => libc::S_IFCHR,
+        FileKind::BlockDevice => libc::S_IFBLK,
+        _ => return Err(Code::UNSUPPORTED),
+    };
+    // SAFETY: the path is a string of C that lives through the call.
+    match unsafe { libc::mknod(path.as_ptr(), kind | mode as libc::mode_t, device as libc::dev_t) } {
+        0 => Ok(()),
+        _ => Err(Code::last()),
     }
 }

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-use super::super::{Code, RequestQueue, drain, read_at, write_at};
+use super::files::{read_at, write_at};
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::code::Code;
+use crate::sys::types::{RequestQueue, drain};
 
 /// Maximum number of requests that one call waits for: `AIO_LISTIO_MAX` of macOS.
 const MOST_AWAITED: usize = 16;
@@ -184,12 +186,6 @@ impl<F: AsFd> Drop for PosixAio<F> {
         if !drain(self, |queue| queue.flying.len()) {
             std::mem::forget(std::mem::take(&mut self.slots));
         }
-    }
-}
-
-impl<F: AsFd> std::fmt::Debug for PosixAio<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PosixAio").field("in_flight", &self.flying.len()).finish_non_exhaustive()
     }
 }
 

@@ -3,10 +3,10 @@
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as io;
 
-use super::super::Disk;
-use super::AsHandle;
-use super::Code;
+use super::handle::AsHandle;
 use super::information::{answer, i64_at, u32_at};
+use crate::sys::code::Code;
+use crate::sys::types::Disk;
 
 fn length_at(bytes: &[u8], at: usize) -> Option<u64> {
     u64::try_from(i64_at(bytes, at)?).ok()

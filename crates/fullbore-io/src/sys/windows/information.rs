@@ -3,14 +3,16 @@
 use std::mem::MaybeUninit;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{
     DeviceIoControl, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
 };
+use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NULL;
 
 use super::code::{check, check_naming, check_status};
-use super::handle::raw;
-use super::{AsHandle, Code, Result};
+use super::handle::{AsHandle, raw};
+use crate::sys::code::{Code, Result};
 
 /// A structure of numbers that the system fills.
 ///
@@ -168,4 +170,42 @@ pub(super) fn answer(
     let mut bytes: Vec<u8> = memory.iter().flat_map(|unit| unit.to_ne_bytes()).collect();
     bytes.truncate((returned as usize).min(most));
     Ok((bytes, more))
+}
+
+/// Sets the length. Pipes and devices have none.
+pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
+    if !on_disk(&file) {
+        return Err(Code::INVALID);
+    }
+    let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
+    set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
+}
+
+/// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
+pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
+    if on_disk(file) || is_null(file) { Ok(()) } else { Err(Code::NOT_SEEKABLE) }
+}
+
+/// False for pipes, consoles and other devices.
+pub(super) fn on_disk(file: &impl AsHandle) -> bool {
+    // SAFETY: a call with a borrowed handle.
+    !matches!(unsafe { fs::GetFileType(raw(file) as _) }, fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
+}
+
+/// True for the device that is empty and discards what is written, at any offset.
+fn is_null(file: &impl AsHandle) -> bool {
+    let mut found = FILE_FS_DEVICE_INFORMATION::default();
+    let mut block = IO_STATUS_BLOCK::default();
+    let size = size_of_val(&found) as u32;
+    // SAFETY: the call writes at most the given number of bytes into the structure, and its own block.
+    let status = unsafe {
+        nt::NtQueryVolumeInformationFile(
+            raw(file) as _,
+            &raw mut block,
+            (&raw mut found).cast(),
+            size,
+            nt::FileFsDeviceInformation,
+        )
+    };
+    status >= 0 && found.DeviceType == FILE_DEVICE_NULL
 }

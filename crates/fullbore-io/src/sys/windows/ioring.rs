@@ -9,12 +9,12 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
-use super::super::{RequestQueue, drain};
-use super::handle::raw;
-use super::library::{Function, function};
+use super::code::{Function, function};
+use super::handle::{Handle, raw};
 use super::overlapped::{Reset, moved, new_event};
-use super::{Code, Handle};
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::code::Code;
+use crate::sys::types::{RequestQueue, drain};
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -277,11 +277,5 @@ impl Drop for Ring {
         }
         // SAFETY: the ring is open and not used again.
         unsafe { (self.functions.close)(self.ring) };
-    }
-}
-
-impl std::fmt::Debug for Ring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring").field("outstanding", &self.outstanding).finish_non_exhaustive()
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::handle::raw;
-use super::{AsHandle, CURRENT_DIRECTORY, Code, Result};
+use super::handle::{AsHandle, CURRENT_DIRECTORY, handle_name, raw};
+use crate::sys::code::{Code, Result};
 
 /// A path or name as an argument of a call.
 pub trait PathArg {
@@ -22,40 +22,18 @@ pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
 }
 
 macro_rules! arguments {
-    ($($type:ty),+) => {
+    ($($type:ty),+; $this:ident => $name:expr) => {
         $(impl PathArg for $type {
             fn to_path(&self) -> Cow<'_, OsStr> {
-                Cow::Borrowed(self.as_ref())
+                let $this = self;
+                Cow::Borrowed($name)
             }
         })+
     };
 }
-
-arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf);
-
-impl PathArg for &CStr {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for &CString {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for CString {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for &[u8] {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self))
-    }
-}
+arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf; name => name.as_ref());
+arguments!(&CStr, CString, &CString; name => OsStr::from_bytes(name.to_bytes()));
+arguments!(&[u8]; name => OsStr::from_bytes(name));
 
 /// Names as bytes of WTF-8, with the methods that Unix has for its bytes.
 pub trait OsStrExt {
@@ -174,7 +152,7 @@ pub fn handle_path(file: &impl AsHandle) -> PathBuf {
             )
         } as usize;
         match len {
-            0 => return format!("handle {}", raw(file)).into(),
+            0 => return handle_name(file).into(),
             len if len < buffer.len() => return OsString::from_wide(&buffer[..len]).into(),
             len => buffer.resize(len + 1, 0),
         }

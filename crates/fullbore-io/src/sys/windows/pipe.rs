@@ -1,16 +1,15 @@
 //! Pipes, and waiting for them.
 
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::time::{Duration, Instant};
 
 use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Pipes as pipes;
 
-use super::super::Interest;
 use super::code::check;
-use super::handle::raw;
-use super::{BorrowedHandle, Code, Handle, Result};
+use super::handle::{BorrowedHandle, Handle, owned, raw};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::Interest;
 
 /// Pause between two looks at files that can block: the system has no call that waits for pipes.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -21,7 +20,7 @@ pub fn pipe() -> Result<(Handle, Handle)> {
     // SAFETY: the call writes the two handles.
     check(unsafe { pipes::CreatePipe(&raw mut reader, &raw mut writer, std::ptr::null(), 64 << 10) })?;
     // SAFETY: the call succeeded, so the handles are open and nobody else has them.
-    Ok(unsafe { (OwnedHandle::from_raw_handle(reader), OwnedHandle::from_raw_handle(writer)) })
+    unsafe { Ok((owned(reader)?, owned(writer)?)) }
 }
 
 /// A new pipe whose ends do not wait.

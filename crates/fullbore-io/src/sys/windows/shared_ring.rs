@@ -13,13 +13,14 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading::INFINITE;
 
-use super::handle::raw;
-use super::information::{call_at, query};
-use super::port::Port;
-use super::transfer::{call_length, seekable};
-use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
+use super::handle::{AsHandle, Handle, OpenFlags, raw};
+use super::information::{call_at, query, seekable};
+use super::open::{reopen, status_flags};
+use super::overlapped::Port;
+use super::transfer::call_length;
 use crate::buf::{Direction, Loan};
-use crate::sys::{Completed, TransferFlags};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{Completed, TransferFlags};
 
 /// True: the mechanism is a completion port.
 pub(crate) const COMPLETION_PORT: bool = true;
@@ -246,13 +247,6 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
-impl<F> std::fmt::Debug for SharedRing<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let flying = self.places.len() - self.vacant.len();
-        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
-    }
-}
-
 impl RingWaiter {
     /// Opens a file again for transfers whose completions the port reports. Fails for pipes, devices without offsets and
     /// directories.
@@ -269,11 +263,5 @@ impl RingWaiter {
     /// Waits for a completion. May return early.
     pub(crate) fn submit_and_wait(&self, _: usize) {
         self.packets.wait(INFINITE);
-    }
-}
-
-impl std::fmt::Debug for RingWaiter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RingWaiter").finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use windows_sys::Win32::System::Threading::{
     SubmitThreadpoolWork, WaitForThreadpoolWorkCallbacks,
 };
 
-use super::{Code, Result};
+use crate::sys::code::{Code, Result};
 
 /// Calls `work` once on the calling thread and up to `more` times on threads of the pool. Returns when all calls have: those that
 /// the pool has not begun when the caller's own ends are left out. `work` must not panic.

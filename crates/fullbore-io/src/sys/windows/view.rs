@@ -14,11 +14,12 @@ use windows_sys::Win32::System::Diagnostics::Debug::{
 use windows_sys::Win32::System::Memory as memory;
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-use super::super::map::fault_at;
 use super::code::check;
-use super::handle::raw;
+use super::handle::{BorrowedHandle, Handle, raw};
+use super::open::try_clone;
 use super::process::mapping_unit;
-use super::{BorrowedHandle, Code, Handle, Result, try_clone};
+use crate::sys::code::{Code, Result};
+use crate::sys::memory::fault_at;
 
 unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     // SAFETY: the system passes valid pointers.

@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 use std::os::windows::ffi::OsStringExt as _;
-use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::io::AsRawHandle;
 use std::path::{Path, PathBuf};
 
-use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as io;
 use windows_sys::Win32::System::SystemServices as features;
 
-use super::super::{Disk, Volume};
 use super::code::check;
 use super::disk;
+use super::handle::{BorrowedHandle, Handle, owned};
 use super::information::answer;
 use super::path::wide;
-use super::{BorrowedHandle, Code, Handle, Result};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{Disk, Volume};
 
 /// The call that reports the alignment of direct transfers.
 pub(crate) const ALIGNMENT_CALL: &str = "FileStorageInfo";
@@ -147,15 +147,9 @@ pub(crate) fn volume(path: &Path) -> Result<Volume> {
 fn open_device(name: &str) -> Result<Handle> {
     let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
     let share = fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE;
-    // SAFETY: the name ends with a zero and lives through the call.
-    let file = unsafe {
-        fs::CreateFileW(name.as_ptr(), 0, share, std::ptr::null(), fs::OPEN_EXISTING, 0, std::ptr::null_mut())
-    };
-    match file {
-        INVALID_HANDLE_VALUE => Err(Code::last()),
-        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-        file => Ok(unsafe { OwnedHandle::from_raw_handle(file) }),
-    }
+    let (security, template) = (std::ptr::null(), std::ptr::null_mut());
+    // SAFETY: the name ends with a zero and lives through the call, whose handle nobody else has.
+    unsafe { owned(fs::CreateFileW(name.as_ptr(), 0, share, security, fs::OPEN_EXISTING, 0, template)) }
 }
 
 /// Opens the volume with this root.

@@ -3,7 +3,12 @@
 use std::convert::Infallible;
 use std::io;
 
-use super::super::RequestQueue;
+use super::code::Code;
+use super::types::{CachedPages, RequestQueue};
+#[cfg(unix)]
+use super::unix::BorrowedHandle;
+#[cfg(windows)]
+use super::windows::BorrowedHandle;
 use crate::buf::{Completion, Request};
 
 /// The error of each function here.
@@ -12,7 +17,6 @@ fn absent<T>(system: &str, what: &str) -> io::Result<T> {
 }
 
 /// A queue that nobody has.
-#[derive(Debug)]
 pub(crate) struct Absent(Infallible);
 
 impl RequestQueue for Absent {
@@ -30,24 +34,29 @@ impl RequestQueue for Absent {
 }
 
 pub(crate) mod aio {
-    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<super::Absent> {
-        super::absent("Linux", "io_submit")
+    use crate::sys::absent::{Absent, absent};
+
+    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<Absent> {
+        absent("Linux", "io_submit")
     }
 }
 
 pub(crate) mod uring {
     use crate::buf::Pool;
-    use crate::sys::RingPages;
+    use crate::sys::absent::{Absent, absent};
+    use crate::sys::types::RingPages;
 
-    pub(crate) fn open<F>(_: F, _: usize, _: Option<&Pool>, _: RingPages) -> std::io::Result<super::Absent> {
-        super::absent("Linux", "io_uring")
+    pub(crate) fn open<F>(_: F, _: usize, _: Option<&Pool>, _: RingPages) -> std::io::Result<Absent> {
+        absent("Linux", "io_uring")
     }
 }
 
 #[cfg(windows)]
 pub(crate) mod posix_aio {
-    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<super::Absent> {
-        super::absent("Unix", "aio_read")
+    use crate::sys::absent::{Absent, absent};
+
+    pub(crate) fn open<F>(_: F, _: usize) -> std::io::Result<Absent> {
+        absent("Unix", "aio_read")
     }
 }
 
@@ -58,22 +67,24 @@ pub(crate) mod shared_ring {
     use std::marker::PhantomData;
 
     use crate::buf::Loan;
-    use crate::sys::{AsHandle, Completed, Handle, Result, TransferFlags};
+    use crate::sys::absent::absent;
+    use crate::sys::code::Result;
+    use crate::sys::types::{Completed, TransferFlags};
+    use crate::sys::unix::{AsHandle, Handle};
 
     pub(crate) const COMPLETION_PORT: bool = false;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Ticket(Infallible);
 
-    #[derive(Debug)]
     pub(crate) struct SharedRing<F>(Infallible, PhantomData<F>);
 
-    #[derive(Debug, Clone)]
+    #[derive(Clone)]
     pub(crate) struct RingWaiter(Infallible);
 
     impl<F> SharedRing<F> {
         pub(crate) fn new(_: usize) -> io::Result<Self> {
-            super::absent("Linux", "io_uring")
+            absent("Linux", "io_uring")
         }
 
         pub(crate) fn waiter(&self) -> RingWaiter {
@@ -116,12 +127,6 @@ pub(crate) mod shared_ring {
     }
 }
 
-pub(crate) mod cachestat {
-    use std::io;
-
-    use crate::sys::{BorrowedHandle, CachedPages, Code};
-
-    pub(crate) fn cachestat(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<CachedPages> {
-        Err(Code::NOT_IMPLEMENTED.into())
-    }
+pub(crate) fn cachestat(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<CachedPages> {
+    Err(Code::NOT_IMPLEMENTED.into())
 }

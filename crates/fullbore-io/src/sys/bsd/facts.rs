@@ -1,13 +1,39 @@
-//! Extents of a file: its data and holes, and on macOS the place of the data on the device.
+//! Facts of a file: its status, and its extents with, on macOS, the place of the data on the device.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::path::Path;
 
-use super::super::extent::{LAST, RawExtent, UNKNOWN};
-use super::super::{Code, SeekFrom, position, seek, status};
+use crate::sys::code::Code;
+use crate::sys::types::extent::{LAST, RawExtent, UNKNOWN};
+use crate::sys::types::{ExtendedStatus, Status};
+use crate::sys::unix::attributes::{stat, status};
+use crate::sys::unix::files::{SeekFrom, position, seek, split_device};
+use crate::sys::unix::open::BorrowedHandle;
+
+/// Returns the status of a path; follows symbolic links. The systems report no alignment for direct I/O.
+pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
+    Ok(extended(stat(path)?))
+}
+
+/// Returns the status of an open file.
+pub(crate) fn extended_status(fd: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
+    Ok(extended(status(fd)?))
+}
+
+fn extended(found: Status) -> ExtendedStatus {
+    ExtendedStatus {
+        mode: found.mode,
+        device: split_device(found.dev),
+        special: split_device(found.rdev),
+        size: found.size,
+        blocks: found.blocks,
+        mount: None,
+        direct: None,
+    }
+}
 
 /// Passes every extent of the file to `take`, in file order. The file's own position is restored.
-pub(crate) fn each_extent(fd: BorrowedFd<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
+pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
     let len = status(fd)?.size;
     let before = position(fd)?;
     let mut extents = Vec::new();
@@ -40,7 +66,7 @@ pub(crate) fn each_extent(fd: BorrowedFd<'_>, mut take: impl FnMut(&RawExtent)) 
 
 /// The byte on the device that has the byte at `offset`, and the number of bytes from there on that follow each other.
 #[cfg(target_os = "macos")]
-fn place(fd: BorrowedFd<'_>, offset: u64) -> Option<(u64, u64)> {
+fn place(fd: BorrowedHandle<'_>, offset: u64) -> Option<(u64, u64)> {
     use std::os::fd::AsRawFd;
 
     let offset = libc::off_t::try_from(offset).ok()?;
@@ -55,6 +81,6 @@ fn place(fd: BorrowedFd<'_>, offset: u64) -> Option<(u64, u64)> {
 }
 
 #[cfg(not(target_os = "macos"))]
-fn place(_: BorrowedFd<'_>, _: u64) -> Option<(u64, u64)> {
+fn place(_: BorrowedHandle<'_>, _: u64) -> Option<(u64, u64)> {
     None
 }
