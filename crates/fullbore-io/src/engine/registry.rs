@@ -3,27 +3,24 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::method::Method;
-use super::{
-    aio, buffered, copy_file_range, direct, mmap, null, posix_aio, splice, stdio, through, uncached, uring,
-    vectored,
-};
 #[cfg(windows)]
-use super::{overlapped, scatter};
+use super::overlapped;
+use super::{kernel_copy, mmap, queued, synchronous, vectored};
 
 /// All access methods of this platform.
 pub static METHODS: &[&Method] = &[
-    &buffered::METHOD,
-    &uncached::METHOD,
-    &direct::METHOD,
-    &through::METHOD,
+    &synchronous::BUFFERED,
+    &synchronous::UNCACHED,
+    &synchronous::DIRECT,
+    &synchronous::THROUGH,
     &mmap::METHOD,
-    &stdio::METHOD,
-    &uring::METHOD,
-    &aio::METHOD,
-    &posix_aio::METHOD,
+    &synchronous::STDIO,
+    &queued::URING,
+    &queued::AIO,
+    &queued::POSIX_AIO,
     &vectored::METHOD,
-    &splice::METHOD,
-    &copy_file_range::METHOD,
+    &kernel_copy::SPLICE,
+    &kernel_copy::COPY_FILE_RANGE,
     #[cfg(windows)]
     &overlapped::PORT,
     #[cfg(windows)]
@@ -33,8 +30,8 @@ pub static METHODS: &[&Method] = &[
     #[cfg(windows)]
     &overlapped::IORING,
     #[cfg(windows)]
-    &scatter::METHOD,
-    &null::METHOD,
+    &overlapped::SCATTER,
+    &synchronous::NULL,
 ];
 
 /// Methods that a test added. A name in [`METHODS`] is found without the lock.

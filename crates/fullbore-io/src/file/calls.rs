@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::LazyLock;
 
-use super::File;
+use super::inner::File;
 use crate::buf::Direction;
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Code, TransferFlags};

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::held::HeldDir;
-use super::on_close::DeleteOnExit;
-use super::sweep::{remove, remove_tree, reserve};
+use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::sys::{self, BorrowedHandle, Code};
 

@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
+use super::calls::{LONGEST, cut};
+use super::inner::File;
 use super::spans::clonable;
-use super::{CopyReport, File, FileKind, LONGEST, cut};
+use super::types::CopyReport;
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, Code, Handle, Splice};
+use crate::sys::{self, AsHandle, Code, FileKind, Handle, Splice};
 
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::File;
-use crate::error::Result;
+use super::held::HeldDir;
+use super::inner::File;
+use crate::error::{Error, Result};
 use crate::sys::{self, Handle, OpenFlags, OsStrExt};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
@@ -61,6 +62,23 @@ impl DirOpener {
         }
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         sys::open_at(self.directory.as_ref()?, OsStr::from_bytes(name), flags, 0).ok()
+    }
+}
+
+impl HeldDir {
+    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
+    ///
+    /// # Errors
+    /// If the system call fails.
+    pub fn open_file(&self, name: impl AsRef<OsStr>) -> Result<File> {
+        let path = self.path().join(name.as_ref());
+        let fail = |error| Error::io("open", &path, error);
+        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
+        // The name may have been replaced by a pipe without a writer, whose open would block.
+        let file =
+            File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OpenFlags::NONBLOCK)?;
+        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
+        Ok(file)
     }
 }
 

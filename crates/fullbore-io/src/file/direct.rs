@@ -10,9 +10,9 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::File;
 use super::bounce::{BOUNCE, Bounce};
 use super::calls::BUFFERS;
+use super::inner::{Direct, File};
 use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl File {
     pub(super) fn announced_alignment(&self) -> std::result::Result<Alignment, NoDirect> {
         let found = probe::direct_alignment(self);
         #[cfg(feature = "fault")]
-        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::Plan::sectors)) {
+        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::plan::Plan::sectors)) {
             let (memory, offset) = (found.memory.max(size), found.offset.max(size));
             return Ok(Alignment { memory, offset, read_offset: None, ..*found });
         }
@@ -69,21 +69,6 @@ impl File {
             "direct transfers are multiples of {unit} bytes, in the file and in memory: align them, or use the page cache"
         ))
     }
-}
-
-/// The direct handle that accompanies a plain one.
-#[derive(Debug)]
-pub(super) struct Direct {
-    file: File,
-    reads: Rule,
-    writes: Rule,
-    readable: bool,
-    writable: bool,
-    /// True once the system has rejected a transfer that satisfied the constraints: all transfers then go through the
-    /// cache.
-    gave_up: AtomicBool,
-    /// The device and inode numbers.
-    identity: (u64, u64),
 }
 
 impl Direct {

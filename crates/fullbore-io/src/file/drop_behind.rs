@@ -7,8 +7,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::File;
-use super::descriptor::Descriptor;
+use super::inner::{Descriptor, DropBehind, File, Moved};
 use crate::sys::{self, Advice, AsHandle};
 
 /// The number of bytes between two drops.
@@ -17,13 +16,6 @@ const INTERVAL: u64 = 8 << 20;
 /// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. A folio is dropped whole or
 /// not at all, so each interval includes the one that its start falls into.
 const LARGEST_FOLIO: u64 = 2 << 20;
-
-/// The bytes moved since the last drop.
-#[derive(Debug, Default)]
-struct Moved {
-    bytes: u64,
-    range: Option<Range<u64>>,
-}
 
 impl Moved {
     /// Counts a transfer; returns the range to drop at the end of an interval.
@@ -40,28 +32,6 @@ impl Moved {
         self.bytes = 0;
         self.range.take()
     }
-}
-
-#[derive(Debug, Default)]
-struct PendingDrops {
-    read: Moved,
-    written: Moved,
-    /// The range whose writeback was started.
-    in_writeback: Option<Range<u64>>,
-}
-
-/// The drop-behind state of one open file.
-#[derive(Debug)]
-pub(crate) struct DropBehind {
-    /// A separate open file on the same inode. Waiting for writeback consumes the error report of the open file that
-    /// waits, and the user's must still receive it at its sync (`man 2 sync_file_range`, errors).
-    fd: Descriptor,
-    /// True if `fd` is the user's descriptor after all, on which writeback is never awaited.
-    shared: bool,
-    /// True if the file is on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages,
-    /// which belong to another inode.
-    overlaid: bool,
-    state: Mutex<PendingDrops>,
 }
 
 impl DropBehind {

@@ -1,115 +1,13 @@
-//! The open file.
+//! Opening and closing of files, and further handles of them.
 
 use std::ffi::OsStr;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::FileKind;
-use super::cache_mode::CacheMode;
-use super::descriptor::Descriptor;
-use super::kind::Before;
-use super::on_close::OnClose;
-use super::option_report::{OptionSupport, Support};
-use super::options::Hint;
-use super::preflight::Blocks;
-use super::sync::Health;
+use super::inner::{CacheMode, Descriptor, File, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Advice, Allocate, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
-
-/// An open file and its path. Clones refer to the same open file; the last one closes it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore_io::file::File;
-/// let file = File::create_new(directory.path().join("file"))?;
-/// let other = file.clone();
-/// other.write_all_at(b"bytes", 0)?;
-/// assert_eq!(file.len()?, 5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct File {
-    pub(super) inner: Arc<Inner>,
-    /// The state at the start of the runs over this handle, once determined.
-    pub(super) before: Option<Before>,
-    /// True if workers may share the open file, because no read-ahead is needed.
-    pub(super) shared: bool,
-}
-
-/// The data that the clones of a [`File`] share.
-#[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) fd: Descriptor,
-    /// The path at opening, used in messages.
-    pub(super) path: PathBuf,
-    /// The kind of file, determined at first use.
-    pub(super) kind: OnceLock<FileKind>,
-    /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
-    pub(super) unit: usize,
-    /// The treatment of the page cache by transfers.
-    pub(super) cache_mode: CacheMode,
-    /// The state of syncs and the fault plan of a test, shared by all derived handles.
-    pub(super) health: Health,
-    /// The flags that a reopened file inherits: append and write-through.
-    pub(super) status: OpenFlags,
-    /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
-    /// whose position never changes.
-    pub(super) start: Option<u64>,
-    /// The actions when the last handle is closed.
-    pub(super) on_close: Option<Arc<OnClose>>,
-    /// The support of each option at opening.
-    pub(super) report: OnceLock<Vec<OptionSupport>>,
-}
-
-impl Inner {
-    /// A newly opened file with these flags, about which nothing has been determined yet.
-    pub(super) fn plain(fd: Handle, path: PathBuf, flags: OpenFlags) -> Self {
-        Self::on(Descriptor::Own(fd), path, flags)
-    }
-
-    /// As [`plain`](Self::plain), on a descriptor that others may hold too.
-    pub(super) fn shared(fd: Arc<Handle>, path: PathBuf, flags: OpenFlags) -> Self {
-        Self::on(Descriptor::Shared(fd), path, flags)
-    }
-
-    fn on(fd: Descriptor, path: PathBuf, flags: OpenFlags) -> Self {
-        Self {
-            fd,
-            path,
-            kind: OnceLock::new(),
-            unit: 1,
-            cache_mode: CacheMode::Plain,
-            health: Health::default(),
-            status: flags & (OpenFlags::APPEND | OpenFlags::SYNC | OpenFlags::DATA_SYNC),
-            start: None,
-            on_close: None,
-            report: OnceLock::new(),
-        }
-    }
-
-    /// A copy in plain mode, for a handle that differs in some fields.
-    pub(super) fn kin(self: &Arc<Self>) -> Self {
-        let fd = match &self.fd {
-            Descriptor::Own(_) => Descriptor::Of(self.clone()),
-            Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
-            Descriptor::Of(inner) => Descriptor::Of(inner.clone()),
-        };
-        Self {
-            fd,
-            path: self.path.clone(),
-            kind: self.kind.clone(),
-            unit: self.unit,
-            cache_mode: CacheMode::Plain,
-            health: self.health.shared(),
-            status: self.status,
-            start: self.start,
-            on_close: self.on_close.clone(),
-            report: self.report.clone(),
-        }
-    }
-}
+use crate::sys::{self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 impl File {
     /// Opens a file for reading. Blocks where the system blocks: on a named pipe until it has a writer. Opening is one
@@ -170,16 +68,6 @@ impl File {
             Err(Code::NO_SUCH_ADDRESS) => Err(absent(path)),
             Err(error) => Err(Error::io("open", path, error.into())),
         }
-    }
-
-    /// The first handle of an open file.
-    pub(super) fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner), before: None, shared: false }
-    }
-
-    /// The file that was just opened at `path` with `flags`.
-    pub(super) fn opened(fd: Handle, path: &Path, flags: OpenFlags) -> Self {
-        Self::of(Inner::plain(fd, path.to_owned(), flags))
     }
 
     /// Creates a file, open for reading and writing; the name must not exist.
@@ -249,28 +137,6 @@ impl File {
         Self::from_fd(fd, name)
     }
 
-    /// The path at opening.
-    pub fn path(&self) -> &Path {
-        &self.inner.path
-    }
-
-    /// The kind of file: one system call at first use, unless opening has already determined it.
-    pub fn kind(&self) -> FileKind {
-        *self
-            .inner
-            .kind
-            .get_or_init(|| sys::status(&self.inner.fd).map_or(FileKind::Other, |stat| stat.kind()))
-    }
-
-    /// The support of each option that was given at opening.
-    pub fn option_report(&self) -> &[OptionSupport] {
-        // A file opened in one call has no options to report, except perhaps append.
-        self.inner.report.get_or_init(|| {
-            let appends = self.inner.status.contains(OpenFlags::APPEND);
-            appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
-        })
-    }
-
     /// The offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
     pub fn start(&self) -> u64 {
         self.inner.start.unwrap_or(0)
@@ -312,43 +178,9 @@ impl File {
         finished
     }
 
-    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
-    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
-        super::apply_options::hinted(&self.inner.fd, range, hint)
-    }
-
     /// True if every write goes to the end of the file, at any offset.
     pub(crate) fn appends(&self) -> bool {
         self.inner.status.contains(OpenFlags::APPEND)
-    }
-
-    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
-    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
-        loop {
-            self.before_blocks(Blocks::Extended, &(0..len))
-                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
-            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
-                Ok(()) => Ok(()),
-                Err(Code::INTERRUPTED) => continue,
-                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "allocate",
-                    &self.inner.path,
-                    "the file system cannot allocate",
-                )),
-                Err(Code::NO_SPACE) => Err(Error::new(
-                    ErrorKind::NoSpace,
-                    "write",
-                    &self.inner.path,
-                    format!("No space left on device for {len} bytes"),
-                )
-                .advise("free some space or write somewhere else")),
-                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
-            };
-        }
     }
 
     /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open
@@ -465,22 +297,10 @@ impl File {
         self.same(fd, self.inner.unit)
     }
 
-    /// A handle on another open file of the same inode.
-    pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
-        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
-    }
-
-    /// A handle on the same open file with another cache mode.
-    pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
-        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
-    }
-
     pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
     }
 }
-
-crate::as_handle!(File, this => this.inner.fd.as_handle());
 
 pub(super) fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")

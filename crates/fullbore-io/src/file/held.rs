@@ -209,25 +209,6 @@ impl HeldDir {
         }
     }
 
-    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
-    ///
-    /// # Errors
-    /// If the system call fails.
-    pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
-        let path = self.path().join(name.as_ref());
-        let fail = |error| crate::Error::io("open", &path, error);
-        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
-        // The name may have been replaced by a pipe without a writer, whose open would block.
-        let file = super::File::open_at(
-            self.fd().map_err(fail)?,
-            name.as_ref(),
-            &path,
-            flags | OpenFlags::NONBLOCK,
-        )?;
-        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
-        Ok(file)
-    }
-
     /// The device and inode numbers.
     ///
     /// ```
@@ -380,7 +361,7 @@ mod tests {
             assert!(held.fd().is_ok());
             assert!(OPEN.load(Ordering::Relaxed) <= *MOST + 64);
         }
-        super::super::sweep::remove_tree(&chain[0], OsStr::new("d"));
+        crate::file::sweep::remove_tree(&chain[0], OsStr::new("d"));
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
     }
 }

@@ -1,51 +1,13 @@
 //! The kind of a path's target, and stamps of files.
 
-use std::io;
 use std::path::Path;
 
-use super::File;
-use super::cache_mode::CacheMode;
 use super::handle::directory;
+use super::inner::{Before, CacheMode, File};
 use super::settled::SettledReader;
+use super::types::FileStamp;
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, Code, FileKind, SeekFrom, Status};
-
-/// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
-/// identities mean the same file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FileStamp {
-    /// The device and inode numbers.
-    pub identity: (u64, u64),
-    /// The length in bytes; for anything but a regular file, the value that the system reports.
-    pub len: u64,
-    /// The time of the last modification: seconds and nanoseconds.
-    pub modified: (i64, i64),
-}
-
-impl FileStamp {
-    /// The kind and the stamp of an open file that is not a [`File`].
-    ///
-    /// # Errors
-    /// If the system call fails.
-    pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
-        let stat = sys::status(file)?;
-        Ok((stat.kind(), Self::of(&stat)))
-    }
-
-    #[doc(hidden)]
-    pub fn of(stat: &Status) -> Self {
-        Self { identity: stat.identity(), len: stat.size, modified: (stat.mtime, stat.mtime_nsec) }
-    }
-}
-
-/// The state of a file at the start of a run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
-    stamp: FileStamp,
-    /// True if it has fewer blocks than bytes.
-    sparse: bool,
-}
+use crate::sys::{self, Code, FileKind, SeekFrom};
 
 impl File {
     /// The current identity, length and modification time.

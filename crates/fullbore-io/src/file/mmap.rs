@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use super::{File, FileKind};
+use super::inner::File;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
-use crate::sys::{self, AsHandle, Code};
+use crate::sys::{self, AsHandle, Code, FileKind};
 
 /// A range of a file mapped into memory for reading.
 ///
@@ -39,7 +39,7 @@ pub struct Mmap {
     place: usize,
     /// Counts the mapping for a fault plan.
     #[cfg(feature = "fault")]
-    _mapped: Option<crate::fault::MappedUnder>,
+    _mapped: Option<crate::fault::rules::MappedUnder>,
 }
 
 impl Mmap {

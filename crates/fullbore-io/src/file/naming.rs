@@ -7,7 +7,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use super::cleanup::Temporary;
 use super::held::HeldDir;
-use super::{CommitReport, Durability, File, Step};
+use super::inner::File;
+use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::Durability;
-use super::cache_mode::CachePolicy;
+use super::types::{CachePolicy, Durability};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::OpenFlags;
 

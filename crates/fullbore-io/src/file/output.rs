@@ -8,11 +8,13 @@ use std::path::Path;
 
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
+use super::inner::File;
+use super::kind::stat;
 use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
-use super::{CommitReport, Durability, File, FileKind, stat};
+use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -297,10 +299,26 @@ impl Output {
         matches!(self.state, OutputState::Existing(_))
     }
 
-    /// The same output, written through another handle.
+    /// Puts the output under a plan, which covers its transfers, syncs and names but not the calls that opened it.
+    ///
+    /// ```
+    /// # fn main() -> fullbore_io::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// use fullbore_io::fault::{Event, Plan};
+    /// use fullbore_io::file::{Durability, Output};
+    ///
+    /// let plan = Plan::new(1);
+    /// let output = Output::replace(directory.path().join("file"))?.with_faults(&plan);
+    /// output.file().write_all_at(b"new", 0)?;
+    /// output.commit(Durability::Full)?;
+    /// assert!(matches!(plan.events().last(), Some(Event::SyncedDirectory(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[cfg(feature = "fault")]
-    pub(crate) fn on(self, file: File) -> Self {
-        Self { file, ..self }
+    #[must_use]
+    pub fn with_faults(self, plan: &crate::fault::plan::Plan) -> Self {
+        Self { file: self.file.with_faults(plan), ..self }
     }
 
     /// Completes the output at its current length: frees blocks [reserved](File::reserve) past it, syncs it to the given
@@ -400,8 +418,8 @@ fn directory(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::publish::begin_named;
     use super::*;
+    use crate::file::publish::begin_named;
 
     /// As clones on macOS: the file is made by the system, under another temporary name.
     #[test]
@@ -426,7 +444,7 @@ mod tests {
         assert_eq!(names(), 1);
         assert!(output.replace_by(make).unwrap());
         assert_eq!(names(), 1, "the first file is removed");
-        output.commit(super::super::Durability::Full).unwrap();
+        output.commit(Durability::Full).unwrap();
         assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
 
         let mut output = begin();

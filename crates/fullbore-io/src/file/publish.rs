@@ -3,10 +3,11 @@
 use std::ffi::{OsStr, OsString};
 
 use super::cleanup::{Temporary, Unfinished};
+use super::inner::File;
 use super::naming::{
     Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
-use super::{CommitReport, Durability, File, Step};
+use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, OpenFlags};
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice};
 
-use super::{File, cut};
+use super::calls::cut;
+use super::inner::File;
 use crate::buf::Direction;
 use crate::error::{Error, Result};
 use crate::sys::{self, AsHandle, Code, Interest};

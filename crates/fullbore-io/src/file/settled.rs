@@ -2,8 +2,7 @@
 
 use std::io;
 
-use super::FileKind;
-use crate::sys::{self, AsHandle, Status, Time, TransferFlags};
+use crate::sys::{self, AsHandle, FileKind, Status, Time, TransferFlags};
 
 /// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
 /// F2FS.

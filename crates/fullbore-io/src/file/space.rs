@@ -4,11 +4,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::cache_mode::CacheMode;
+use super::inner::{CacheMode, File};
+use super::on_close::release;
 use super::preflight::Blocks;
-use super::{File, FileKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Allocate, Code, SeekFrom};
+use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
 
 /// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
 /// lock.
@@ -239,5 +239,40 @@ impl File {
             Err(Code::NO_SUCH_ADDRESS) => Ok(None),
             Err(error) => Err(name(error)),
         }
+    }
+
+    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
+    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
+        loop {
+            self.before_blocks(Blocks::Extended, &(0..len))
+                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
+            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
+                Ok(()) => Ok(()),
+                Err(Code::INTERRUPTED) => continue,
+                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "allocate",
+                    &self.inner.path,
+                    "the file system cannot allocate",
+                )),
+                Err(Code::NO_SPACE) => Err(Error::new(
+                    ErrorKind::NoSpace,
+                    "write",
+                    &self.inner.path,
+                    format!("No space left on device for {len} bytes"),
+                )
+                .advise("free some space or write somewhere else")),
+                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
+            };
+        }
+    }
+
+    /// Frees the blocks that [`reserve`](Self::reserve) left past the end.
+    pub(super) fn release_reserved(&self) -> Result<()> {
+        release(self, self.inner.health.reserved())
+            .map_err(|error| Error::io("release the reserved space of", self.path(), error.into()))
     }
 }

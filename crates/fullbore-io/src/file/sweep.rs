@@ -1,7 +1,8 @@
 //! Removal of names in held directories, by descriptors only: a link placed in the way is removed, not followed.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::held::HeldDir;
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags};
@@ -126,4 +127,53 @@ fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
         }
     }
     Ok((at, None))
+}
+
+/// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
+/// its meaning.
+#[derive(Debug)]
+pub(super) struct Name {
+    directory: Handle,
+    name: OsString,
+}
+
+impl Name {
+    pub(super) fn of(path: &Path) -> Result<Self, Code> {
+        let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
+        let directory = sys::open(directory.unwrap_or(Path::new(".")), flags, 0)?;
+        Ok(Self { directory, name })
+    }
+
+    /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
+    /// The system has no call that compares and removes atomically: a process that renames between the two calls
+    /// without requesting the lock can lose a name.
+    pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
+        let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => return Ok(()),
+            there => there?,
+        };
+        let ours = sys::status(fd)?;
+        if there.identity() != ours.identity() {
+            return Ok(());
+        }
+        match sys::remove(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => Ok(()),
+            removed => removed,
+        }
+    }
+}
+
+/// An open file whose name is to be removed.
+#[derive(Debug)]
+pub(super) struct DeleteOnExit {
+    pub(super) name: Name,
+    pub(super) fd: Arc<Handle>,
+}
+
+impl DeleteOnExit {
+    pub(super) fn remove(&self) -> Result<(), Code> {
+        self.name.remove(&self.fd)
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::io;
 
-use super::File;
-use super::cache_mode::CacheMode;
 use super::calls::cut;
+use super::inner::{CacheMode, File};
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, TransferFlags};

@@ -1,17 +1,65 @@
 //! Devices and their underlying devices, from `/sys/dev/block`: including partitions, loop devices, dm and md.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use super::device_number::DeviceNumber;
 use super::kernel_files::{KernelFiles, names, text};
 use super::link::{self, Link};
 use super::queue::Queue;
+
+/// The major and minor number of a device, written `254:0`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "String", try_from = "String"))]
+pub struct DeviceNumber {
+    /// Number of the driver.
+    pub major: u32,
+    /// Number of the device within the driver.
+    pub minor: u32,
+}
+
+impl From<(u32, u32)> for DeviceNumber {
+    fn from((major, minor): (u32, u32)) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl From<DeviceNumber> for String {
+    fn from(number: DeviceNumber) -> Self {
+        number.to_string()
+    }
+}
+
+impl FromStr for DeviceNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a device number: write MAJOR:MINOR, such as 8:16");
+        let (major, minor) = text.split_once(':').ok_or_else(wrong)?;
+        Ok(Self { major: major.parse().map_err(|_| wrong())?, minor: minor.parse().map_err(|_| wrong())? })
+    }
+}
+
+impl TryFrom<String> for DeviceNumber {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
 
 /// Maximum depth of a stack of devices; a deeper one is considered an error.
 const DEEPEST: usize = 8;
 
 /// A disk or a virtual device. `None` means that the system does not report the fact.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Device {
     /// The kernel's name, without `/dev/`.
@@ -255,7 +303,7 @@ mod tests {
 
     /// A machine with an NVMe disk with a partition, under a dm device; and a loop device.
     fn machine() -> (tempfile::TempDir, KernelFiles) {
-        let root = tempfile::tempdir().unwrap();
+        let (root, kernel) = KernelFiles::tree(&[]);
         let at = root.path();
         let disk = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
         put(at, "sys/devices/pci0000:00/0000:01:00.0/numa_node", "1\n");
@@ -290,8 +338,17 @@ mod tests {
         ] {
             symlink(at.join(folder), at.join("sys/dev/block").join(number)).unwrap();
         }
-        let kernel = KernelFiles::under(at);
         (root, kernel)
+    }
+
+    #[test]
+    fn parses_its_display_form_and_rejects_others() {
+        let number: DeviceNumber = "254:3".parse().unwrap();
+        assert_eq!(number, DeviceNumber::from((254, 3)));
+        assert_eq!(number.to_string(), "254:3");
+        for wrong in ["", "254", "a:b", "1:2:3", "-1:0"] {
+            assert!(wrong.parse::<DeviceNumber>().is_err(), "{wrong:?}");
+        }
     }
 
     fn no_file(_: &Path, _: usize) -> Result<Vec<Device>, String> {

@@ -1,4 +1,4 @@
-//! Errors of probing a path.
+//! Failures to probe a path, and to determine a fact of it.
 
 use crate::quote::Shown;
 use std::path::{Path, PathBuf};
@@ -49,4 +49,14 @@ impl std::error::Error for ProbeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }
+}
+
+/// A fact that could not be determined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Unknown {
+    /// Name of the missing field.
+    pub fact: String,
+    /// The reason.
+    pub reason: String,
 }

@@ -4,10 +4,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::device::Device;
-use super::device_number::DeviceNumber;
+use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
-use super::error::ProbeError;
+use super::error::{ProbeError, Unknown};
 use super::extents::{Layout, Provenance, layout, provenance};
 use super::file_system::FileSystemFacts;
 use super::kernel_files::KernelFiles;
@@ -134,16 +133,6 @@ pub struct EngineFact {
     pub reason: Option<String>,
     /// Note on its use if it works.
     pub note: Option<String>,
-}
-
-/// A fact that could not be determined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Unknown {
-    /// Name of the missing field.
-    pub fact: String,
-    /// The reason.
-    pub reason: String,
 }
 
 /// Collects all facts of a path; follows symbolic links.

@@ -24,10 +24,14 @@ impl KernelFiles {
         Self { proc: sys::PROC.into(), sys: sys::SYS.into(), root: PathBuf::new() }
     }
 
-    /// Returns the locations in a tree of test files.
+    /// A tree of test files, and its locations.
     #[cfg(test)]
-    pub(crate) fn under(root: &Path) -> Self {
-        Self { proc: root.join("proc"), sys: root.join("sys"), root: root.to_owned() }
+    pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
+        let root = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(path, text)| put(root.path(), path, text));
+        let at = root.path();
+        let kernel = Self { proc: at.join("proc"), sys: at.join("sys"), root: at.to_owned() };
+        (root, kernel)
     }
 
     /// Returns an absolute path below the root.

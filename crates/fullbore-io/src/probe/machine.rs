@@ -187,23 +187,21 @@ fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel_files::put;
     use super::*;
 
     #[test]
     fn processors_are_the_minimum_of_all_limits() {
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path();
-        put(at, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Big Chip 9\nflags\t\t: fpu hypervisor sse\n");
-        put(at, "proc/meminfo", "MemTotal:       1000 kB\nMemAvailable:    600 kB\n");
-        put(at, "proc/sys/kernel/osrelease", "6.1.2-test\n");
-        put(at, "proc/self/mountinfo", "1 0 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        put(at, "proc/self/cgroup", "0::/job\n");
-        put(at, "sys/fs/cgroup/job/cpu.max", "250000 100000\n");
-        put(at, "sys/fs/cgroup/job/memory.max", "512000\n");
-        put(at, "sys/devices/system/cpu/online", "0-3,8,10-11\n");
-        put(at, "sys/class/dmi/id/sys_vendor", "Maker\n");
-        let kernel = KernelFiles::under(at);
+        let (_root, kernel) = KernelFiles::tree(&[
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Big Chip 9\nflags\t\t: fpu hypervisor sse\n"),
+            ("proc/meminfo", "MemTotal:       1000 kB\nMemAvailable:    600 kB\n"),
+            ("proc/sys/kernel/osrelease", "6.1.2-test\n"),
+            ("proc/self/mountinfo", "1 0 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("proc/self/cgroup", "0::/job\n"),
+            ("sys/fs/cgroup/job/cpu.max", "250000 100000\n"),
+            ("sys/fs/cgroup/job/memory.max", "512000\n"),
+            ("sys/devices/system/cpu/online", "0-3,8,10-11\n"),
+            ("sys/class/dmi/id/sys_vendor", "Maker\n"),
+        ]);
         let machine = of(&kernel, Some(4));
         assert_eq!(machine.logical_processors, Some(7));
         assert_eq!((machine.quota, machine.processors), (Some(2.5), 2.5));
@@ -219,8 +217,8 @@ mod tests {
 
     #[test]
     fn limits_of_a_job_apply() {
-        let root = tempfile::tempdir().unwrap();
-        let machine = of(&KernelFiles::under(root.path()), Some(8));
+        let (_root, kernel) = KernelFiles::tree(&[]);
+        let machine = of(&kernel, Some(8));
         let machine = Machine { logical_processors: Some(8), ..machine };
         assert_eq!(limited(machine.clone(), &GroupLimits::default()), machine);
         let limits = GroupLimits { cpu_share: Some(0.25), processors: Some(4), memory: Some(1 << 30) };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::device_number::DeviceNumber;
+use super::device::DeviceNumber;
 use crate::sys::OsStringExt;
 
 /// One line of the mount table.

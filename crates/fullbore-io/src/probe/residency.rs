@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 
+use super::device_facts::overlaid;
 use crate::sys::{self, AsHandle, Code};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
@@ -37,6 +38,11 @@ pub enum ResidencySource {
 }
 
 impl Residency {
+    fn counted(total: u64, cached: u64, source: ResidencySource) -> Self {
+        let (dirty, writeback, evicted, recently_evicted) = (None, None, None, None);
+        Self { total, cached, dirty, writeback, evicted, recently_evicted, source }
+    }
+
     /// Returns the cached share of the range, 0 to 1; `None` for an empty range.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.cached as f64 / self.total as f64)
@@ -72,27 +78,17 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
     let end = range.end.min(size).div_ceil(page).saturating_mul(page);
     let total = end.saturating_sub(start);
     if total == 0 || range.is_empty() || range.start >= size {
-        return Ok(Residency {
-            total: 0,
-            cached: 0,
-            dirty: None,
-            writeback: None,
-            evicted: None,
-            recently_evicted: None,
-            source: ResidencySource::Cachestat,
-        });
+        return Ok(Residency::counted(0, 0, ResidencySource::Cachestat));
     }
-    if !super::overlaid(fd) {
+    if !overlaid(fd) {
         match sys::cachestat(fd, start, total) {
             Ok(pages) => {
                 return Ok(Residency {
-                    total,
-                    cached: pages.cached * page,
                     dirty: Some(pages.dirty * page),
                     writeback: Some(pages.writeback * page),
                     evicted: Some(pages.evicted * page),
                     recently_evicted: Some(pages.recently_evicted * page),
-                    source: ResidencySource::Cachestat,
+                    ..Residency::counted(total, pages.cached * page, ResidencySource::Cachestat)
                 });
             }
             Err(error) if replaceable(&error) => {}
@@ -100,15 +96,8 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
         }
     }
     // The last page may be partly past the end of the file: a mapping covers it anyway.
-    Ok(Residency {
-        total,
-        cached: sys::resident_pages(fd, start, total)? * page,
-        dirty: None,
-        writeback: None,
-        evicted: None,
-        recently_evicted: None,
-        source: ResidencySource::Mincore,
-    })
+    let cached = sys::resident_pages(fd, start, total)? * page;
+    Ok(Residency::counted(total, cached, ResidencySource::Mincore))
 }
 
 /// True if the call itself is unusable: missing, blocked by a filter, or unsupported by this file system.

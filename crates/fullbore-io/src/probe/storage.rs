@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::device::{self, Device};
-use super::device_number::DeviceNumber;
+use super::device::{self, Device, DeviceNumber};
 use super::file_system::{is_in_memory, is_network};
 use super::kernel_files::{KernelFiles, names};
 use super::mounts::{self, Mount};
@@ -203,9 +202,8 @@ mod tests {
 
     #[test]
     fn a_btrfs_lists_all_its_members() {
-        let root = tempfile::tempdir().unwrap();
+        let (root, kernel) = KernelFiles::tree(&[]);
         let at = root.path();
-        let kernel = KernelFiles::under(at);
         for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
             let folder = at.join("sys/devices/block").join(name);
             fs::create_dir_all(&folder).unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::device::{Device, Partition};
-use super::facts::Unknown;
+use super::error::Unknown;
 use super::file_system::FileSystemFacts;
 use super::queue::Queue;
 use crate::sys::{self, Disk, Space, Volume};
@@ -58,18 +58,11 @@ impl From<Disk> for Device {
             model: disk.model,
             serial: disk.serial,
             transport: disk.bus.map(str::to_owned),
-            link: None,
-            composition: None,
             size: disk.size,
             read_only: disk.read_only,
             queue,
-            queue_depth: None,
-            hardware_queues: None,
-            numa_node: None,
-            backing_file: None,
-            stands_on: Vec::new(),
-            stands_on_unknown: None,
             name,
+            ..Self::default()
         }
     }
 }

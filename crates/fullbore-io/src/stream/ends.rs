@@ -3,8 +3,10 @@
 use std::io::{self, IoSlice};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, landed};
+use crate::file::inner::File;
+use crate::file::spans::landed;
 use crate::sys::Code;
+use crate::sys::FileKind;
 
 /// A file and its seekability, which the first transfer detects at no cost.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
-use crate::file::File;
+use crate::file::inner::File;
 
 /// Function that receives the error.
 type Hook = Arc<dyn Fn(&Error) + Send + Sync>;

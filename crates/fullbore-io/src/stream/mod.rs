@@ -16,7 +16,8 @@ use ends::Ends;
 pub use loss::on_loss;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{Durability, File};
+use crate::file::inner::File;
+use crate::file::types::Durability;
 
 /// Default size of the buffer in bytes: that of std's `BufReader` and `BufWriter`.
 const BUFFER: usize = 8 << 10;

@@ -225,18 +225,38 @@ pub struct Limit {
     pub maximum: Option<u64>,
 }
 
-/// Use of resources; times in seconds, sizes in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
-    pub(crate) user: f64,
-    pub(crate) system: f64,
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) written_bytes: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-    pub(crate) max_resident: u64,
+/// Resources used by this process, including its threads, since its start.
+///
+/// ```
+/// use fullbore_io::probe::ProcessUsage;
+/// let before = ProcessUsage::now()?;
+/// let sum: u64 = (0..1_000_000).sum();
+/// let cost = ProcessUsage::now()?.since(&before);
+/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProcessUsage {
+    /// CPU time in user mode, in seconds.
+    pub user: f64,
+    /// CPU time in the kernel on behalf of the process, in seconds.
+    pub system: f64,
+    /// Page faults served without the device.
+    pub minor_faults: u64,
+    /// Page faults that waited for the device.
+    pub major_faults: u64,
+    /// Bytes read from devices and charged to the process.
+    pub read_bytes: u64,
+    /// Bytes written to devices and charged to the process.
+    pub written_bytes: u64,
+    /// Number of times the process gave up the processor to wait.
+    pub voluntary_switches: u64,
+    /// Number of times the process was preempted.
+    pub involuntary_switches: u64,
+    /// Maximum resident memory so far, in bytes. Not a difference, even after [`ProcessUsage::since`]. The kernel
+    /// includes the memory of the parent process at the moment of the start: see [`peak_memory`](crate::probe::peak_memory).
+    pub max_resident: u64,
 }
 
 /// Number of pages of a range by state, as the kernel counts them.

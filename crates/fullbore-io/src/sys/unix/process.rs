@@ -12,7 +12,7 @@ use rustix::process::{Pid, Rlimit, Signal};
 
 use super::open::BorrowedHandle;
 use crate::sys::code::{Code, Result};
-use crate::sys::types::{Disk, GroupLimits, Limit, Resource, Usage, Volume};
+use crate::sys::types::{Disk, GroupLimits, Limit, ProcessUsage, Resource, Volume};
 
 fn number_of(resource: Resource) -> rustix::process::Resource {
     match resource {
@@ -110,24 +110,24 @@ pub fn use_utf8_console() {}
 pub fn restore_console() {}
 
 /// Returns the use of the whole process, including its threads.
-pub(crate) fn usage_of_process() -> io::Result<Usage> {
+pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
     usage_of(libc::RUSAGE_SELF)
 }
 
 /// Returns the use of the children that ended and were waited for, and of theirs.
-pub(crate) fn usage_of_children() -> io::Result<Usage> {
+pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
     usage_of(libc::RUSAGE_CHILDREN)
 }
 
 /// Returns the use of the calling thread.
-pub(crate) fn usage_of_thread() -> io::Result<Usage> {
+pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
     #[cfg(not(target_os = "macos"))]
     return usage_of(libc::RUSAGE_THREAD);
     #[cfg(target_os = "macos")]
     return Err(io::ErrorKind::Unsupported.into());
 }
 
-fn usage_of(whom: libc::c_int) -> io::Result<Usage> {
+fn usage_of(whom: libc::c_int) -> io::Result<ProcessUsage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live struct of the right type, which the call fills.
     if unsafe { libc::getrusage(whom, usage.as_mut_ptr()) } != 0 {
@@ -137,7 +137,7 @@ fn usage_of(whom: libc::c_int) -> io::Result<Usage> {
     let usage = unsafe { usage.assume_init() };
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    Ok(Usage {
+    Ok(ProcessUsage {
         user: seconds(usage.ru_utime),
         system: seconds(usage.ru_stime),
         minor_faults: count(usage.ru_minflt),

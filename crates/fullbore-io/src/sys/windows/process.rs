@@ -17,7 +17,7 @@ use windows_sys::Win32::System::Threading as threading;
 use super::code::check;
 use super::handle::{AsHandle, BorrowedHandle, raw};
 use crate::sys::code::{Code, Result};
-use crate::sys::types::{GroupLimits, Limit, Resource, Usage};
+use crate::sys::types::{GroupLimits, Limit, ProcessUsage, Resource};
 
 /// A length of time in units of 100 ns.
 fn units(time: FILETIME) -> u64 {
@@ -204,7 +204,7 @@ fn memory_status() -> Option<system::MEMORYSTATUSEX> {
 }
 
 /// Returns the use of the whole process, including its threads.
-pub(crate) fn usage_of_process() -> io::Result<Usage> {
+pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     let mut memory = PROCESS_MEMORY_COUNTERS::default();
     let mut moved = threading::IO_COUNTERS::default();
@@ -225,7 +225,7 @@ pub(crate) fn usage_of_process() -> io::Result<Usage> {
         ))?;
         check(threading::GetProcessIoCounters(process, &raw mut moved))?;
     }
-    Ok(Usage {
+    Ok(ProcessUsage {
         minor_faults: memory.PageFaultCount.into(),
         read_bytes: moved.ReadTransferCount,
         written_bytes: moved.WriteTransferCount,
@@ -236,7 +236,7 @@ pub(crate) fn usage_of_process() -> io::Result<Usage> {
 
 /// Returns the CPU time of all processes that this one started since the first call: they are in a job with it, which the
 /// system accounts for.
-pub(crate) fn usage_of_children() -> io::Result<Usage> {
+pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
     /// A handle that is never closed, as a number.
     static JOB: OnceLock<Result<usize>> = OnceLock::new();
     let job = (*JOB.get_or_init(|| {
@@ -254,7 +254,7 @@ pub(crate) fn usage_of_children() -> io::Result<Usage> {
         query_job(job as _, jobs::JobObjectBasicAccountingInformation)?;
     let own = usage_of_process()?;
     let seconds = |time: i64| time as f64 / 1e7;
-    Ok(Usage {
+    Ok(ProcessUsage {
         user: (seconds(found.TotalUserTime) - own.user).max(0.0),
         system: (seconds(found.TotalKernelTime) - own.system).max(0.0),
         minor_faults: u64::from(found.TotalPageFaultCount).saturating_sub(own.minor_faults),
@@ -263,24 +263,14 @@ pub(crate) fn usage_of_children() -> io::Result<Usage> {
 }
 
 /// Returns the CPU time of the calling thread; the system counts nothing else of threads.
-pub(crate) fn usage_of_thread() -> io::Result<Usage> {
+pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
     let (kernel, user) = thread_times()?;
     Ok(times(kernel, user))
 }
 
-fn times(kernel: FILETIME, user: FILETIME) -> Usage {
+fn times(kernel: FILETIME, user: FILETIME) -> ProcessUsage {
     let seconds = |time| units(time) as f64 / 1e7;
-    Usage {
-        user: seconds(user),
-        system: seconds(kernel),
-        minor_faults: 0,
-        major_faults: 0,
-        read_bytes: 0,
-        written_bytes: 0,
-        voluntary_switches: 0,
-        involuntary_switches: 0,
-        max_resident: 0,
-    }
+    ProcessUsage { user: seconds(user), system: seconds(kernel), ..ProcessUsage::default() }
 }
 
 /// Returns a number that differs in a forked child: processes are not forked here.

@@ -1,4 +1,4 @@
-//! `splice`: copies from file to file through a pipe in the kernel, without mapping the bytes into the process.
+//! Copies from file to file in the kernel, without mapping the bytes into the process.
 
 use std::io;
 
@@ -6,17 +6,29 @@ use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use crate::file::File;
 use crate::sys::{self, Code, Handle};
 
-pub(super) static METHOD: Method = Method {
+const COPYING: Capabilities = Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS };
+
+pub(super) static SPLICE: Method = Method {
     name: "splice",
     summary: "file to file through a pipe in the kernel",
-    capabilities: Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS },
-    open,
+    capabilities: COPYING,
+    open: open_splice,
+};
+
+pub(super) static COPY_FILE_RANGE: Method = Method {
+    name: "copy_file_range",
+    summary: "file to file in the kernel, by shared blocks where the file system can",
+    capabilities: COPYING,
+    open: |config| {
+        let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+        Ok(Box::new(CopyFileRange { from, to: config.file.clone() }))
+    },
 };
 
 /// Requested capacity of the pipe, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
 const PIPE: usize = 1 << 20;
 
-fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
     let (exit, entry) = sys::pipe()?;
     // A smaller pipe only moves less per call.
@@ -45,5 +57,16 @@ impl Engine for Splice {
             }
         }
         Ok(moved)
+    }
+}
+
+struct CopyFileRange {
+    from: File,
+    to: File,
+}
+
+impl Engine for CopyFileRange {
+    fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
+        Ok(sys::copy_range(&self.from, &mut offset, &self.to, &mut target, len)?)
     }
 }

@@ -2,9 +2,12 @@
 
 use std::io;
 
-use super::{Call, MappedUnder, Operation, Plan, Verdict};
+use super::method::{Engine, EngineConfig, Method};
 use crate::buf::{Completion, Direction, Request};
-use crate::engine::{Engine, EngineConfig, Method};
+use crate::fault::call::{Call, Operation, Verdict};
+use crate::fault::plan::Plan;
+use crate::fault::rules::MappedUnder;
+
 use crate::file::File;
 
 /// An engine that consults a plan before every request, view and kernel copy. Calls that the plan fails never reach the
@@ -21,12 +24,6 @@ pub struct Faulty {
     passed: Option<u64>,
     /// Counts the engine's mapping of the file.
     _mapped: Option<MappedUnder>,
-}
-
-impl std::fmt::Debug for Faulty {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Faulty").field("to", &self.to).field("from", &self.from).finish_non_exhaustive()
-    }
 }
 
 impl Faulty {

@@ -4,21 +4,52 @@
 //! whole blocks, the unaligned edges of writes are read, modified and written), distinguishes the end of a file from a file
 //! that was truncated, and counts.
 
-mod io_stats;
-mod view;
-mod whole;
-
 use std::collections::VecDeque;
 use std::io;
 use std::time::Instant;
-
-pub use io_stats::IoStats;
 
 use super::latencies::Latencies;
 use super::method::{Engine, EngineConfig, Method};
 use crate::buf::{Buf, Completion, Direction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp};
+
+/// Counts of an I/O queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoStats {
+    /// Requests passed to the system, including repeated ones and edges.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Transfers that moved fewer bytes than requested and were continued.
+    pub short: u64,
+    /// Sum of the requests in flight over all waits.
+    pub in_flight: u64,
+    /// Number of waits for a request; `in_flight / waits` is the depth reached.
+    pub waits: u64,
+}
+
+impl IoStats {
+    /// Adds another queue's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.short += other.short;
+        self.in_flight += other.in_flight;
+        self.waits += other.waits;
+    }
+
+    /// Returns the depth reached: the mean number of requests in flight per wait.
+    ///
+    /// ```
+    /// use fullbore_io::engine::IoStats;
+    /// assert_eq!(IoStats { in_flight: 20, waits: 8, ..IoStats::default() }.depth(), 2.5);
+    /// assert_eq!(IoStats::default().depth(), 1.0, "1 without any wait");
+    /// ```
+    pub fn depth(&self) -> f64 {
+        if self.waits == 0 { 1.0 } else { self.in_flight as f64 / self.waits as f64 }
+    }
+}
 
 /// A completed read or write.
 #[derive(Debug)]
@@ -33,21 +64,21 @@ pub struct Done {
 
 /// The parameters of a request in flight.
 #[derive(Debug, Clone, Copy, Default)]
-struct PendingRequest {
-    token: u64,
+pub(super) struct PendingRequest {
+    pub(super) token: u64,
     /// Offset of the caller's request.
-    offset: u64,
-    len: usize,
+    pub(super) offset: u64,
+    pub(super) len: usize,
     /// Bytes before the caller's data: read along with it, or written separately.
-    head: usize,
+    pub(super) head: usize,
 }
 
 /// Start times of the requests in flight, and latencies of the completed ones.
 #[derive(Debug)]
-struct Timing {
+pub(super) struct Timing {
     /// Indexed by slot, as [`PendingRequest`].
-    since: Vec<Instant>,
-    latencies: Latencies,
+    pub(super) since: Vec<Instant>,
+    pub(super) latencies: Latencies,
 }
 
 /// An engine with short transfers, interruptions, alignment, end of file and counting handled.
@@ -76,35 +107,26 @@ struct Timing {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct IoQueue {
-    engine: Box<dyn Engine>,
-    file: File,
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) file: File,
     /// For direct transfers: the alignment, in bytes, and the handle for the edges.
-    direct: Option<(usize, File)>,
+    pub(super) direct: Option<(usize, File)>,
     /// Length of an input when it was opened, if known.
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
     /// Stamp of a mapped input before its pages are read; shows later why a page is missing.
-    before: Option<FileStamp>,
-    pending: Vec<PendingRequest>,
-    vacant: Vec<usize>,
-    in_flight: usize,
-    arrived: Vec<Completion>,
+    pub(super) before: Option<FileStamp>,
+    pub(super) pending: Vec<PendingRequest>,
+    pub(super) vacant: Vec<usize>,
+    pub(super) in_flight: usize,
+    pub(super) arrived: Vec<Completion>,
     /// Completed requests, with their start times if these are taken.
-    done: VecDeque<(Done, Option<Instant>)>,
-    bounce: Option<Buf>,
-    mapped: bool,
-    draining: bool,
-    stats: IoStats,
+    pub(super) done: VecDeque<(Done, Option<Instant>)>,
+    pub(super) bounce: Option<Buf>,
+    pub(super) mapped: bool,
+    pub(super) draining: bool,
+    pub(super) stats: IoStats,
     /// Only if latencies are requested, since reading the clock costs time.
-    timing: Option<Box<Timing>>,
-}
-
-impl std::fmt::Debug for IoQueue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IoQueue")
-            .field("file", &self.file)
-            .field("in_flight", &self.in_flight)
-            .finish_non_exhaustive()
-    }
+    pub(super) timing: Option<Box<Timing>>,
 }
 
 impl IoQueue {
@@ -117,7 +139,7 @@ impl IoQueue {
         #[cfg(not(feature = "fault"))]
         let engine = (method.open)(config)?;
         #[cfg(feature = "fault")]
-        let engine = crate::fault::wrap(method, config)?;
+        let engine = super::faulty::wrap(method, config)?;
         let direct = if method.capabilities.passes_cache(config.cache) {
             Some((config.file.direct_alignment(), config.file.direct_handle(config.write)?))
         } else {
@@ -182,7 +204,7 @@ impl IoQueue {
     }
 
     /// Fails for a range that no file can contain, so that sums and block offsets below cannot overflow.
-    fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
+    pub(super) fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
         // Direct transfers are widened to blocks, which are no longer than this.
         const BLOCK: u64 = 1 << 20;
         match offset.checked_add(len as u64) {
@@ -299,7 +321,7 @@ impl IoQueue {
     }
 
     /// Fails if a sync of the file failed: later writes may be lost too, without an error.
-    fn sound(&self, offset: u64) -> Result<()> {
+    pub(super) fn sound(&self, offset: u64) -> Result<()> {
         self.file.sound().map_err(|error| Error::io("write", self.file.path(), error).at(offset))
     }
 }

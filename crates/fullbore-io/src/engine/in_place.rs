@@ -1,7 +1,7 @@
 //! Methods for mapped files, whose bytes are lent in place, and for copies inside the kernel.
 
-use super::IoQueue;
-use super::whole::{Judged, is_retryable};
+use super::completion::{Judged, is_retryable};
+use super::io_queue::IoQueue;
 use crate::error::{Error, ErrorKind, Result};
 
 impl IoQueue {

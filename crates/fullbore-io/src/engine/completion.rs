@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Instant;
 
-use super::{Done, IoQueue, PendingRequest};
+use super::io_queue::{Done, IoQueue, PendingRequest};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp, LONGEST, cut};
