@@ -39,7 +39,6 @@ impl<T: Send + 'static> BlockingCall<T> {
         Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
     }
 
-    /// Creates a call that is complete.
     pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
         Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
     }

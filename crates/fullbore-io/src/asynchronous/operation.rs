@@ -14,7 +14,6 @@ pub(super) enum Operation {
     Blocking(Option<Box<dyn FnOnce() -> IoResult + Send>>),
 }
 
-/// A read or a write.
 pub(super) struct Movement {
     pub(super) direction: Direction,
     /// The file and the buffer; `None` while the ring or a thread has them.
@@ -22,15 +21,12 @@ pub(super) struct Movement {
     /// `None` for files without offsets.
     pub(super) offset: Option<u64>,
     pub(super) how: How,
-    /// The place on the ring, while it is there.
     pub(super) ticket: Option<Ticket>,
-    /// Flags of the call.
     pub(super) flags: TransferFlags,
     /// True if cancellation was requested, so that `ECANCELED` is the expected result.
     pub(super) cancelled: bool,
 }
 
-/// The executor of a read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     /// The ring.

@@ -24,7 +24,6 @@ impl Key {
         u64::from(self.turn) << 32 | u64::from(self.index)
     }
 
-    /// Decodes a key.
     pub(super) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, turn: (bits >> 32) as u32 }
     }
@@ -48,7 +47,6 @@ struct Slot<T> {
     state: SlotState<T>,
 }
 
-/// All operations of a driver.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
@@ -63,7 +61,6 @@ pub(super) struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Creates slots for `limit` operations in flight.
     pub(super) fn new(limit: usize) -> Self {
         let slot = |_| Slot { turn: 0, limited: true, state: SlotState::Vacant };
         Self {
@@ -76,7 +73,6 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns the number of operations in flight.
     pub(super) fn flying(&self) -> usize {
         self.flying + self.unlimited
     }
@@ -123,7 +119,6 @@ impl<T> Slots<T> {
         Some(Key { index, turn: slot.turn })
     }
 
-    /// Returns the operation in flight.
     pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slot(key)?.state {
             SlotState::Flight(operation, _) | SlotState::Detached(operation) => Some(operation),
@@ -183,7 +178,6 @@ impl<T> Slots<T> {
         }
     }
 
-    /// True if the result of an operation can be taken.
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(&mut self, key: Key) -> bool {
         self.slot(key).is_some_and(|slot| matches!(slot.state, SlotState::Done(..)))
@@ -301,7 +295,6 @@ mod interleavings {
     use loom::sync::{Arc, Mutex};
     use loom::thread;
 
-    /// Returns slots with one operation, in flight.
     fn flying() -> (Arc<Mutex<Slots<()>>>, Key) {
         let mut slots = Slots::new(1);
         let key = slots.insert((), None);

@@ -226,7 +226,6 @@ impl<B: Buffer> Transfer<B> {
     }
 }
 
-/// Takes the buffer of a transfer that has ended.
 fn lent(operation: Operation) -> Loan {
     match operation {
         Operation::Transfer(Movement { owned: Some((_, loan)), .. }) => loan,

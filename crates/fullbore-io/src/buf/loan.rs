@@ -241,7 +241,6 @@ impl std::fmt::Debug for Loan {
 mod tests {
     use super::*;
 
-    /// Reads as the system would.
     fn fill(loan: &mut Loan, byte: u8) {
         for piece in loan.pieces() {
             // SAFETY: the loan owns the memory.

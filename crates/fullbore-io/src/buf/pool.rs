@@ -10,7 +10,6 @@ use crate::sys::memory;
 /// known device (`STATX_DIOALIGN`).
 pub const ALIGNMENT: usize = 4096;
 
-/// The memory of a pool.
 #[derive(Debug)]
 struct Region {
     base: NonNull<u8>,
@@ -55,7 +54,6 @@ impl Region {
     }
 }
 
-/// The error for a length that no memory can have.
 fn too_much() -> io::Error {
     io::ErrorKind::OutOfMemory.into()
 }

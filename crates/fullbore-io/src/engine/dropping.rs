@@ -42,12 +42,10 @@ impl Dropping {
         self.drop_behind.is_none()
     }
 
-    /// Returns the flags of each transfer.
     pub(super) fn flags(&self) -> TransferFlags {
         if self.by_flag() { DONTCACHE } else { TransferFlags::empty() }
     }
 
-    /// Accounts for `count` bytes moved at `offset`.
     pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
         match (&self.drop_behind, direction) {
             (None, _) => {}
@@ -56,7 +54,6 @@ impl Dropping {
         }
     }
 
-    /// Accounts for completed requests.
     pub(super) fn completed(&self, done: &[Completion]) {
         for Completion { request, result } in done {
             if let Ok(count) = result {

@@ -18,7 +18,6 @@ pub struct Faulty {
     from: Option<(Plan, File)>,
     /// Unit of shortened transfers, in bytes.
     unit: usize,
-    /// Requests that the plan failed.
     failed: Vec<Completion>,
     /// Token of a request that the plan permitted but the engine's full queue returned.
     passed: Option<u64>,
@@ -89,7 +88,6 @@ pub(crate) fn wrap(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box
     Ok(Box::new(Faulty { _mapped: mapped, ..Faulty::new(engine, config.file, config.from, unit) }))
 }
 
-/// Consults a plan, if there is one, about a call.
 fn ask(carried: &Option<(Plan, File)>, unit: usize, call: Call<'_>) -> io::Result<Option<usize>> {
     match carried {
         Some((plan, file)) => plan.before(&Operation { file, unit, memory: 0, call }).into_result().map(Some),

@@ -66,7 +66,6 @@ pub struct Done {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PendingRequest {
     pub(super) token: u64,
-    /// Offset of the caller's request.
     pub(super) offset: u64,
     pub(super) len: usize,
     /// Bytes before the caller's data: read along with it, or written separately.

@@ -125,7 +125,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with all latencies, sorted.
         #[test]
         fn quantiles_are_those_of_the_sorted_lengths(
             mut lengths in proptest::collection::vec(0u64..3_000_000_000, 1..400),

@@ -27,7 +27,6 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
 }
 
-/// A file and its currently mapped part.
 struct Mapping {
     file: File,
     write: bool,

@@ -57,7 +57,6 @@ pub(super) struct Queued<Q> {
 }
 
 impl<Q: RequestQueue + 'static> Queued<Q> {
-    /// Returns the engine of a queue.
     pub(super) fn engine(queue: Q, dropping: Option<Dropping>) -> Box<dyn Engine> {
         Box::new(Self { queue, dropping })
     }

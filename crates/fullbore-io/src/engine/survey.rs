@@ -52,7 +52,6 @@ pub fn probe(
     try_out(method, file, from, write, cache).map_err(|failure| failure.unsupported)
 }
 
-/// The failure of a method.
 struct Failure {
     unsupported: Unsupported,
     /// True if it concerns the file alone, which others use at the moment.
@@ -140,7 +139,6 @@ fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePoli
     (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 
-/// Describes an error of the system in terms of access methods.
 fn explain_error(error: &io::Error) -> String {
     let meaning = match Code::of(error) {
         Some(Code::UNSUPPORTED) => "the file system does not support it",

@@ -71,7 +71,6 @@ pub(super) trait Calls {
     /// Reads at `offset`, in bytes; returns 0 at the end of the file.
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes at `offset`, in bytes.
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize>;
 
     /// Writes out the bytes that the method buffers itself.
@@ -80,19 +79,16 @@ pub(super) trait Calls {
     }
 }
 
-/// An engine over synchronous calls.
 pub(super) struct Synchronous<C> {
     pub(super) calls: C,
     done: Vec<Completion>,
 }
 
 impl<C: Calls + 'static> Synchronous<C> {
-    /// Creates an engine from the method's calls.
     pub(super) fn new(calls: C) -> Self {
         Self { calls, done: Vec::with_capacity(1) }
     }
 
-    /// Creates an engine as [`new`](Self::new), boxed.
     pub(super) fn boxed(calls: C) -> Box<dyn Engine> {
         Box::new(Self::new(calls))
     }

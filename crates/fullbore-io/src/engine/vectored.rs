@@ -61,7 +61,6 @@ pub(super) struct Runs<C> {
 }
 
 impl<C: Run> Runs<C> {
-    /// Creates an engine from the method's calls, each of up to `depth` requests.
     pub(super) fn new(calls: C, depth: usize) -> Self {
         Self { calls, depth, queued: Vec::new() }
     }

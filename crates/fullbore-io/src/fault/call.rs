@@ -113,7 +113,7 @@ pub trait Subject: AsHandle + fmt::Debug {
     /// Those of the system.
     fn reopen_fd(&self, write: bool) -> io::Result<Handle>;
 
-    /// The kind of file.
+    /// The kind of file it is.
     fn kind(&self) -> FileKind;
 }
 
@@ -243,7 +243,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts an event.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
             Event::Short { .. } => self.short += 1,

@@ -175,7 +175,6 @@ impl Plan {
         self.state().faults.iter().filter_map(most).min()
     }
 
-    /// Returns the size of the device's sectors, if the plan sets it.
     pub(crate) fn sectors(&self) -> Option<u64> {
         rules::sectors(&self.state().faults)
     }
@@ -185,7 +184,6 @@ impl Plan {
         self.sectors().map(|size| Self::new(0).with(Fault::Sectors { size }))
     }
 
-    /// Returns the mappings made under the plan.
     pub(crate) fn mappings(&self) -> &Mappings {
         &self.mappings
     }
@@ -359,7 +357,6 @@ impl PlanState {
         }
     }
 
-    /// True if a random fault of a kind hits this call.
     fn hits(&mut self, is: fn(&Fault) -> bool) -> bool {
         let mut hit = false;
         for fault in self.faults.iter().filter(|fault| is(fault)) {
@@ -381,7 +378,6 @@ impl PlanState {
         self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
     }
 
-    /// Fails if there is no space for the whole range.
     fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
         if self.room(offset) < len {
             return self.fail(Event::NoSpace, Code::NO_SPACE);

@@ -28,7 +28,6 @@ pub(super) fn of_transfer(
     })
 }
 
-/// The size of the sectors, if the rules have some.
 pub(super) fn sectors(faults: &[Fault]) -> Option<u64> {
     let size = |fault: &Fault| if let Fault::Sectors { size } = fault { Some(*size) } else { None };
     faults.iter().filter_map(size).max()
@@ -57,7 +56,6 @@ impl Mappings {
     }
 }
 
-/// A mapping that is counted.
 #[derive(Debug)]
 pub(crate) struct MappedUnder {
     mappings: Mappings,

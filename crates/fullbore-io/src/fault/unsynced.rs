@@ -37,7 +37,6 @@ pub(super) struct Unsynced {
 /// The unsynced changes of one file, oldest first.
 #[derive(Debug)]
 struct Pending {
-    /// Device and inode.
     identity: (u64, u64),
     /// The plan's own handle, which also prevents reuse of the inode number.
     handle: fs::File,
@@ -47,9 +46,7 @@ struct Pending {
 /// A write or change of length, with the previous content.
 #[derive(Debug)]
 struct Change {
-    /// Previous length of the file.
     len: u64,
-    /// Start of the change.
     offset: u64,
     /// Number of bytes written; `None` if the file was truncated or extended to `offset`.
     written: Option<u64>,
@@ -117,7 +114,6 @@ impl Unsynced {
         pending.mark_synced(range)
     }
 
-    /// Notes a sync, or failed sync, of the file.
     pub(super) fn synced(&mut self, file: &dyn Subject, failed: bool) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         if failed {
@@ -128,7 +124,6 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Notes a sync of the names in a directory.
     pub(super) fn synced_directory(&mut self, directory: &Path) -> io::Result<()> {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         self.names.retain(|name| name.directory != directory);
@@ -141,7 +136,6 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Records a rename within a directory.
     pub(super) fn renamed(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let old = match fs::metadata(to) {
             Ok(status) => {
@@ -165,7 +159,6 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Reverts the recorded changes.
     pub(super) fn lose(&mut self, worst: Worst, random: &mut SplitMix64) -> io::Result<()> {
         for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
             let len = pending.handle.metadata()?.len();
@@ -273,7 +266,6 @@ impl Pending {
     }
 }
 
-/// Returns the directory that contains a name.
 fn directory_of(name: &Path) -> PathBuf {
     let directory = match name.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -12,7 +12,6 @@ use crate::probe::off_device;
 use crate::sys::{self, Advice, Allocate, AsHandle, Code, FileKind, Handle, OpenFlags};
 
 impl OpenOptions {
-    /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
     pub(super) fn note(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<()> {
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
@@ -102,7 +101,6 @@ impl File {
     }
 }
 
-/// The effect of `O_APPEND` on a file of that kind.
 fn appending(kind: FileKind) -> OptionSupport {
     let support = match kind {
         FileKind::Regular => Support::Native,
@@ -115,7 +113,6 @@ fn appending(kind: FileKind) -> OptionSupport {
     OptionSupport { option: "mode=append", support }
 }
 
-/// The effect of `O_DSYNC` and `O_SYNC` on a file of that kind.
 fn writing_through(kind: FileKind, in_memory: bool) -> Support {
     match kind {
         FileKind::Regular if in_memory => {

@@ -20,7 +20,6 @@ fn pool() -> MutexGuard<'static, Option<Pool>> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A borrowed buffer.
 #[derive(Debug)]
 pub(super) struct Bounce {
     buf: Option<Buf>,

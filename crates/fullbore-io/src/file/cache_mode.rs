@@ -11,7 +11,6 @@ use crate::sys::{self, Code, FileKind, TransferFlags};
 /// `RWF_DONTCACHE` of `linux/fs.h`.
 pub(crate) const DONTCACHE: TransferFlags = TransferFlags::from_bits_retain(0x80);
 
-/// The emulation of `cache=drop` on systems without it.
 pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
                                    that were cached before";
 
@@ -140,7 +139,6 @@ impl File {
         }
     }
 
-    /// Reads in a mode other than plain.
     #[cold]
     pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         let (flags, drop_behind) = match self.inner.cache_mode.calls() {
@@ -152,7 +150,6 @@ impl File {
         Ok(read)
     }
 
-    /// Writes in a mode other than plain.
     #[cold]
     pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
         let (flags, drop_behind) = match self.inner.cache_mode.calls() {

@@ -19,7 +19,6 @@ pub(super) const BUFFERS: usize = 1024;
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 impl File {
-    /// One `preadv2` of one buffer.
     #[inline]
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: TransferFlags) -> io::Result<usize> {
         let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
@@ -37,7 +36,6 @@ impl File {
         })
     }
 
-    /// One `pwritev2` of one buffer.
     #[inline]
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: TransferFlags) -> io::Result<usize> {
         self.sound()?;
@@ -124,7 +122,6 @@ fn somewhere(offset: u64) -> io::Result<u64> {
     if offset > i64::MAX as u64 { Err(Code::INVALID.into()) } else { Ok(offset) }
 }
 
-/// True during measurements. Only used in builds with debug assertions.
 static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));
 
 /// True if a variable of the environment is set to anything but empty or 0.

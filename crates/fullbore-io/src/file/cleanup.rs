@@ -15,7 +15,6 @@ use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::sys::{self, BorrowedHandle, Code};
 
-/// True once the cleanup has begun.
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
@@ -27,7 +26,6 @@ struct Registry {
     unfinished: Vec<(u64, PathBuf)>,
 }
 
-/// An entry of the list.
 #[derive(Debug)]
 enum Leftover {
     /// Any file with this name in the directory.
@@ -72,7 +70,6 @@ pub struct Temporary {
     kept: bool,
 }
 
-/// The number of random names tried if they are taken.
 const ATTEMPTS: usize = 16;
 
 impl Temporary {
@@ -222,7 +219,6 @@ pub fn hidden_name(stem: &OsStr) -> OsString {
     OsString::from_vec(name)
 }
 
-/// An open file whose name is removed at cleanup, until this guard is dropped.
 #[derive(Debug)]
 pub(super) struct CleanupGuard {
     id: u64,
@@ -230,7 +226,6 @@ pub(super) struct CleanupGuard {
 }
 
 impl CleanupGuard {
-    /// The file.
     pub(super) fn delete_on_exit(&self) -> &DeleteOnExit {
         &self.delete_on_exit
     }

@@ -107,7 +107,6 @@ impl File {
     }
 }
 
-/// The length of a range.
 fn length(doing: &'static str, source: &File, range: &Range<u64>) -> Result<u64> {
     range.end.checked_sub(range.start).ok_or_else(|| {
         let what = format!("the range {}..{} ends before it starts", range.start, range.end);

@@ -18,7 +18,6 @@ use crate::sys::{self, AsHandle, Code, FileKind, Handle, Splice};
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
 
-/// A method that can be missing between two devices, for all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CopyMethod {
     Clone,
@@ -28,14 +27,12 @@ enum CopyMethod {
 /// The methods found missing, with the devices; they are not tried again.
 static UNSUPPORTED: Mutex<BTreeSet<(CopyMethod, u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// A copy in progress.
 pub(super) struct Copying<'a> {
     pub(super) source: &'a File,
     pub(super) target: &'a File,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) left: u64,
-    /// The devices of source and target.
     pub(super) devices: (u64, u64),
     /// True if both use the page cache normally.
     pub(super) plain: bool,
@@ -172,7 +169,6 @@ impl Copying<'_> {
         Ok(inside == 0)
     }
 
-    /// Reads and writes until the source ends.
     pub(super) fn by_memory(&mut self) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -198,7 +194,6 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Writes all bytes at the target's offset.
     fn put(&self, data: &[u8]) -> Result<()> {
         if positional(self.target) {
             return self.target.write_all_at(data, self.to);
@@ -206,7 +201,6 @@ impl Copying<'_> {
         self.target.write_all_next(data)
     }
 
-    /// The number of bytes to request from a call.
     fn request(&self, most: usize) -> usize {
         cut(self.left.min(most as u64) as usize, 1)
     }
@@ -222,7 +216,6 @@ impl Copying<'_> {
         plainly(self.target, allowed)
     }
 
-    /// Advances by `count` bytes and returns `count`.
     fn moved(&mut self, count: u64) -> u64 {
         self.from += count;
         self.to += count;
@@ -295,7 +288,6 @@ fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(CopyMethod, u64, u64)>>
     UNSUPPORTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if the file is read and written at offsets, not sequentially.
 pub(super) fn positional(file: &File) -> bool {
     matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice)
 }
@@ -311,7 +303,6 @@ fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<sys::Result<T>> {
     }
 }
 
-/// Shares blocks if the files allow it.
 pub(super) fn clone_once(
     source: &File,
     from: u64,

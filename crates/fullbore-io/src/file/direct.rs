@@ -20,7 +20,6 @@ use crate::probe::{self, Alignment, NoDirect};
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Code, OpenFlags, TransferFlags};
 
-/// The devices that rejected direct I/O, with the reason; they are not tried again.
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 
 /// One lock for all files of a number, held while a part of a block is changed.
@@ -189,7 +188,6 @@ impl Direct {
         Ok(count)
     }
 
-    /// Writes at any offset.
     pub(super) fn write(&self, plain: &File, data: &[u8], offset: u64) -> Result<usize> {
         if !self.writable || self.gave_up() || past_every_end(offset, data.len()) {
             return plain.write_flagged(data, offset, TransferFlags::empty());
@@ -297,7 +295,6 @@ impl Direct {
         retried(|| self.file.writev_once(offset, buffers, TransferFlags::empty())).ok()
     }
 
-    /// Reads a whole block.
     fn fill(&self, offset: u64, block: &mut [u8]) -> io::Result<()> {
         let mut read = 0;
         while read < block.len() {
@@ -357,13 +354,11 @@ impl Direct {
         no
     }
 
-    /// The reason why the handle uses the cache now, if it does.
     pub(super) fn why_not(&self) -> Option<String> {
         self.gave_up().then(|| refused().get(&self.identity.0).cloned()).flatten()
     }
 }
 
-/// The system's message alone.
 fn plainly(error: &io::Error) -> String {
     crate::error::message(error)
 }
@@ -373,7 +368,6 @@ fn past_every_end(offset: u64, len: usize) -> bool {
     offset.checked_add(len as u64).is_none_or(|end| end > i64::MAX as u64 - BOUNCE as u64)
 }
 
-/// Repeats a call while it is interrupted.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

@@ -10,7 +10,6 @@ use std::sync::{Mutex, PoisonError};
 use super::inner::{Descriptor, DropBehind, File, Moved};
 use crate::sys::{self, Advice, AsHandle};
 
-/// The number of bytes between two drops.
 const INTERVAL: u64 = 8 << 20;
 
 /// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. A folio is dropped whole or
@@ -35,7 +34,6 @@ impl Moved {
 }
 
 impl DropBehind {
-    /// The initial state for `file`.
     pub(crate) fn of(file: &File) -> Self {
         let (fd, shared) = match file.reopen_fd(false) {
             Ok(fd) => (Descriptor::Own(fd), false),
@@ -44,7 +42,6 @@ impl DropBehind {
         Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
     }
 
-    /// Records a read of `len` bytes at `offset`.
     pub(crate) fn read(&self, offset: u64, len: usize) {
         let over = self.state.lock().unwrap_or_else(PoisonError::into_inner).read.add(offset, len);
         if let Some(range) = over {
@@ -52,7 +49,6 @@ impl DropBehind {
         }
     }
 
-    /// Records a write of `len` bytes at `offset`.
     pub(crate) fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

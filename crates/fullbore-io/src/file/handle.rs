@@ -280,19 +280,16 @@ impl File {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
-    /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
         self.handle_with(write, OpenFlags::DIRECT)
     }
 
-    /// As [`reopen`](Self::reopen_fd) with further flags.
     pub(crate) fn handle_with(&self, write: bool, flags: OpenFlags) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let unit = if flags.contains(OpenFlags::DIRECT) { self.direct_alignment() } else { 1 };
         Ok(self.same(self.reopen_fd_with(access | flags)?, unit))
     }
 
-    /// The same file by another handle of it.
     pub(crate) fn with_handle(&self, fd: Handle) -> Self {
         self.same(fd, self.inner.unit)
     }

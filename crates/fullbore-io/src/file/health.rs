@@ -14,7 +14,6 @@ use crate::fault::plan::Plan;
 pub(super) struct Health {
     /// Created when a handle is derived, a sync fails or a range is reserved; most files need none.
     state: OnceLock<Arc<SyncState>>,
-    /// The fault plan of a test.
     #[cfg(feature = "fault")]
     pub(super) plan: Option<Plan>,
     /// The bytes read and written under that plan, for a file without offsets.
@@ -23,7 +22,6 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// The state for a derived handle.
     pub(super) fn shared(&self) -> Self {
         self.state();
         self.clone()
@@ -33,7 +31,6 @@ impl Health {
         self.state.get_or_init(Arc::default)
     }
 
-    /// Records that blocks are reserved up to `end`.
     pub(super) fn set_reserved(&self, end: u64) {
         self.state().reserved.fetch_max(end, Ordering::Relaxed);
     }
@@ -43,7 +40,6 @@ impl Health {
         self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
     }
 
-    /// The failure that poisoned the file.
     pub(super) fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
     }
@@ -51,16 +47,13 @@ impl Health {
 
 #[derive(Debug, Default)]
 pub(super) struct SyncState {
-    /// The first failure.
     pub(super) failed: OnceLock<Arc<Failure>>,
     /// Held during a sync: the system reports a failure to one caller only, and a concurrent sync must not succeed
     /// before that caller has recorded it.
     pub(super) syncing: Mutex<()>,
-    /// The end of the ranges that were reserved, in bytes.
     reserved: AtomicU64,
 }
 
-/// The cause of a poisoned file.
 #[derive(Debug)]
 pub(super) struct Failure {
     /// True for a failed sync, false for a failed write of a dropped stream.
@@ -68,7 +61,6 @@ pub(super) struct Failure {
     pub(super) error: io::Error,
 }
 
-/// The error of writes to a poisoned file.
 #[derive(Debug)]
 pub(super) struct Poisoned(pub(super) Arc<Failure>);
 

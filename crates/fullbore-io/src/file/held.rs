@@ -35,7 +35,6 @@ struct Held {
     parent: Option<HeldDir>,
     /// True if the name may be a symbolic link.
     follow: bool,
-    /// The device and inode numbers.
     identity: (u64, u64),
     state: Mutex<OpenDir>,
 }
@@ -43,7 +42,6 @@ struct Held {
 #[derive(Debug)]
 struct OpenDir {
     fd: Option<Arc<Handle>>,
-    /// The name in the parent.
     name: OsString,
 }
 

@@ -35,24 +35,18 @@ pub struct File {
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) fd: Descriptor,
-    /// The path at opening, used in messages.
     pub(super) path: PathBuf,
-    /// The kind of file, determined at first use.
     pub(super) kind: OnceLock<FileKind>,
     /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
     pub(super) unit: usize,
-    /// The treatment of the page cache by transfers.
     pub(super) cache_mode: CacheMode,
-    /// The state of syncs and the fault plan of a test, shared by all derived handles.
     pub(super) health: Health,
     /// The flags that a reopened file inherits: append and write-through.
     pub(super) status: OpenFlags,
     /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
     /// whose position never changes.
     pub(super) start: Option<u64>,
-    /// The actions when the last handle is closed.
     pub(super) on_close: Option<Arc<OnClose>>,
-    /// The support of each option at opening.
     pub(super) report: OnceLock<Vec<OptionSupport>>,
 }
 
@@ -104,7 +98,6 @@ impl Inner {
     }
 }
 
-/// The state of a file at the start of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     pub(super) stamp: FileStamp,
@@ -113,22 +106,18 @@ pub(super) struct Before {
 }
 
 impl File {
-    /// The first handle of an open file.
     pub(super) fn of(inner: Inner) -> Self {
         Self { inner: Arc::new(inner), before: None, shared: false }
     }
 
-    /// The file that was just opened at `path` with `flags`.
     pub(super) fn opened(fd: Handle, path: &Path, flags: OpenFlags) -> Self {
         Self::of(Inner::plain(fd, path.to_owned(), flags))
     }
 
-    /// A handle on another open file of the same inode.
     pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
         Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
     }
 
-    /// A handle on the same open file with another cache mode.
     pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
         Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
     }
@@ -177,7 +166,6 @@ impl Descriptor {
     }
 }
 
-/// The way in which a handle's transfers treat the page cache.
 #[derive(Debug)]
 pub(super) enum CacheMode {
     /// `pread` and `pwrite`.
@@ -190,7 +178,6 @@ pub(super) enum CacheMode {
     Direct(Box<Direct>),
 }
 
-/// The direct handle that accompanies a plain one.
 #[derive(Debug)]
 pub(super) struct Direct {
     pub(super) file: File,
@@ -201,11 +188,9 @@ pub(super) struct Direct {
     /// True once the system has rejected a transfer that satisfied the constraints: all transfers then go through the
     /// cache.
     pub(super) gave_up: AtomicBool,
-    /// The device and inode numbers.
     pub(super) identity: (u64, u64),
 }
 
-/// The bytes moved since the last drop.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     pub(super) bytes: u64,
@@ -216,11 +201,9 @@ pub(super) struct Moved {
 pub(super) struct PendingDrops {
     pub(super) read: Moved,
     pub(super) written: Moved,
-    /// The range whose writeback was started.
     pub(super) in_writeback: Option<Range<u64>>,
 }
 
-/// The drop-behind state of one open file.
 #[derive(Debug)]
 pub(crate) struct DropBehind {
     /// A separate open file on the same inode. Waiting for writeback consumes the error report of the open file that

@@ -37,7 +37,6 @@ pub struct Mmap {
     map: Option<Map>,
     /// The offset of the range in the mapping.
     place: usize,
-    /// Counts the mapping for a fault plan.
     #[cfg(feature = "fault")]
     _mapped: Option<crate::fault::rules::MappedUnder>,
 }
@@ -129,7 +128,6 @@ impl Mmap {
         Ok(made)
     }
 
-    /// Checks that this part of the mapping may be read or changed.
     fn preflight(&self, direction: Direction, offset: usize, len: usize) -> Result<()> {
         let (doing, at) = match direction {
             Direction::Read => ("read", self.range.start + offset as u64),
@@ -148,7 +146,6 @@ impl Mmap {
         Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(self.range.start))
     }
 
-    /// Checks that all bytes so far came from the file.
     fn check(&self, doing: &'static str) -> Result<()> {
         let gone = self.map.as_ref().is_some_and(|map| !map.check());
         let what = if gone {

@@ -12,7 +12,6 @@ use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
-/// A name in a held directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) directory: HeldDir,
@@ -23,7 +22,6 @@ pub(crate) struct Place {
 const LINKS: usize = 40;
 
 impl Place {
-    /// The place that a path refers to.
     pub(super) fn of(path: &Path) -> Result<Self> {
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
@@ -38,7 +36,6 @@ impl Place {
         }
     }
 
-    /// The path, for messages.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }
@@ -76,7 +73,6 @@ impl Place {
     }
 }
 
-/// The call that gives a nameless file a name.
 #[derive(Debug, Clone, Copy)]
 enum Linking {
     /// By its descriptor, which needs a capability of root.
@@ -138,7 +134,6 @@ pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys:
     }
 }
 
-/// The result of naming a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     /// The file has the name.
@@ -149,7 +144,6 @@ pub(super) enum Link {
     Refused,
 }
 
-/// Gives a nameless file the name `place` if no file has it.
 pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     let failed = |error: std::io::Error| Error::io("create", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
@@ -239,7 +233,6 @@ pub(super) fn sync_directory(
     Ok(())
 }
 
-/// The parent directory of a path.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -15,7 +15,6 @@ pub(super) struct OnClose {
     pub(super) fd: Arc<Handle>,
     pub(super) delete_on_exit: Option<CleanupGuard>,
     pub(super) locked: bool,
-    /// The number of bytes reserved at opening.
     pub(super) reserved: u64,
 }
 
@@ -52,7 +51,6 @@ impl Drop for OnClose {
     }
 }
 
-/// True if a file has blocks for that many bytes.
 pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
     sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
 }

@@ -67,7 +67,6 @@ impl OpenOptions {
         Err(Error::new(ErrorKind::Changed, "open", path, "it was replaced before each attempt to lock it"))
     }
 
-    /// True if one opening system call carries out all options.
     fn asks_nothing_more(&self) -> bool {
         self.share.is_none()
             && self.hints.is_empty()
@@ -133,7 +132,6 @@ impl OpenOptions {
         Ok(reserved)
     }
 
-    /// Under `strict`, fails if an option is unsupported.
     fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
         match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
@@ -172,7 +170,6 @@ impl OpenOptions {
         Ok(fd)
     }
 
-    /// The error for a failed open under these options.
     fn refusal(&self, path: &Path, error: Code) -> Error {
         match error {
             Code::IS_DIRECTORY => directory(path),
@@ -187,7 +184,6 @@ impl OpenOptions {
         }
     }
 
-    /// Takes the requested lock; returns `true` if one is held.
     fn lock(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
         let option = share.option_name();
@@ -240,7 +236,6 @@ fn leads_to(path: &Path, fd: &Handle) -> bool {
     }
 }
 
-/// An opened file.
 #[derive(Debug)]
 struct Found {
     fd: Arc<Handle>,
@@ -251,7 +246,6 @@ struct Found {
 }
 
 impl Found {
-    /// Removes the file if this open created it.
     fn undo_create(&self) {
         if let Some(created) = &self.created
             && let Ok(name) = Name::of(created)
@@ -263,7 +257,6 @@ impl Found {
 }
 
 impl OpenOptions {
-    /// Opens `path` according to the mode.
     fn find(&self, path: &Path) -> sys::Result<Found> {
         let more = self.mode_flags();
         match self.mode {
@@ -280,7 +273,6 @@ impl OpenOptions {
         self.call(path, self.mode_flags())
     }
 
-    /// The flags of the mode.
     fn mode_flags(&self) -> OpenFlags {
         let truncate = if self.empties_late() { OpenFlags::empty() } else { OpenFlags::TRUNCATE };
         match self.mode {

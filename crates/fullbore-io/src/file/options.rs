@@ -63,7 +63,6 @@ impl Share {
     /// Deleting and renaming.
     pub const DELETE: Self = Self(4);
 
-    /// The name of the option in the option report.
     pub(super) fn option_name(self) -> &'static str {
         [
             "share=none",
@@ -270,7 +269,6 @@ impl OpenOptions {
         self
     }
 
-    /// The access after defaults.
     pub(super) fn settled(&self) -> Access {
         self.access.unwrap_or(match self.mode {
             Mode::Open if !self.temporary => Access::Read,
@@ -307,7 +305,6 @@ impl OpenOptions {
         flags
     }
 
-    /// Rejects contradictory options.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "open", path, what));
         let writes =

@@ -361,7 +361,6 @@ impl Output {
     }
 }
 
-/// The place of a path that may hold a regular file, and the file that is there.
 fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     match path.file_name() {
         Some(_) => {
@@ -374,7 +373,6 @@ fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     }
 }
 
-/// The regular file at a place, with links followed.
 fn only_regular(place: &Place) -> Result<Option<Status>> {
     let there = place.stat(AtFlags::empty())?;
     match there.map(|stat| stat.kind()) {
@@ -405,7 +403,6 @@ fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
 }
 
-/// Opens an existing file.
 fn open(place: &Place, flags: OpenFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;

@@ -69,7 +69,6 @@ impl File {
         0
     }
 
-    /// Counts transferred bytes.
     #[inline]
     pub(super) fn flows(&self, direction: Direction, count: usize) {
         #[cfg(feature = "fault")]
@@ -79,7 +78,6 @@ impl File {
         let _ = (direction, count);
     }
 
-    /// The maximum number of buffers in one call.
     #[inline]
     pub(crate) fn most_buffers(&self) -> usize {
         #[cfg(feature = "fault")]
@@ -115,7 +113,6 @@ impl File {
         Ok((buffers.len(), 0))
     }
 
-    /// Called before the length is set.
     pub(crate) fn before_set_len(&self, len: u64) -> io::Result<()> {
         self.sound()?;
         #[cfg(feature = "fault")]
@@ -135,7 +132,6 @@ impl File {
         Ok(())
     }
 
-    /// Called before the directory of a name is synced.
     pub(super) fn before_sync_directory(&self, directory: &Path) -> io::Result<()> {
         #[cfg(feature = "fault")]
         self.judge(Call::SyncDirectory(directory))?;
@@ -156,7 +152,6 @@ impl File {
         self.inner.health.plan.as_ref()
     }
 
-    /// A handle on the same open file under another plan, or none.
     #[cfg(feature = "fault")]
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
         let mut inner = self.inner.kin();
@@ -181,7 +176,6 @@ impl File {
         }
     }
 
-    /// Called before the blocks of a range are changed.
     pub(super) fn before_blocks(&self, what: Blocks, range: &Range<u64>) -> io::Result<()> {
         self.sound()?;
         #[cfg(feature = "fault")]
@@ -213,7 +207,6 @@ impl File {
         Ok(())
     }
 
-    /// Called before a range is synced.
     pub(super) fn before_sync_range(&self, range: &Range<u64>) -> io::Result<()> {
         #[cfg(feature = "fault")]
         self.judge(Call::SyncRange { offset: range.start, len: range.end - range.start })?;

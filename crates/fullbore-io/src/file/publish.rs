@@ -26,7 +26,6 @@ pub(super) enum OutputState {
     Stream,
 }
 
-/// The source of mode and owner of a published output.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finish {
     /// Those of any new file.
@@ -37,14 +36,12 @@ pub(super) enum Finish {
     Set,
 }
 
-/// The attributes that a new file takes over from the replaced one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
 }
 
-/// The mode of new files, before the umask.
 const NEW: u32 = 0o666;
 
 /// Starts a file that will get the name `place`.
@@ -213,7 +210,6 @@ fn sync(
     Ok(())
 }
 
-/// The error for a dangling symbolic link.
 pub(super) fn dangling(place: &Place) -> Error {
     Error::new(ErrorKind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
         .advise("remove the link or create its target")

@@ -35,7 +35,6 @@ impl File {
         Ok(sys::truncate(&self.inner.fd, len)?)
     }
 
-    /// Repeats the call while it is interrupted.
     #[cold]
     fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
         while error.kind() == io::ErrorKind::Interrupted {
@@ -270,7 +269,6 @@ impl File {
         }
     }
 
-    /// Frees the blocks that [`reserve`](Self::reserve) left past the end.
     pub(super) fn release_reserved(&self) -> Result<()> {
         release(self, self.inner.health.reserved())
             .map_err(|error| Error::io("release the reserved space of", self.path(), error.into()))

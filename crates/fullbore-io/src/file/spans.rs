@@ -6,9 +6,7 @@ use std::ops::Range;
 /// The constraints of a file's transfers in bytes; all are powers of two except `bounce`, a multiple of `unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// The alignment of offsets and lengths.
     pub(super) unit: usize,
-    /// The alignment of addresses.
     pub(super) memory: usize,
     /// The maximum length of a transfer through a bounce buffer.
     pub(super) bounce: usize,

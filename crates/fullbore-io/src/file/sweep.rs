@@ -33,7 +33,6 @@ pub(super) fn reserve(keep: bool) {
     }
 }
 
-/// Removes a directory and its content.
 pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
     if sys::remove(&fd, name, AtFlags::REMOVE_DIRECTORY).is_ok() {
@@ -165,7 +164,6 @@ impl Name {
     }
 }
 
-/// An open file whose name is to be removed.
 #[derive(Debug)]
 pub(super) struct DeleteOnExit {
     pub(super) name: Name,

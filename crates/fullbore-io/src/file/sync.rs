@@ -158,7 +158,6 @@ impl File {
     }
 }
 
-/// True if the error means that the file cannot be synced at all.
 fn unsyncable(error: &io::Error) -> bool {
     matches!(Code::of(error), Some(Code::INVALID | Code::UNSUPPORTED | Code::READ_ONLY | Code::BAD_HANDLE))
 }

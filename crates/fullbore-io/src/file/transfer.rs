@@ -33,7 +33,6 @@ impl File {
         }
     }
 
-    /// Reads once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.read_once(offset, data, flags) {
@@ -131,7 +130,6 @@ impl File {
         }
     }
 
-    /// Writes once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.write_once(offset, data, flags) {

@@ -71,7 +71,6 @@ fn parse(table: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// Returns the mount of a membership's hierarchy.
 fn hierarchy<'a>(mounts: &'a [Mount], membership: &Membership) -> Option<&'a Mount> {
     mounts.iter().find(|mount| match membership.controllers.first() {
         None => mount.kind == "cgroup2",

@@ -180,7 +180,6 @@ fn of_folder(
     })
 }
 
-/// Returns the devices one level down.
 fn below(
     kernel: &KernelFiles,
     disk: &Path,

@@ -113,7 +113,6 @@ fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
     }
 }
 
-/// True if a call reports that a disk of the file has to seek.
 fn seeks(file: BorrowedHandle<'_>) -> bool {
     let disks = sys::disks(&sys::handle_path(&file)).unwrap_or_default();
     disks.iter().any(|disk| disk.seek_penalty == Some(true))

@@ -13,7 +13,6 @@ use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, F
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
 
-/// Bytes written to a trial file.
 const SAMPLE: usize = 64 << 10;
 
 /// Size in bytes of the largest folio of the page cache with 4 KiB pages.
@@ -133,7 +132,6 @@ pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Align
     direct_alignment(file)
 }
 
-/// Alignment reported by the system, if any.
 fn reported(status: &ExtendedStatus) -> Option<Result<Alignment, NoDirect>> {
     let reported = status.direct?;
     if reported.memory == 0 || reported.offset == 0 {
@@ -184,7 +182,6 @@ fn reopen_direct(fd: BorrowedHandle<'_>) -> Result<Handle, NoDirect> {
     })
 }
 
-/// Result of one direct read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadOutcome {
     /// Succeeded and left nothing in the page cache.
@@ -335,7 +332,6 @@ fn nameless(folder: &Path) -> io::Result<Handle> {
     Ok(file)
 }
 
-/// Writes incompressible bytes to the device.
 fn write_sample(file: &mut File) -> io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let sample: Vec<u8> = (0..SAMPLE / 8)

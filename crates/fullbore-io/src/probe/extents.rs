@@ -53,7 +53,6 @@ impl FileExtent {
         self.offset.saturating_add(self.length)
     }
 
-    /// Returns its length within the first `size` bytes of the file.
     fn within(&self, size: u64) -> u64 {
         self.end().min(size).saturating_sub(self.offset)
     }

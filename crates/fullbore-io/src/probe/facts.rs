@@ -213,7 +213,6 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
     })
 }
 
-/// Returns file system and devices of a path by the mount table.
 fn mounted(
     kernel: &KernelFiles,
     path: &Path,

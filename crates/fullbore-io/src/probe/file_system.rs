@@ -39,7 +39,6 @@ pub struct FileSystemFacts {
 }
 
 impl FileSystemFacts {
-    /// Combines the mount table's entry with the data of the file system.
     pub(crate) fn of(mount: &Mount, path: &Path) -> io::Result<Self> {
         let room = sys::space_of(path)?;
         Ok(Self {

@@ -14,7 +14,6 @@ use super::residency::{Residency, ResidencySource};
 /// Maximum length of a line in characters.
 const WIDTH: usize = 80;
 
-/// Column of the values in characters.
 const LABEL: usize = 18;
 
 /// Formats all facts of a path as text: labelled lines of at most 80 columns.
@@ -206,7 +205,6 @@ fn file_system_lines(text: &mut Text, found: &FileSystemFacts) {
     text.maybe("id", found.id.clone());
 }
 
-/// Writes a device and its underlying devices, each device once.
 fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<DeviceNumber>) {
     let known = shown.contains(&device.number);
     if known && device.partition.is_none() {
@@ -347,7 +345,6 @@ fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
     }
 }
 
-/// The texts that there are.
 fn joined<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let texts: Vec<_> = texts.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join(", "))
@@ -397,7 +394,6 @@ impl Text {
     }
 }
 
-/// Splits a word that is too long for a line.
 fn pieces(word: &str) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
     if characters.is_empty() {

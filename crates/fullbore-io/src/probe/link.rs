@@ -37,7 +37,6 @@ fn sata(folder: &Path) -> Option<Link> {
     Some(Link { what: format!("SATA {speed}"), rate, best: None })
 }
 
-/// Returns the link of a PCI device.
 fn pcie(folder: &Path) -> Option<Link> {
     let read =
         |speed: &str, width: &str| generation(&text(&folder.join(speed))?, &text(&folder.join(width))?);

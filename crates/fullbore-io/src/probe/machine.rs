@@ -73,7 +73,6 @@ pub fn machine() -> Machine {
     limited(found, &sys::group_limits())
 }
 
-/// Applies the limits of a group of processes that calls report.
 fn limited(machine: Machine, limits: &GroupLimits) -> Machine {
     /// The source of such a limit.
     const JOB: &str = "the job object of this process";
@@ -159,7 +158,6 @@ fn memory_line(meminfo: &str, wanted: &str) -> Option<u64> {
     value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Describes the signs of a hypervisor or a container.
 fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
     let mut hints = Vec::new();
     let flag = field(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));

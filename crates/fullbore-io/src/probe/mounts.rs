@@ -15,15 +15,12 @@ pub(crate) struct Mount {
     pub(crate) device: DeviceNumber,
     /// Directory of the file system that is mounted: not `/` for bind mounts and sub-volumes.
     pub(crate) root: PathBuf,
-    /// Mount point.
     pub(crate) point: PathBuf,
-    /// Options of the mount only.
     pub(crate) options: Vec<String>,
     /// Type of the file system, with its subtype: `fuse.sshfs`.
     pub(crate) kind: String,
     /// Source of the mount: a device, a server, a word.
     pub(crate) source: String,
-    /// Options of the file system.
     pub(crate) super_options: Vec<String>,
 }
 

@@ -11,7 +11,6 @@ use crate::sys;
 /// Maximum depth of nested overlays to follow.
 const DEEPEST: usize = 8;
 
-/// The machine's mounts and devices.
 pub(crate) struct Storage<'a> {
     pub(crate) kernel: &'a KernelFiles,
     pub(crate) mounts: &'a [Mount],
@@ -44,12 +43,10 @@ impl Storage<'_> {
         Err(why_none(mount))
     }
 
-    /// Returns a block device with all underlying devices.
     pub(crate) fn device(&self, number: DeviceNumber, level: usize) -> Result<Device, String> {
         device::of_number(self.kernel, number, &|file, level| self.under_path(file, level), level)
     }
 
-    /// Returns the devices under any path.
     fn under_path(&self, path: &Path, level: usize) -> Result<Vec<Device>, String> {
         let status = sys::extended_stat(path)
             .map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
@@ -150,14 +147,12 @@ fn split_colons(list: &str) -> Vec<String> {
     parts
 }
 
-/// Returns the number of a device file.
 fn special(name: &str) -> Result<DeviceNumber, String> {
     let status =
         sys::extended_stat(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
     Ok(status.special.into())
 }
 
-/// Returns the reason that a file system has no device.
 fn why_none(mount: &Mount) -> String {
     let kind = &mount.kind;
     if matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs") {

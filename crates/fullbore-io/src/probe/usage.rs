@@ -31,7 +31,6 @@ impl<T: Difference> Difference for Option<T> {
     }
 }
 
-/// Subtracts the fields of an earlier moment.
 macro_rules! subtract {
     ($since:ident, $earlier:ident: $($field:ident),+) => {
         $($since.$field = $since.$field.less($earlier.$field);)+

@@ -12,7 +12,6 @@ use crate::sys::{self, Disk, Space, Volume};
 const DISK: u32 = 7;
 
 impl FileSystemFacts {
-    /// Combines a volume with its space.
     pub(crate) fn on(volume: &Volume, room: &Space) -> Self {
         Self {
             kind: volume.kind.clone(),
@@ -67,7 +66,6 @@ impl From<Disk> for Device {
     }
 }
 
-/// Returns the facts that the drivers of a disk do not report.
 fn unreported(disk: &Disk) -> Option<Unknown> {
     let Disk { model, serial, bus, size, read_only, seek_penalty, trim, sectors, .. } = disk;
     let Disk { write_cache, write_through, max_request, .. } = disk;

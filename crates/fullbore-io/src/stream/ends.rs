@@ -43,13 +43,11 @@ impl Ends {
         self.nature == Nature::Placed
     }
 
-    /// True if all writes go to the end.
     #[inline]
     pub(super) fn appends(&self) -> bool {
         self.appends
     }
 
-    /// Fails unless the file is seekable.
     pub(super) fn sought(&mut self) -> Result<()> {
         if self.nature == Nature::Unknown {
             let placed = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
@@ -91,7 +89,6 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Writes once; returns the number of bytes written.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
         if !self.flows() {
             let result = self.file.write_at(data, offset);
@@ -102,7 +99,6 @@ impl Ends {
         self.file.write_next(data)
     }
 
-    /// Writes all of `data`.
     pub(super) fn write_all(&mut self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {

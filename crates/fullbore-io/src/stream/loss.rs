@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Error;
 use crate::file::inner::File;
 
-/// Function that receives the error.
 type Hook = Arc<dyn Fn(&Error) + Send + Sync>;
 
 static HOOK: Mutex<Option<Hook>> = Mutex::new(None);

@@ -11,7 +11,6 @@ use super::unix::BorrowedHandle;
 use super::windows::BorrowedHandle;
 use crate::buf::{Completion, Request};
 
-/// The error of each function here.
 fn absent<T>(system: &str, what: &str) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::Unsupported, format!("only {system} has {what}")))
 }

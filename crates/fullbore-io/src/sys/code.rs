@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 
-/// Result of a system call.
 pub type Result<T> = std::result::Result<T, Code>;
 
 /// The use of a file by others that makes a call fail.
@@ -54,12 +53,10 @@ impl Code {
         error.raw_os_error().map(Self::from_number).or_else(interrupted)
     }
 
-    /// The error of the last call of this thread.
     pub(in crate::sys) fn last() -> Self {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
     }
 
-    /// The number of the system.
     pub fn number(self) -> i32 {
         self.0
     }

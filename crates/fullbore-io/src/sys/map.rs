@@ -15,7 +15,6 @@ use super::unix::{BorrowedHandle, view::View};
 #[cfg(windows)]
 use super::windows::{BorrowedHandle, view::View};
 
-/// A mapped part of a file.
 #[derive(Debug)]
 pub(crate) struct Map {
     view: View,
@@ -87,7 +86,6 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.view.start().add(place), data.len()) }
     }
 
-    /// Waits until all changes of the mapping are on the device.
     pub(crate) fn flush(&self) -> io::Result<()> {
         Ok(self.view.flush(self.len)?)
     }

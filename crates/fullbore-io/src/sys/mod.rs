@@ -37,7 +37,6 @@ pub use self::sync_data as sync_ordered;
 #[cfg(not(any(windows, target_os = "freebsd", target_os = "linux", target_os = "macos")))]
 compile_error!("fullbore runs on Linux, macOS, FreeBSD and Windows");
 
-/// True for a byte that separates the names of a path.
 pub fn is_separator(byte: u8) -> bool {
     std::path::is_separator(byte.into())
 }

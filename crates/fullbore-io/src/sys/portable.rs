@@ -63,7 +63,6 @@ pub fn clone_to_name(
 #[cfg(not(target_os = "linux"))]
 pub use simple::*;
 
-/// The calls of systems other than Linux.
 #[cfg(not(target_os = "linux"))]
 mod simple {
     use std::io::{self, IoSlice, IoSliceMut};
@@ -150,7 +149,6 @@ mod simple {
         fn mount_trace_files() -> Handle;
     }
 
-    /// Wakes a thread that waits for files.
     #[derive(Debug)]
     pub(crate) struct Wake {
         reader: Handle,

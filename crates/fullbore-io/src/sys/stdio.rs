@@ -71,7 +71,6 @@ impl Stream {
         Ok(count)
     }
 
-    /// Passes buffered writes to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         if unsafe { fflush(self.file.as_ptr()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -85,7 +84,6 @@ impl Drop for Stream {
     }
 }
 
-/// The functions of the library.
 #[cfg(unix)]
 mod c {
     use std::io;
@@ -120,7 +118,6 @@ mod c {
     }
 }
 
-/// The functions of the library.
 #[cfg(windows)]
 mod c {
     use std::ffi::{c_char, c_int, c_void};

@@ -82,7 +82,6 @@ pub struct Status {
 }
 
 impl Status {
-    /// The kind of the file.
     pub fn kind(&self) -> FileKind {
         FileKind::of_mode(self.mode)
     }
@@ -92,7 +91,6 @@ impl Status {
         self.mode & 0o7777
     }
 
-    /// The device and inode numbers.
     pub fn identity(&self) -> (u64, u64) {
         (self.dev, self.ino)
     }
@@ -160,7 +158,6 @@ pub struct Space {
     pub block: u64,
     /// Unit in which space is counted, in bytes.
     pub unit: u64,
-    /// All bytes.
     pub total: u64,
     /// Bytes that nobody uses.
     pub free: u64,
@@ -219,7 +216,6 @@ pub enum Resource {
 /// A limit; `None` is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// The limit in force.
     pub current: Option<u64>,
     /// The highest that the process may set.
     pub maximum: Option<u64>,
@@ -317,7 +313,6 @@ pub(crate) enum RingPages {
     Dropped,
 }
 
-/// A completed transfer with what it owned.
 pub(crate) struct Completed<F> {
     pub(crate) key: u64,
     pub(crate) file: F,
@@ -356,13 +351,11 @@ pub(crate) fn drain<Q: RequestQueue>(queue: &mut Q, in_flight: impl Fn(&Q) -> us
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
 pub(crate) struct Volume {
-    /// Mount point.
     pub(crate) point: PathBuf,
     /// Name of the type of file system.
     pub(crate) kind: String,
     /// The volume's unique name, or a server's.
     pub(crate) source: String,
-    /// True if nothing can be written to it.
     pub(crate) read_only: bool,
     /// Features of the file system that it has.
     pub(crate) features: Vec<&'static str>,
@@ -378,7 +371,6 @@ pub(crate) struct Volume {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
 pub(crate) struct Disk {
-    /// Number of the disk.
     pub(crate) number: u32,
     /// Number of the partition, if the volume is in one.
     pub(crate) partition: Option<u32>,
@@ -388,11 +380,9 @@ pub(crate) struct Disk {
     pub(crate) model: Option<String>,
     /// The maker's serial number.
     pub(crate) serial: Option<String>,
-    /// The bus.
     pub(crate) bus: Option<&'static str>,
     /// Size in bytes.
     pub(crate) size: Option<u64>,
-    /// True if nothing can be written to it.
     pub(crate) read_only: Option<bool>,
     /// True if seeks take time: rotational media.
     pub(crate) seek_penalty: Option<bool>,
@@ -429,7 +419,6 @@ pub(crate) mod extent {
     pub(crate) const UNWRITTEN: u32 = 0x0800;
     pub(crate) const SHARED: u32 = 0x2000;
 
-    /// One extent, as Linux writes it.
     #[repr(C)]
     #[derive(Debug, Default, Clone, Copy)]
     pub(crate) struct RawExtent {

@@ -22,9 +22,7 @@ use crate::sys::{Code, Wake};
 pub(super) struct Dispatch {
     core: Mutex<Core>,
     work: Condvar,
-    /// Wakes the thread that waits for files (`eventfd`).
     wake: OnceLock<Wake>,
-    /// The part of the ring that waits, if there is a ring.
     waiter: Option<RingWaiter>,
     threads: usize,
     /// Number of forks when the driver was created.
@@ -129,7 +127,6 @@ impl Dispatch {
         }
     }
 
-    /// Body of the thread that waits for the ring.
     pub(super) fn watch(self: Arc<Self>) {
         let Some(waiter) = &self.waiter else { return };
         loop {
@@ -145,7 +142,6 @@ impl Dispatch {
         }
     }
 
-    /// Notes the completions of the ring.
     fn reap(self: &Arc<Self>, core: &mut Core) {
         if core.reap() {
             while let Some(key) = core.to_park.pop() {
@@ -166,7 +162,6 @@ impl Dispatch {
         polled.expect("an operation exists until its result is taken")
     }
 
-    /// True if the result of an operation can be taken.
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(self: &Arc<Self>, key: Key) -> bool {
         let mut core = self.lock();
@@ -177,7 +172,6 @@ impl Dispatch {
         done
     }
 
-    /// Cancels an operation; its future receives the result.
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
         let cancelled = || io::Error::from(Code::CANCELLED);

@@ -51,7 +51,6 @@ impl Dispatch {
         self.wake_watch();
     }
 
-    /// Starts the thread that waits for files.
     fn ensure_watch(self: &Arc<Self>, core: &mut Core) -> io::Result<()> {
         if core.watches {
             return Ok(());
@@ -73,7 +72,6 @@ impl Dispatch {
         }
     }
 
-    /// Body of the thread that waits for files.
     fn watch_files(self: Arc<Self>) {
         let Some(wake) = self.wake.get() else { return };
         let mut waiting = Vec::new();

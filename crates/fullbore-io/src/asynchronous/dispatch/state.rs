@@ -19,7 +19,6 @@ pub(super) struct Core {
     pub(super) writing: Vec<RawHandle>,
     /// Waiting until their files can be read or written.
     pub(super) parked: Vec<Key>,
-    /// To be parked.
     pub(super) to_park: Vec<Key>,
     /// True if a thread waits for the files of parked operations.
     pub(super) watches: bool,
@@ -35,7 +34,6 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Creates the state of a driver for `in_flight` operations.
     pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize) -> Self {
         Self {
             slots: Slots::new(in_flight),
@@ -71,7 +69,6 @@ impl Core {
         self.written_file(key).is_some_and(|file| self.writing.contains(&file))
     }
 
-    /// True if a thread could take an operation now.
     pub(super) fn can_take(&mut self) -> bool {
         (0..self.ready.len()).any(|index| !self.must_wait(self.ready[index]))
     }
@@ -118,7 +115,6 @@ impl Core {
         }
     }
 
-    /// Notes the completions of the ring; true if there were any.
     pub(super) fn reap(&mut self) -> bool {
         let mut any = false;
         while let Some(completed) = self.ring.as_mut().and_then(SharedRing::completed) {
@@ -183,7 +179,6 @@ impl Core {
         Some(movement)
     }
 
-    /// Notes a result.
     pub(super) fn finish(&mut self, key: Key, outcome: IoResult) {
         let (waker, operation) = self.slots.complete(key, outcome);
         self.wakes.extend(waker);

@@ -42,7 +42,6 @@ impl Dispatch {
         self.unlock(core);
     }
 
-    /// Body of a worker thread.
     fn work(self: Arc<Self>) {
         let mut core = self.lock();
         loop {
@@ -111,7 +110,6 @@ fn by_cache_mode(file: &File, loan: &mut Loan, offset: u64) -> IoResult {
     )
 }
 
-/// Repeats a call that a signal interrupts.
 fn interrupted(mut call: impl FnMut() -> Option<IoResult>) -> Option<IoResult> {
     loop {
         match call() {

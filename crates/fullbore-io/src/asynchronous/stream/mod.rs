@@ -42,25 +42,21 @@ const WRITES: usize = 8;
 #[derive(Debug)]
 pub struct AsyncStream {
     file: AsyncFile,
-    /// Offset of the next byte to read or write.
     position: u64,
     buffer: Vec<u8>,
     /// Bytes read and not yet returned: `buffer[taken..]`.
     taken: usize,
-    /// The read in flight, at `position`, while the buffer is empty.
     read: Option<Transfer<Vec<u8>>>,
     /// In order of position.
     writes: VecDeque<StartedWrite>,
     /// The first failure of a write, and the position after its bytes.
     failed: Option<(io::Error, u64)>,
-    /// Buffers for writes.
     spare: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
 struct StartedWrite {
     transfer: Transfer<Vec<u8>>,
-    /// Offset of its first byte.
     began: u64,
     len: usize,
 }
@@ -138,7 +134,6 @@ impl AsyncStream {
         }
     }
 
-    /// Keeps a buffer for later writes.
     fn keep(&mut self, buffer: Vec<u8>) {
         let kept: usize = self.spare.iter().map(Vec::capacity).sum();
         if kept + buffer.capacity() <= MOST {
@@ -180,7 +175,6 @@ impl AsyncStream {
         Poll::Ready(Ok(count))
     }
 
-    /// Starts writing some of `data`.
     fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut unwatched = Context::from_waker(Waker::noop());
         while self.writes.front().is_some_and(|write| write.transfer.is_done()) {
@@ -242,13 +236,11 @@ impl AsyncStream {
         self.writes.len() >= most || (bytes > 0 && bytes + len > MOST)
     }
 
-    /// Waits for the transfers in flight.
     fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(context))?;
         self.poll_read_in_flight(context).map_ok(drop)
     }
 
-    /// Moves the position.
     fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
         ready!(self.poll_settled(context))?;
         let position = match to {

@@ -15,7 +15,6 @@ pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
     Ok(extended(stat(path)?))
 }
 
-/// Returns the status of an open file.
 pub(crate) fn extended_status(fd: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
     Ok(extended(status(fd)?))
 }

@@ -47,12 +47,10 @@ pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<Handle> {
     }
 }
 
-/// A path or name in the type of std.
 pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
     Ok(OsStr::from_bytes(path.into_c_str()?.to_bytes()).to_owned())
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
     #[cfg(target_os = "macos")]
     return Ok(rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE)?);
@@ -65,7 +63,6 @@ pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl P
     }
 }
 
-/// Copies between two files inside the kernel; the offsets move. FreeBSD only.
 pub fn copy_range(
     from: impl AsFd,
     offset: &mut u64,
@@ -184,7 +181,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
     }
 }
 
-/// Makes the content of a file durable.
 pub fn sync_data(file: impl AsFd) -> Result<()> {
     #[cfg(target_os = "macos")]
     return sync_all(file);
@@ -223,12 +219,10 @@ pub fn sync_file_system(_: impl AsFd) -> Result<()> {
     Ok(())
 }
 
-/// The kind of a file system: the number that identifies it in `statfs(2)`.
 pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
     Ok(u64::from(rustix::fs::fstatfs(file)?.f_type))
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     Ok(u64::from(rustix::fs::statfs(path)?.f_type))
 }
@@ -250,7 +244,6 @@ pub fn memory_file(name: &str) -> Result<Handle> {
     }
 }
 
-/// The flags of a file's inode.
 #[allow(clippy::unnecessary_cast, reason = "the flags have 32 bits on macOS")]
 pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     let flags = rustix::fs::fstat(file)?.st_flags as u64;
@@ -261,19 +254,16 @@ pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     })
 }
 
-/// The time of birth of an open file, if the file system has it.
 pub fn birth_time(file: impl AsFd) -> Option<Time> {
     let found = rustix::fs::fstat(file).ok()?;
     (found.st_birthtime > 0).then_some((found.st_birthtime, found.st_birthtime_nsec))
 }
 
-/// The clock that stamps files.
 pub fn coarse_time() -> Time {
     let time = rustix::time::clock_gettime(ClockId::Realtime);
     (time.tv_sec, time.tv_nsec)
 }
 
-/// A new pipe: its reading and its writing end.
 pub fn pipe() -> Result<(Handle, Handle)> {
     let (reader, writer) = rustix::pipe::pipe()?;
     // macOS has no call that does both: a child that another thread starts in between inherits the pipe.
@@ -283,7 +273,6 @@ pub fn pipe() -> Result<(Handle, Handle)> {
     Ok((reader, writer))
 }
 
-/// A new pipe whose ends do not wait.
 pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
     let (reader, writer) = pipe()?;
     for end in [&reader, &writer] {
@@ -327,7 +316,6 @@ pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Resul
     Err(Code::UNSUPPORTED.into())
 }
 
-/// Writes the dirty pages of the file and waits until they are clean.
 pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
     Ok(rustix::fs::fsync(fd)?)
 }
@@ -337,22 +325,18 @@ unsupported! {
     /// FreeBSD's extended attributes are of another kind, in two name spaces.
     fn attributes(impl AsFd, &mut [u8]) -> usize;
 
-    /// As [`attributes`].
     fn attributes_of_name(impl PathArg, &mut [u8]) -> usize;
 
     /// As [`attributes`].
     fn attribute(impl AsFd, impl PathArg, &mut [u8]) -> usize;
 
-    /// As [`attributes`].
     fn attribute_of(impl PathArg, impl PathArg, &mut [u8]) -> usize;
 
-    /// As [`attributes`].
     fn attribute_of_name(impl PathArg, impl PathArg, &mut [u8]) -> usize;
 
     /// As [`attributes`].
     fn set_attribute(impl AsFd, impl PathArg, &[u8]) -> ();
 
-    /// As [`attributes`].
     fn set_attribute_of_name(impl PathArg, impl PathArg, &[u8]) -> ();
 }
 

@@ -56,7 +56,6 @@ pub(crate) struct Context<F: AsFd> {
     queued: Vec<usize>,
     submitted: usize,
     events: Vec<MaybeUninit<Event>>,
-    /// Requests that the kernel refused.
     refused: Vec<Completion>,
 }
 

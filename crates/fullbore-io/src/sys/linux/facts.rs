@@ -20,7 +20,6 @@ pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
     statx(CWD, path, AtFlags::empty())
 }
 
-/// As [`extended_stat`], of an open file.
 pub(crate) fn extended_status(fd: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
     statx(fd, Path::new(""), AtFlags::EMPTY_PATH)
 }

@@ -56,7 +56,6 @@ pub fn read_vectored_flagged(
     Ok(rustix::io::preadv2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
 }
 
-/// Writes from several buffers at an offset, with flags.
 pub fn write_vectored_flagged(
     file: impl AsFd,
     parts: &[IoSlice<'_>],
@@ -157,7 +156,6 @@ pub fn mount_trace_files() -> Result<Handle> {
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
-/// Wakes a thread that waits for files.
 #[derive(Debug)]
 pub(crate) struct Wake(Handle);
 
@@ -172,7 +170,6 @@ impl Wake {
         self.0.as_fd()
     }
 
-    /// Wakes the thread, or the next that waits.
     pub(crate) fn wake(&self) {
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }

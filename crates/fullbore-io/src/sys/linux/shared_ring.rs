@@ -26,18 +26,15 @@ pub(crate) const COMPLETION_PORT: bool = false;
 /// User data of the completions of cancellations and wake-ups: no place has all bits set.
 const NOBODY: u64 = u64::MAX;
 
-/// A transfer that the kernel may be working on.
 struct InFlight<F> {
     key: u64,
     file: F,
     loan: Loan,
 }
 
-/// The place of a transfer in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u32);
 
-/// The ring and the transfers that it owns.
 pub(crate) struct SharedRing<F> {
     // `Drop` leaks the transfers in flight before the fields are dropped.
     ring: Arc<IoUring>,
@@ -76,7 +73,6 @@ impl<F: AsFd> SharedRing<F> {
         Ok(ring)
     }
 
-    /// Returns the part that waits.
     pub(crate) fn waiter(&self) -> RingWaiter {
         RingWaiter { ring: self.ring.clone() }
     }
@@ -136,7 +132,6 @@ impl<F: AsFd> SharedRing<F> {
         Ticket(place)
     }
 
-    /// Queues the cancellation of a transfer in flight.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         // SAFETY: the entry names no memory.
         unsafe { self.push(&opcode::AsyncCancel::new(u64::from(ticket.0)).build().user_data(NOBODY)) }
@@ -166,14 +161,12 @@ impl<F: AsFd> SharedRing<F> {
         unsafe { self.ring.submission_shared().len() }
     }
 
-    /// Takes the available completions from the kernel's queue.
     fn collect(&mut self) {
         // SAFETY: the mutable borrow makes this the only view of the queue.
         let entries = unsafe { self.ring.completion_shared() };
         self.collected.extend(entries.map(|entry| (entry.user_data(), entry.result())));
     }
 
-    /// Takes the next available completion.
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
         loop {
             if self.collected.is_empty() {

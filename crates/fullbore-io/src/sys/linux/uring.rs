@@ -14,7 +14,6 @@ use crate::sys::types::{RequestQueue, RingPages, drain};
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
 
-/// A ring with the requests it owns.
 pub(crate) struct Ring<F: AsFd> {
     // `Drop` drains the ring before the fields are dropped.
     ring: IoUring,

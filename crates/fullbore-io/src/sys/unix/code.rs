@@ -49,7 +49,6 @@ codes! {
 }
 
 impl Code {
-    /// The code of a number of the system.
     pub fn from_number(number: i32) -> Self {
         Self(number)
     }

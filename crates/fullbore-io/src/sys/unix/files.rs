@@ -48,7 +48,6 @@ calls! {
     /// The file's own position.
     fn position(file: impl AsFd) -> u64 = rustix::fs::tell;
 
-    /// Sets the length.
     fn truncate(file: impl AsFd, len: u64) -> () = rustix::fs::ftruncate;
 }
 
@@ -139,7 +138,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
     Ok(rustix::fs::fadvise(file, offset, len, advice)?)
 }
 
-/// The major and minor numbers of a device.
 pub fn split_device(number: u64) -> (u32, u32) {
     (rustix::fs::major(number as _), rustix::fs::minor(number as _))
 }

@@ -22,7 +22,6 @@ static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 /// The page size, for the handler, which must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-/// The place of the calling thread's error number.
 fn errno_place() -> *mut libc::c_int {
     // SAFETY: the call has no preconditions.
     unsafe {
@@ -79,7 +78,6 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
     }
 }
 
-/// Installs the handler, once per process.
 fn install() -> io::Result<()> {
     static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
     let failed = INSTALLED.get_or_init(|| {
@@ -103,7 +101,6 @@ fn install() -> io::Result<()> {
     failed.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
 }
 
-/// Mapped memory.
 #[derive(Debug)]
 pub(in crate::sys) struct View {
     start: NonNull<u8>,
@@ -129,12 +126,10 @@ impl View {
         Ok(Self { start, len })
     }
 
-    /// The first byte.
     pub(in crate::sys) fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The addresses that it occupies.
     pub(in crate::sys) fn addresses(&self) -> Range<usize> {
         let start = self.start.as_ptr().addr();
         start..start + self.len

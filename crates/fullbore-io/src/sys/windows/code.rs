@@ -70,13 +70,11 @@ impl Code {
         same.map_or(Self(number), |(_, code)| *code)
     }
 
-    /// The number of the error of the last call of this thread.
     pub(in crate::sys) fn last_number() -> u32 {
         // SAFETY: the call has no preconditions.
         unsafe { w::GetLastError() }
     }
 
-    /// The error of a call of the native interface.
     pub(in crate::sys) fn of_status(status: w::NTSTATUS) -> Self {
         match status {
             w::STATUS_FILE_IS_A_DIRECTORY => Self::IS_DIRECTORY,

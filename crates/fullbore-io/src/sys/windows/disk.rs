@@ -40,7 +40,6 @@ pub(super) fn extents(bytes: &[u8]) -> Vec<(u32, (u64, u64))> {
     (0..count).map_while(extent).collect()
 }
 
-/// The name of a bus, as on Linux.
 fn bus(number: i32) -> Option<&'static str> {
     Some(match number {
         fs::BusTypeScsi => "scsi",
@@ -139,7 +138,6 @@ pub(super) fn of(device: &impl AsHandle, whole: bool) -> Disk {
 mod tests {
     use super::*;
 
-    /// A structure from its words of four bytes.
     fn words(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }

@@ -16,7 +16,6 @@ use super::volume::cluster;
 use crate::sys::code::{Code, Result};
 use crate::sys::types::extent::{ENCODED, INLINE, LAST, RawExtent, UNKNOWN, UNWRITTEN};
 
-/// Maximum number of entries of one call.
 const CHUNK: usize = 512;
 
 /// The extents with their places; `None` if the file system does not report places, or the end of the written bytes.
@@ -65,7 +64,6 @@ struct Run {
     place: Option<u64>,
 }
 
-/// Decodes `RETRIEVAL_POINTERS_BUFFER`.
 fn runs(bytes: &[u8]) -> Vec<Run> {
     let count = u32_at(bytes, 0).unwrap_or(0);
     let Some(mut start) = i64_at(bytes, 8).and_then(|start| u64::try_from(start).ok()) else {

@@ -31,12 +31,10 @@ pub const PROC: &str = r"\\.\no-proc";
 /// There are no files about devices.
 pub const SYS: &str = r"\\.\no-sys";
 
-/// The space of the file system of an open file.
 pub fn space(file: impl AsHandle) -> Result<Space> {
     space_of(handle_path(&file))
 }
 
-/// The space of the file system of a path.
 pub fn space_of(path: impl PathArg) -> Result<Space> {
     let path = path.to_path();
     let path = std::path::Path::new(&*path);
@@ -96,7 +94,6 @@ pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
 }
 
-/// Enables a privilege that the user has.
 fn enable_privilege(name: &str) -> Result<()> {
     let mut token = std::ptr::null_mut();
     let rights = security::TOKEN_ADJUST_PRIVILEGES | security::TOKEN_QUERY;
@@ -123,7 +120,6 @@ fn enable_privilege(name: &str) -> Result<()> {
     }
 }
 
-/// Reserves, zeroes or releases the blocks of a range.
 pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::UNSUPPORTED);
@@ -269,7 +265,6 @@ pub fn file_system_kind(file: impl AsHandle) -> Result<u64> {
     })
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     file_system_kind(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?)
 }
@@ -300,13 +295,11 @@ pub fn inode_flags(file: impl AsHandle) -> Result<InodeFlags> {
     Ok(InodeFlags { immutable: readonly, append_only: false })
 }
 
-/// The clock that stamps files.
 pub fn coarse_time() -> Time {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     (now.as_secs() as i64, now.subsec_nanos().into())
 }
 
-/// Nanoseconds of the clock that never jumps.
 pub fn monotonic_nanoseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed().as_nanos() as u64
@@ -398,7 +391,6 @@ pub(crate) fn lock_range(
     Ok(lock_bytes(file, range, request, 0)?)
 }
 
-/// Like [`lock_range`] without waiting; returns true on success.
 pub(crate) fn try_lock_range(
     file: BorrowedHandle<'_>,
     range: &Range<u64>,

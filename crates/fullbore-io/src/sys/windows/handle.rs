@@ -10,10 +10,8 @@ use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
 use super::code::check;
 use crate::sys::code::{Code, Result};
 
-/// The number of a handle in this process.
 pub type RawHandle = isize;
 
-/// The number of a handle.
 pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_handle() as RawHandle
 }
@@ -23,7 +21,6 @@ pub fn handle_name(file: &impl AsHandle) -> String {
     format!("handle {}", raw(file))
 }
 
-/// Implements the platform's trait of types that have a handle.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! as_handle {
@@ -66,25 +63,15 @@ bitflags::bitflags! {
     /// Flags of opening, with the meaning that they have on Unix.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct OpenFlags: u32 {
-        /// For reading only.
         const READ = 0;
-        /// For writing only.
         const WRITE = 1;
-        /// For reading and writing.
         const READ_WRITE = 2;
-        /// The bits of the three above.
         const ACCESS = 3;
-        /// Writes go to the end.
         const APPEND = 1 << 2;
-        /// Creates a missing file.
         const CREATE = 1 << 3;
-        /// Fails if the file exists.
         const EXCLUSIVE = 1 << 4;
-        /// Discards the content.
         const TRUNCATE = 1 << 5;
-        /// Only a directory.
         const DIRECTORY = 1 << 6;
-        /// No symbolic link at the end.
         const NOFOLLOW = 1 << 7;
         /// Does not wait. Files here do not wait for another process.
         const NONBLOCK = 1 << 8;
@@ -98,7 +85,6 @@ bitflags::bitflags! {
         const DIRECT = 1 << 12;
         /// Reads do not change the access time; here they do if the volume keeps it.
         const NOATIME = 0;
-        /// The path alone, without access to the content.
         const PATH = 1 << 13;
         /// A new file without a name, which this system does not have.
         const UNNAMED = 1 << 14;
@@ -115,13 +101,9 @@ bitflags::bitflags! {
     /// Flags of the calls that take a directory and a name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct AtFlags: u32 {
-        /// The name itself, even if it is a symbolic link.
         const NOFOLLOW = 1;
-        /// The target of a symbolic link.
         const FOLLOW = 1 << 1;
-        /// A directory is removed.
         const REMOVE_DIRECTORY = 1 << 2;
-        /// The handle itself, with an empty name.
         const EMPTY_PATH = 1 << 3;
     }
 }

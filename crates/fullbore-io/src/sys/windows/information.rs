@@ -48,7 +48,6 @@ pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HAND
     Ok(unsafe { found.assume_init() })
 }
 
-/// Sets a fact of an open file.
 pub(super) fn set<T: Copy>(
     file: &impl AsHandle,
     class: fs::FILE_INFO_BY_HANDLE_CLASS,
@@ -172,7 +171,6 @@ pub(super) fn answer(
     Ok((bytes, more))
 }
 
-/// Sets the length. Pipes and devices have none.
 pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::INVALID);

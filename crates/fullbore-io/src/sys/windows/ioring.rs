@@ -96,7 +96,6 @@ impl Functions {
     }
 }
 
-/// A ring with the requests it owns.
 pub(crate) struct Ring {
     functions: Functions,
     ring: fs::HIORING,
@@ -108,7 +107,6 @@ pub(crate) struct Ring {
     /// Requests that are built and not submitted.
     built: usize,
     outstanding: usize,
-    /// Requests that the system refused.
     refused: Vec<Completion>,
 }
 
@@ -161,7 +159,6 @@ fn open_with(functions: Functions, file: Handle, depth: usize, write: bool) -> i
     Ok(ring)
 }
 
-/// The result of a call.
 fn check(result: HRESULT) -> io::Result<()> {
     if result < 0 { Err(io::Error::from_raw_os_error(number(result) as i32)) } else { Ok(()) }
 }
@@ -182,7 +179,6 @@ fn number(result: HRESULT) -> u32 {
 }
 
 impl Ring {
-    /// Takes the completions from the queue.
     fn pop(&mut self, done: &mut Vec<Completion>) -> io::Result<usize> {
         let mut count = 0;
         loop {

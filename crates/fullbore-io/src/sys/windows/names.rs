@@ -63,7 +63,6 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
     }
 }
 
-/// Opens a name to give it another one.
 fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     existing(directory, name, access, nt::FILE_OPEN_REPARSE_POINT)
@@ -115,7 +114,6 @@ pub fn rename(from: impl AsHandle, old: impl PathArg, to: impl AsHandle, new: im
     renamed(&from, &old, &to, &new, true)
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(
     from: impl AsHandle,
     old: impl PathArg,
@@ -125,7 +123,6 @@ pub fn rename_new(
     renamed(&from, &old, &to, &new, false)
 }
 
-/// Gives a file a further name.
 pub fn hard_link(
     from: impl AsHandle,
     old: impl PathArg,
@@ -189,7 +186,6 @@ pub fn copy_link(
     outcome
 }
 
-/// The target of a symbolic link.
 pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString> {
     let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
     let link = std::fs::read_link(path).map_err(|error| Code::of(&error).unwrap_or(Code::INVALID))?;
@@ -208,7 +204,6 @@ unsupported! {
     fn make_special(impl AsHandle, impl PathArg, FileKind, u32, u64) -> ();
 }
 
-/// The names in an open directory.
 #[derive(Debug)]
 pub struct Directory {
     file: Handle,
@@ -219,7 +214,6 @@ pub struct Directory {
     started: bool,
 }
 
-/// A name in a directory.
 #[derive(Debug)]
 pub struct Entry {
     name: CString,
@@ -227,12 +221,10 @@ pub struct Entry {
 }
 
 impl Directory {
-    /// Reads the open directory `file`, from its start.
     pub fn new(file: Handle) -> Result<Self> {
         Ok(Self { file, memory: vec![0; 8192], next: None, started: false })
     }
 
-    /// Reads an open directory through a handle of its own.
     pub fn read_from(file: impl AsHandle) -> Result<Self> {
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
         Self::new(match raw(&file) == raw(&CURRENT_DIRECTORY) {
@@ -241,7 +233,6 @@ impl Directory {
         })
     }
 
-    /// A further handle of the directory.
     pub fn handle(&self) -> Result<Handle> {
         try_clone(&self.file)
     }
@@ -275,7 +266,6 @@ impl Directory {
         }
     }
 
-    /// Takes the entry at a place.
     fn entry(&mut self, at: usize) -> Entry {
         // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name behind it.
         let (head, name) = unsafe {
@@ -313,7 +303,6 @@ impl Iterator for Directory {
 }
 
 impl Entry {
-    /// The name.
     pub fn file_name(&self) -> &CStr {
         &self.name
     }

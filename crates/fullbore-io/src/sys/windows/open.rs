@@ -143,7 +143,6 @@ pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
-/// Opens a name in a directory.
 pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     if flags.contains(OpenFlags::UNNAMED) {
         return Err(Code::UNSUPPORTED);
@@ -211,12 +210,10 @@ pub(super) fn is_link(file: &impl AsHandle) -> bool {
     })
 }
 
-/// Opens a file again, with other flags and a position of its own.
 pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
     open_at(file, "", flags & !(OpenFlags::CREATE | OpenFlags::EXCLUSIVE), 0o666)
 }
 
-/// The access mode and status flags of an open file.
 pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
     let access: nt::FILE_ACCESS_INFORMATION = query_native(&file, nt::FileAccessInformation)?;
     let has = |right| access.AccessFlags & right != 0;
@@ -247,7 +244,6 @@ pub fn set_status_flags(_: impl AsHandle, flags: OpenFlags) -> Result<()> {
     if flags.is_empty() { Ok(()) } else { Err(Code::UNSUPPORTED) }
 }
 
-/// Another handle of the same open file.
 pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
     if raw(&file) == raw(&CURRENT_DIRECTORY) {
         return open(".", OpenFlags::READ | OpenFlags::DIRECTORY, 0o666);
@@ -255,7 +251,6 @@ pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
     file.as_handle().try_clone_to_owned().map_err(|error| Code::of(&error).unwrap_or(Code::IO))
 }
 
-/// True if a handle is open.
 pub fn is_open(file: impl AsHandle) -> bool {
     let mut flags = 0;
     // SAFETY: the call writes the flags, which live through it.

@@ -42,7 +42,6 @@ struct Slot {
     event: Option<Handle>,
 }
 
-/// Transfers of a file, up to a number in flight.
 pub(crate) struct Queue {
     file: Handle,
     port: Option<Port>,
@@ -52,7 +51,6 @@ pub(crate) struct Queue {
     slots: Vec<Box<Slot>>,
     vacant: Vec<usize>,
     flying: Vec<usize>,
-    /// Transfers that the system refused at their start.
     refused: Vec<Completion>,
 }
 
@@ -76,7 +74,6 @@ impl Queue {
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
     }
 
-    /// Takes the transfer of a slot out of those in flight.
     fn complete(&mut self, index: usize, error: u32, bytes: u32, out: &mut Vec<Completion>) {
         self.flying.retain(|other| *other != index);
         self.vacant.push(index);
@@ -265,7 +262,6 @@ impl Port {
         Ok(&entries[..count as usize])
     }
 
-    /// Adds a packet.
     pub(super) fn post(&self, call: *const overlapped::OVERLAPPED) {
         // SAFETY: the system passes the address on without using it.
         unsafe { overlapped::PostQueuedCompletionStatus(raw(&self.0) as _, 0, 0, call) };
@@ -281,7 +277,6 @@ pub(super) enum Reset {
     ByWait,
 }
 
-/// A new event that is not signalled.
 pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
     let by_hand = i32::from(reset == Reset::ByHand);
     // SAFETY: a call without memory, whose handle nobody else has.

@@ -16,7 +16,6 @@ pub trait PathArg {
     fn to_path(&self) -> Cow<'_, OsStr>;
 }
 
-/// A path or name in the type of std.
 pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
     Ok(path.to_path().into_owned())
 }
@@ -37,7 +36,6 @@ arguments!(&[u8]; name => OsStr::from_bytes(name));
 
 /// Names as bytes of WTF-8, with the methods that Unix has for its bytes.
 pub trait OsStrExt {
-    /// The bytes.
     fn as_bytes(&self) -> &[u8];
 
     /// The name of these bytes. Bytes that are not WTF-8 are no name: the result is one that no file has.
@@ -64,7 +62,6 @@ pub trait OsStringExt {
     /// The name of these bytes.
     fn from_vec(bytes: Vec<u8>) -> Self;
 
-    /// The bytes.
     fn into_vec(self) -> Vec<u8>;
 }
 
@@ -138,7 +135,6 @@ pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
     Ok([prefix, rest].concat())
 }
 
-/// The path of an open file.
 pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     let mut buffer = vec![0u16; 1024];
     loop {
@@ -159,7 +155,6 @@ pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     }
 }
 
-/// The path of a name in an open directory, for calls that take no directory.
 pub fn path_in(directory: impl AsHandle, name: impl AsRef<Path>) -> PathBuf {
     if raw(&directory) == raw(&CURRENT_DIRECTORY) {
         return name.as_ref().to_owned();

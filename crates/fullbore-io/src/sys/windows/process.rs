@@ -40,23 +40,19 @@ fn thread_times() -> Result<(FILETIME, FILETIME)> {
     Ok((kernel, user))
 }
 
-/// CPU time of the calling thread so far.
 pub fn thread_cpu_time() -> Duration {
     thread_times()
         .map_or(Duration::ZERO, |(kernel, user)| Duration::from_nanos((units(kernel) + units(user)) * 100))
 }
 
-/// The system does not count the waits of a thread.
 pub fn thread_waits() -> Option<u64> {
     None
 }
 
-/// There are no limits of resources.
 pub fn limit(_: Resource) -> Limit {
     Limit { current: None, maximum: None }
 }
 
-/// There are no limits to set.
 pub fn set_limit(_: Resource, _: Limit) -> Result<()> {
     Ok(())
 }
@@ -66,12 +62,10 @@ pub fn effective_user() -> u32 {
     1
 }
 
-/// The permission bits that new files lack: none.
 pub fn umask() -> u32 {
     0
 }
 
-/// Ends a process at once.
 pub fn kill(process: u32) -> Result<()> {
     // SAFETY: calls with numbers, and with a handle that is open.
     unsafe {
@@ -90,17 +84,14 @@ fn standard(stream: console::STD_HANDLE) -> BorrowedHandle<'static> {
     unsafe { BorrowedHandle::borrow_raw(console::GetStdHandle(stream)) }
 }
 
-/// The standard input.
 pub fn stdin() -> BorrowedHandle<'static> {
     standard(console::STD_INPUT_HANDLE)
 }
 
-/// The standard output.
 pub fn stdout() -> BorrowedHandle<'static> {
     standard(console::STD_OUTPUT_HANDLE)
 }
 
-/// The width of a terminal in characters.
 pub fn terminal_columns(terminal: impl AsHandle) -> Result<u16> {
     let mut found = console::CONSOLE_SCREEN_BUFFER_INFO::default();
     // SAFETY: the call writes the structure, which lives through it.
@@ -150,7 +141,6 @@ pub fn on_console_event(call: fn()) -> Result<()> {
     check(unsafe { console::SetConsoleCtrlHandler(Some(handler), 1) })
 }
 
-/// The size of a page of memory, in bytes.
 pub fn page_size() -> usize {
     information().dwPageSize as usize
 }
@@ -169,12 +159,10 @@ fn information() -> system::SYSTEM_INFO {
     }
 }
 
-/// The unit of times in the kernel's files, which do not exist here.
 pub fn clock_ticks_per_second() -> u64 {
     100
 }
 
-/// The release of the system.
 pub(crate) fn kernel_release() -> String {
     let mut found = system::OSVERSIONINFOW {
         dwOSVersionInfoSize: size_of::<system::OSVERSIONINFOW>() as u32,
@@ -185,12 +173,10 @@ pub(crate) fn kernel_release() -> String {
     format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber)
 }
 
-/// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
     memory_status().map(|found| found.ullTotalPhys)
 }
 
-/// The memory that programs may use without swapping, in bytes.
 pub(crate) fn memory_available() -> Option<u64> {
     memory_status().map(|found| found.ullAvailPhys)
 }
@@ -203,7 +189,6 @@ fn memory_status() -> Option<system::MEMORYSTATUSEX> {
     Some(found)
 }
 
-/// Returns the use of the whole process, including its threads.
 pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     let mut memory = PROCESS_MEMORY_COUNTERS::default();
@@ -273,7 +258,6 @@ fn times(kernel: FILETIME, user: FILETIME) -> ProcessUsage {
     ProcessUsage { user: seconds(user), system: seconds(kernel), ..ProcessUsage::default() }
 }
 
-/// Returns a number that differs in a forked child: processes are not forked here.
 pub(crate) fn forks() -> u32 {
     0
 }
@@ -338,7 +322,6 @@ pub(crate) fn group_limits() -> GroupLimits {
     }
 }
 
-/// The maker's name of the processor.
 pub(crate) fn processor_name() -> Option<String> {
     let wide = |text: &str| text.encode_utf16().chain([0]).collect::<Vec<u16>>();
     let (key, value) = (wide(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"), wide("ProcessorNameString"));

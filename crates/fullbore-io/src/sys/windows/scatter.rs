@@ -14,7 +14,6 @@ use super::process::page_size;
 use crate::buf::{Direction, Request};
 use crate::sys::code::Code;
 
-/// A file whose calls take pages from many buffers.
 pub(crate) struct Scatter {
     file: Handle,
     event: Handle,
@@ -22,7 +21,6 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Opens `file` again for such calls.
     pub(crate) fn new(file: &impl AsHandle, write: bool) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let file = reopen(file, access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;

@@ -22,7 +22,6 @@ use crate::buf::{Direction, Loan};
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{Completed, TransferFlags};
 
-/// True: the mechanism is a completion port.
 pub(crate) const COMPLETION_PORT: bool = true;
 
 /// A transfer that the system may be working on, one piece of its memory after the other.
@@ -47,7 +46,6 @@ struct Place<F> {
     flying: Option<InFlight<F>>,
 }
 
-/// The place of a transfer in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u32);
 
@@ -77,7 +75,6 @@ impl Packets {
     }
 }
 
-/// The transfers and the port that reports their completion.
 pub(crate) struct SharedRing<F> {
     packets: Arc<Packets>,
     /// Boxed: the system keeps the addresses. `Drop` leaks the transfers in flight.
@@ -96,14 +93,12 @@ pub(crate) struct RingWaiter {
 }
 
 impl<F: AsHandle> SharedRing<F> {
-    /// Creates a port for about `depth` transfers.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let taken = Mutex::new(VecDeque::with_capacity(depth));
         let packets = Arc::new(Packets { port: Port::new()?, taken });
         Ok(Self { packets, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
     }
 
-    /// Returns the part that waits.
     pub(crate) fn waiter(&self) -> RingWaiter {
         RingWaiter { packets: self.packets.clone() }
     }
@@ -133,7 +128,6 @@ impl<F: AsHandle> SharedRing<F> {
         Ticket(index)
     }
 
-    /// Cancels a transfer in flight.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         let place = &self.places[ticket.0 as usize];
         if let Some(flying) = &place.flying {
@@ -155,7 +149,6 @@ impl<F: AsHandle> SharedRing<F> {
         0
     }
 
-    /// Takes the next available completion.
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
         loop {
             let next = || self.packets.taken().pop_front();
@@ -260,7 +253,6 @@ impl RingWaiter {
         Ok(Some(file))
     }
 
-    /// Waits for a completion. May return early.
     pub(crate) fn submit_and_wait(&self, _: usize) {
         self.packets.wait(INFINITE);
     }

@@ -98,7 +98,6 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
     })
 }
 
-/// Volume and number of a file.
 fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
         let (low, high) = found.FileId.Identifier.split_at(8);
@@ -113,22 +112,18 @@ fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     Ok((found.dwVolumeSerialNumber.into(), number))
 }
 
-/// The status of a path's target.
 pub fn stat(path: impl PathArg) -> Result<Status> {
     stat_at(CURRENT_DIRECTORY, path, AtFlags::empty())
 }
 
-/// The status of a name in a directory.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
 
-/// Fails unless the user may write to a name in a directory.
 pub fn writable_at(directory: impl AsHandle, name: impl PathArg) -> Result<()> {
     existing(&directory, &name, fs::FILE_WRITE_DATA, 0).map(drop)
 }
 
-/// The time of birth of an open file.
 pub fn birth_time(file: impl AsHandle) -> Option<Time> {
     let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo).ok()?;
     (basic.CreationTime > 0).then(|| time(basic.CreationTime))
@@ -139,7 +134,6 @@ pub fn split_device(number: u64) -> (u32, u32) {
     ((number >> 32) as u32, number as u32)
 }
 
-/// Returns the status of a path; follows symbolic links.
 pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
     extended_status(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?.as_handle())
 }
@@ -169,7 +163,6 @@ fn changing(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> R
     named(directory, name, fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES, flags)
 }
 
-/// Sets the permission bits of an open file.
 pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     let file = changing(&file, &"", AtFlags::empty())?;
     let found: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
@@ -183,12 +176,10 @@ pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     set(&file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
 }
 
-/// Sets the permission bits of a path's target.
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
     change_mode(changing(&CURRENT_DIRECTORY, &path, AtFlags::empty())?, mode)
 }
 
-/// Sets the permission bits of the target of a name in a directory.
 pub fn change_mode_at(directory: impl AsHandle, name: impl PathArg, mode: u32) -> Result<()> {
     change_mode(changing(&directory, &name, AtFlags::empty())?, mode)
 }
@@ -219,7 +210,6 @@ fn set_both(file: &Handle, accessed: i64, modified: i64) -> Result<()> {
     set(file, fs::FileBasicInfo, &times)
 }
 
-/// Sets the times of an open file to those of `of`.
 pub fn set_times(file: impl AsHandle, of: &Status) -> Result<()> {
     set_both(
         &changing(&file, &"", AtFlags::empty())?,
@@ -228,12 +218,10 @@ pub fn set_times(file: impl AsHandle, of: &Status) -> Result<()> {
     )
 }
 
-/// Sets the modification time of an open file to that of `of`.
 pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
     set_both(&changing(&file, &"", AtFlags::empty())?, 0, units_of((of.mtime, of.mtime_nsec)))
 }
 
-/// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {
     set_times(changing(&directory, &name, AtFlags::NOFOLLOW)?, of)
 }

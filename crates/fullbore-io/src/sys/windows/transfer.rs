@@ -95,38 +95,32 @@ unsafe fn write_raw(
     Ok(moved as usize)
 }
 
-/// Reads at the file's own position.
 pub fn read(file: impl AsHandle, bytes: &mut [u8]) -> Result<usize> {
     // SAFETY: the memory is borrowed mutably.
     unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), None) }
 }
 
-/// Writes at the file's own position.
 pub fn write(file: impl AsHandle, bytes: &[u8]) -> Result<usize> {
     // SAFETY: the memory is borrowed.
     unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), None) }
 }
 
-/// Writes from several buffers at the file's own position.
 pub fn write_vectored(file: impl AsHandle, parts: &[IoSlice<'_>]) -> Result<usize> {
     each(parts.iter().map(|part| &**part), |part, _| Ok((write(&file, part)?, part.len())))
 }
 
-/// Reads at an offset. The file's own position moves.
 pub fn read_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> Result<usize> {
     seekable(&file)?;
     // SAFETY: the memory is borrowed mutably.
     unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), Some(offset)) }
 }
 
-/// Writes at an offset. The file's own position moves.
 pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize> {
     seekable(&file)?;
     // SAFETY: the memory is borrowed.
     unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), Some(offset)) }
 }
 
-/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
 pub fn read_into_spare(file: impl AsHandle, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
     seekable(&file)?;
     let spare = bytes.spare_capacity_mut();
@@ -158,12 +152,10 @@ fn each<T>(
     Ok(done)
 }
 
-/// Reads into several buffers at an offset.
 pub fn read_vectored_at(file: impl AsHandle, parts: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
     each(parts.iter_mut(), |part, done| Ok((read_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Writes from several buffers at an offset.
 pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64) -> Result<usize> {
     each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
 }
@@ -223,7 +215,6 @@ fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Resu
     }
 }
 
-/// Moves the file's own position; returns the new one.
 pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     seekable(&file)?;
     let (offset, method) = match to {
@@ -245,7 +236,6 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     Ok(position as u64)
 }
 
-/// The file's own position.
 pub fn position(file: impl AsHandle) -> Result<u64> {
     seek(file, SeekFrom::Current(0))
 }

@@ -44,7 +44,6 @@ unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     if placed.is_null() { EXCEPTION_CONTINUE_SEARCH } else { EXCEPTION_CONTINUE_EXECUTION }
 }
 
-/// Mapped memory.
 #[derive(Debug)]
 pub(in crate::sys) struct View {
     /// The start of the memory, at a multiple of the system's unit.
@@ -57,7 +56,6 @@ pub(in crate::sys) struct View {
 }
 
 impl View {
-    /// Maps `len` bytes of `file` from `offset`.
     pub(in crate::sys) fn new(
         file: BorrowedHandle<'_>,
         offset: u64,
@@ -100,18 +98,15 @@ impl View {
         Ok(Self { memory: view, skip, whole, file: copy })
     }
 
-    /// The first byte wanted.
     pub(in crate::sys) fn start(&self) -> *mut u8 {
         self.memory.as_ptr().wrapping_add(self.skip)
     }
 
-    /// The addresses that it occupies.
     pub(in crate::sys) fn addresses(&self) -> Range<usize> {
         let start = self.memory.as_ptr().addr();
         start..start + self.whole
     }
 
-    /// Waits until all changes of the first `len` bytes are on the device.
     pub(in crate::sys) fn flush(&self, len: usize) -> Result<()> {
         // SAFETY: the range belongs to this view; writing it back does not change it.
         check(unsafe { memory::FlushViewOfFile(self.start().cast(), len) })?;

@@ -66,7 +66,6 @@ fn unique_name(root: &[u16]) -> Result<OsString> {
     Ok(text(&name))
 }
 
-/// Bytes of a cluster of the volume with this root.
 fn cluster_of(root: &[u16]) -> Result<u64> {
     let [mut sectors, mut bytes, mut free, mut total] = [0; 4];
     // SAFETY: the root ends with a zero; the call writes the four numbers.
@@ -101,7 +100,6 @@ pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
     Ok(flags & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)
 }
 
-/// The volume of a path.
 pub(crate) fn volume(path: &Path) -> Result<Volume> {
     let root = root_of(path)?;
     let (mut kind, mut flags) = ([0u16; 64], 0);
@@ -152,7 +150,6 @@ fn open_device(name: &str) -> Result<Handle> {
     unsafe { owned(fs::CreateFileW(name.as_ptr(), 0, share, security, fs::OPEN_EXISTING, 0, template)) }
 }
 
-/// Opens the volume with this root.
 fn open_volume(root: &[u16]) -> Result<Handle> {
     let shown = text(root);
     let drive = match shown.to_string_lossy().trim_start_matches(r"\\?\").as_bytes() {
@@ -167,7 +164,6 @@ fn open_volume(root: &[u16]) -> Result<Handle> {
     }
 }
 
-/// The disks under a path.
 pub(crate) fn disks(path: &Path) -> Result<Vec<Disk>> {
     let volume = open_volume(&root_of(path)?)?;
     let number = answer(&volume, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12)

@@ -32,7 +32,6 @@ const PARTS: u32 = security::OWNER_SECURITY_INFORMATION
     | security::GROUP_SECURITY_INFORMATION
     | security::DACL_SECURITY_INFORMATION;
 
-/// Opens a path to read or set its attributes.
 fn of_name(path: &impl PathArg, flags: AtFlags) -> Result<Handle> {
     named(&CURRENT_DIRECTORY, path, READING, flags)
 }
@@ -71,7 +70,6 @@ fn names_in(list: &[u8]) -> Vec<OsString> {
     }
 }
 
-/// The names of the named streams.
 fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     let mut memory = vec![0u64; 1 << 10];
     loop {
@@ -97,7 +95,6 @@ fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     }
 }
 
-/// Opens a named stream.
 fn stream(file: &impl AsHandle, name: &[u8], access: u32, how: u32) -> Result<Handle> {
     let mut path = b":".to_vec();
     path.extend_from_slice(name);
@@ -232,37 +229,30 @@ fn put(file: &impl AsHandle, name: &[u8], value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
 pub fn attributes(file: impl AsHandle, names: &mut [u8]) -> Result<usize> {
     list(&file, names)
 }
 
-/// As [`attributes`], for a path whose last name is not followed.
 pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
     list(&of_name(&path, AtFlags::NOFOLLOW)?, names)
 }
 
-/// Reads an extended attribute of an open file; returns its length.
 pub fn attribute(file: impl AsHandle, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     get(&file, OsStrExt::as_bytes(&*name.to_path()), value)
 }
 
-/// As [`attribute`], for a path's target.
 pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     attribute(of_name(&path, AtFlags::empty())?, name, value)
 }
 
-/// As [`attribute`], for a path whose last name is not followed.
 pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Sets an extended attribute of an open file.
 pub fn set_attribute(file: impl AsHandle, name: impl PathArg, value: &[u8]) -> Result<()> {
     put(&file, OsStrExt::as_bytes(&*name.to_path()), value)
 }
 
-/// As [`set_attribute`], for a path whose last name is not followed.
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
@@ -290,7 +280,6 @@ mod tests {
     use super::super::open::open;
     use super::*;
 
-    /// The list as the system writes it.
     fn list_of(names: &[&str]) -> Vec<u8> {
         let mut list = Vec::new();
         for (index, name) in names.iter().enumerate() {

@@ -16,12 +16,10 @@ use super::super::information::call_at;
 use super::super::overlapped::{Reset, new_event};
 use super::{Functions, Ring};
 
-/// Opens a ring with these functions.
 pub(crate) fn open(file: Handle, depth: usize, write: bool) -> io::Result<Ring> {
     super::open_with(FUNCTIONS, file, depth, write)
 }
 
-/// The functions, as of the second release.
 const FUNCTIONS: Functions =
     Functions { query, create, set_event, read, write: Some(write), submit, pop, close };
 
@@ -45,7 +43,6 @@ fn capabilities(version: i32, flags: i32) -> fs::IORING_CAPABILITIES {
     }
 }
 
-/// A request that is built.
 struct Built {
     write: bool,
     file: usize,
@@ -63,7 +60,6 @@ struct Queues {
     most: usize,
 }
 
-/// The queues behind a handle.
 fn queues(ring: fs::HIORING) -> &'static Arc<Queues> {
     // SAFETY: `create` made the handle from this type; the ring is used until `close`.
     unsafe { &*ring.cast::<Arc<Queues>>() }
