@@ -165,9 +165,6 @@ pub struct Pool {
 
 impl Pool {
     /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
-    ///
-    /// # Errors
-    /// If the memory cannot be allocated.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
         let count = count.max(1);
         let capacity = Self::capacity(request);

@@ -31,7 +31,6 @@ impl Faulty {
     /// be counted twice.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::engine::Engine;
     /// use fullbore_io::fault::{Fault, Faulty, Plan};
@@ -49,8 +48,7 @@ impl Faulty {
     /// let file = File::create_new(directory.path().join("file"))?.with_faults(&plan);
     /// let mut engine = Faulty::new(Box::new(Zeros([0; 8])), &file, None, 1);
     /// assert!(engine.view(0, 8).is_ok() && engine.view(0, 8).is_err() && engine.view(0, 8).is_ok());
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(engine: Box<dyn Engine>, to: &File, from: Option<&File>, unit: usize) -> Self {
         let carried = |file: &File| file.plan().map(|plan| (plan.clone(), file.without_faults()));

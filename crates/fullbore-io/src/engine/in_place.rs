@@ -19,9 +19,6 @@ impl IoQueue {
     }
 
     /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
-    ///
-    /// # Errors
-    /// As [`view`](Self::view).
     pub fn view_mut(&mut self, offset: u64, len: usize) -> Result<&mut [u8]> {
         self.reachable("write", offset, len)?;
         self.stats.bytes += len as u64;

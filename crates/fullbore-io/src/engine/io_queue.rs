@@ -131,9 +131,6 @@ pub struct IoQueue {
 impl IoQueue {
     /// Opens a file under an access method. `limit` is the length of an input, in bytes: if the file ends sooner, the error
     /// is [`ErrorKind::Changed`]. Without a limit, the first empty read is the end.
-    ///
-    /// # Errors
-    /// If the method cannot open the file.
     pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
         #[cfg(not(feature = "fault"))]
         let engine = (method.open)(config)?;
@@ -234,9 +231,6 @@ impl IoQueue {
 
     /// Queues a write of the data of `buf`, which was [placed](Buf::place) at `offset`, in bytes; `token` as for
     /// [`read`](Self::read).
-    ///
-    /// # Errors
-    /// If the request fails.
     pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
         let len = buf.len();
         self.reachable("write", offset, len)?;
@@ -270,9 +264,6 @@ impl IoQueue {
     }
 
     /// Submits the queued requests, so that they are in flight while the caller does other work.
-    ///
-    /// # Errors
-    /// If submission fails.
     pub fn commit(&mut self) -> Result<()> {
         self.engine.commit().map_err(|error| Error::io("submit to", self.file.path(), error))
     }
@@ -293,9 +284,7 @@ impl IoQueue {
     }
 
     /// Returns a completed transfer without waiting.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
+    /// Errors: as [`next`](Self::next).
     pub fn ready(&mut self) -> Result<Option<Done>> {
         if self.done.is_empty() && self.in_flight > 0 {
             self.reap(0)?;
@@ -312,9 +301,6 @@ impl IoQueue {
     }
 
     /// Writes out the bytes that the method buffers itself (`stdio`). No request may be in flight.
-    ///
-    /// # Errors
-    /// If the write fails.
     pub fn flush(&mut self) -> Result<()> {
         self.engine.flush().map_err(|error| Error::io("write", self.file.path(), error))
     }

@@ -163,9 +163,6 @@ impl<'a> EngineConfig<'a> {
 pub trait Engine {
     /// Queues a request, or returns it if the queue is full until some requests are reaped. A method that takes no requests
     /// always returns it.
-    ///
-    /// # Errors
-    /// The request, if the queue is full.
     fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {
         Err(request)
     }
@@ -180,27 +177,19 @@ pub trait Engine {
 
     /// Commits the queued requests, waits until at least `least` requests are complete (0 does not wait) and appends the
     /// available completions to `done`.
-    ///
-    /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Errors: as [`commit`](Self::commit).
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         let _ = (least, done);
         Ok(())
     }
 
     /// Lends `len` bytes at `offset` in place. They are valid only if [`check`](Self::check) succeeds afterwards.
-    ///
-    /// # Errors
-    /// If the method does not map, or mapping fails.
     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
-    ///
-    /// # Errors
-    /// As [`view`](Self::view).
     fn view_mut(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
@@ -216,18 +205,12 @@ pub trait Engine {
 
     /// Copies up to `len` bytes from `offset` of the source to `target` of this file, both in bytes. Returns the number of
     /// bytes copied; the caller continues after a short copy.
-    ///
-    /// # Errors
-    /// If the method does not copy in the kernel, or the call fails.
     fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let _ = (offset, target, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Writes out the bytes that the method buffers itself.
-    ///
-    /// # Errors
-    /// If the write fails.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -39,9 +39,6 @@ impl fmt::Display for Unsupported {
 /// assert_eq!(unsupported.reason, "needs a file to copy from");
 /// # Ok::<(), fullbore_io::Error>(())
 /// ```
-///
-/// # Errors
-/// The reason, if the method does not work.
 pub fn probe(
     method: &'static Method,
     file: &File,
@@ -105,9 +102,6 @@ fn try_out(
 
 /// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
 /// discards an io_uring. A file that others have locked does not refute the method: the run's first transfer reports the lock.
-///
-/// # Errors
-/// As [`probe`].
 pub fn probe_once(
     method: &'static Method,
     file: &File,

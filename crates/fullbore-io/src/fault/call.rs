@@ -108,9 +108,6 @@ pub enum Call<'a> {
 /// A file under a plan.
 pub trait Subject: AsHandle + fmt::Debug {
     /// A further open file on the same inode, for reading and, if `write`, for writing.
-    ///
-    /// # Errors
-    /// Those of the system.
     fn reopen_fd(&self, write: bool) -> io::Result<Handle>;
 
     /// The kind of file it is.
@@ -120,7 +117,6 @@ pub trait Subject: AsHandle + fmt::Debug {
 /// A call and its file, as passed to [`Plan::before`](super::Plan::before).
 ///
 /// ```
-/// # fn main() -> fullbore_io::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// use fullbore_io::fault::{Call, Fault, Operation, Plan, Verdict};
 /// use fullbore_io::file::File;
@@ -131,8 +127,7 @@ pub trait Subject: AsHandle + fmt::Debug {
 /// assert!(matches!(plan.before(&write(0)), Verdict::Go(64)));
 /// assert!(matches!(plan.before(&write(64)), Verdict::Go(36)));
 /// assert!(matches!(plan.before(&write(128)), Verdict::Fail(_)));
-/// # Ok(())
-/// # }
+/// # Ok::<(), fullbore_io::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {

@@ -12,7 +12,6 @@
 //! call.
 //!
 //! ```
-//! # fn main() -> fullbore_io::Result<()> {
 //! # let directory = tempfile::tempdir().unwrap();
 //! use fullbore_io::fault::{Fault, Plan};
 //! use fullbore_io::file::File;
@@ -23,8 +22,7 @@
 //!     file.write_all_at(b"written despite the faults", at * 26)?;
 //! }
 //! assert!(plan.counts().short > 0 && plan.counts().interrupted > 0);
-//! # Ok(())
-//! # }
+//! # Ok::<(), fullbore_io::Error>(())
 //! ```
 #![forbid(unsafe_code)]
 

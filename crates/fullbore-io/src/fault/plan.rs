@@ -76,7 +76,6 @@ impl Plan {
     /// are kept in memory, so this is for files of a test's size.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Plan, Worst};
     /// use fullbore_io::file::File;
@@ -89,8 +88,7 @@ impl Plan {
     /// file.write_all_at(b" and not", 6)?;
     /// plan.crash(Worst::RenameLost)?;
     /// assert_eq!(std::fs::read(&path)?, b"synced");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with_power_failure(self) -> Self {
@@ -114,7 +112,6 @@ impl Plan {
     /// `InvalidInput` if the plan does not [record changes](Self::with_power_failure), and the system's.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Plan, Worst};
     /// use fullbore_io::file::{Durability, Output};
@@ -127,8 +124,7 @@ impl Plan {
     /// output.commit(Durability::None)?;
     /// plan.crash(Worst::RenameKept)?;
     /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn crash(&self, worst: Worst) -> io::Result<()> {
         let state = &mut *self.state();
@@ -149,7 +145,6 @@ impl Plan {
     /// Returns the faults, syncs and name changes so far, in order.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Event, Plan};
     /// use fullbore_io::file::{File, Durability};
@@ -159,8 +154,7 @@ impl Plan {
     /// file.set_len(5)?;
     /// file.sync_all()?;
     /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Durability::Full)]);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn events(&self) -> Vec<Event> {
         self.state().events.clone()

@@ -27,9 +27,6 @@ pub(super) struct Bounce {
 
 impl Bounce {
     /// Borrows a buffer of [`BOUNCE`] bytes; waits until one is free.
-    ///
-    /// # Errors
-    /// If the memory cannot be allocated.
     pub(super) fn borrow() -> io::Result<Self> {
         let mut pool = pool();
         loop {

@@ -82,9 +82,6 @@ impl Temporary {
     }
 
     /// As [`make`](Self::make), for a directory that is removed with its content.
-    ///
-    /// # Errors
-    /// As [`make`](Self::make).
     pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         Self::at(path, true, make)
     }
@@ -99,9 +96,6 @@ impl Temporary {
     /// Creates a file in a held directory under a hidden, unpredictable name derived from `stem`, to be removed later.
     /// `make` receives the directory and the name and fails with `EEXIST` if the name is taken; it is then called with
     /// another name. It must create a file that only this user can open, and nothing if it fails.
-    ///
-    /// # Errors
-    /// Those of `make`.
     pub fn create<T>(
         directory: &HeldDir,
         stem: &OsStr,
@@ -239,9 +233,6 @@ impl Drop for CleanupGuard {
 
 /// Enters the file that `open` opens. `open` runs under the lock, so that a file it creates is always in the list; it
 /// must not block.
-///
-/// # Errors
-/// Those of `open`.
 pub(super) fn register<E>(
     open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
 ) -> std::result::Result<CleanupGuard, E> {

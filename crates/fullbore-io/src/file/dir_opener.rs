@@ -32,9 +32,7 @@ pub struct DirOpener {
 
 impl DirOpener {
     /// Opens a file for reading.
-    ///
-    /// # Errors
-    /// As [`File::open`].
+    /// Errors: as [`File::open`].
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         match self.beside(path) {
@@ -67,9 +65,6 @@ impl DirOpener {
 
 impl HeldDir {
     /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> Result<File> {
         let path = self.path().join(name.as_ref());
         let fail = |error| Error::io("open", &path, error);

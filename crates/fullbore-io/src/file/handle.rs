@@ -43,9 +43,7 @@ impl File {
     }
 
     /// Opens an existing file for reading and writing; its content stays.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Errors: as [`open`](Self::open).
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OpenFlags::READ_WRITE)
     }
@@ -90,9 +88,6 @@ impl File {
     /// assert_eq!(file.path().to_str(), Some("the manifest"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// If the kind of file cannot be determined, or it is a directory.
     pub fn from_fd(fd: Handle, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
@@ -117,17 +112,11 @@ impl File {
     }
 
     /// The process's standard input.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdin() -> Result<Self> {
         Self::standard(sys::stdin(), "standard input")
     }
 
     /// The process's standard output.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdout() -> Result<Self> {
         Self::standard(sys::stdout(), "standard output")
     }
@@ -143,9 +132,6 @@ impl File {
     }
 
     /// The current length in bytes.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[allow(
         clippy::len_without_is_empty,
         reason = "a file of /proc has length 0; only reading shows if it is empty"
@@ -212,9 +198,6 @@ impl File {
 
     /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
     /// close wait for both.
-    ///
-    /// # Errors
-    /// If no descriptor is free.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
@@ -254,7 +237,6 @@ impl File {
     ///
     /// ```
     /// use fullbore_io::file::OpenOptions;
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let directory = directory.path();
     /// let file = OpenOptions::new().temporary(true).open(directory)?;
@@ -262,7 +244,7 @@ impl File {
     /// file.link_to(directory.join("name"))?;
     /// assert_eq!(std::fs::read(directory.join("name")).unwrap(), b"whole");
     /// assert!(file.link_to(directory.join("name")).is_err());
-    /// # Ok(()) }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     ///
     /// # Errors

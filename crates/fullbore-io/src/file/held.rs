@@ -69,9 +69,6 @@ pub fn spare() -> usize {
 
 impl HeldDir {
     /// Opens a directory by path; the empty path is the working directory.
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };

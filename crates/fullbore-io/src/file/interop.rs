@@ -13,9 +13,6 @@ use crate::stream::FileStream;
 use crate::sys::{self, AsHandle, Handle};
 
 /// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
-///
-/// # Errors
-/// As [`File::from_fd`].
 impl TryFrom<fs::File> for File {
     type Error = Error;
 
@@ -45,34 +42,22 @@ impl TryFrom<&File> for fs::File {
 
 impl File {
     /// std's metadata of the open file.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn metadata(&self) -> Result<Metadata> {
         self.by_std("inspect", |file| file.metadata())
     }
 
     /// Sets the permissions of the open file.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn set_permissions(&self, permissions: Permissions) -> Result<()> {
         self.by_std("set the permissions of", |file| file.set_permissions(permissions))
     }
 
     /// Sets the time of the last access or modification.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn set_times(&self, times: FileTimes) -> Result<()> {
         self.by_std("set the times of", |file| file.set_times(times))
     }
 
     /// Takes the exclusive lock of the file (`flock`), or a shared one, and waits for it. The lock belongs to the open file: clones
     /// share it, and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn lock(&self, exclusive: bool) -> Result<()> {
         self.by_std("lock", |file| if exclusive { file.lock() } else { file.lock_shared() })
     }
@@ -90,9 +75,6 @@ impl File {
     /// assert!(other.try_lock(false)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn try_lock(&self, exclusive: bool) -> Result<bool> {
         self.by_std("lock", |file| match if exclusive { file.try_lock() } else { file.try_lock_shared() } {
             Ok(()) => Ok(true),
@@ -102,9 +84,6 @@ impl File {
     }
 
     /// Releases the lock. Closing the file releases it too.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn unlock(&self) -> Result<()> {
         self.by_std("unlock", |file| file.unlock())
     }
@@ -131,9 +110,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
 }
 
 /// Reads a whole file into `bytes`, which is emptied first and keeps its memory, and returns the length.
-///
-/// # Errors
-/// As [`read`].
+/// Errors: as [`read`].
 pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     let file = File::open(path)?;
     bytes.clear();

@@ -68,9 +68,6 @@ impl File {
     /// assert!(File::open("/dev/zero")?.seekable_len()?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
         Ok(self.measure()?.1)
     }
@@ -83,9 +80,7 @@ impl File {
 
     /// A handle on the same open file that knows its present state. Runs over it (transform, fold, search, compare) take
     /// that state as their start and do not determine it again; at their end they still compare it with the file's.
-    ///
-    /// # Errors
-    /// As [`stamp`](Self::stamp).
+    /// Errors: as [`stamp`](Self::stamp).
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
@@ -97,9 +92,7 @@ impl File {
     }
 
     /// The state at the start of the runs over this handle: the known one, or the present.
-    ///
-    /// # Errors
-    /// As [`stamp`](Self::stamp).
+    /// Errors: as [`stamp`](Self::stamp).
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }
@@ -158,9 +151,6 @@ impl File {
 /// assert_eq!(stat("missing".as_ref())?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// If the system call fails for another reason.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match sys::stat(path) {
         Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),

@@ -79,7 +79,6 @@ impl File {
     ///
     /// ```
     /// use fullbore_io::file::{File, RangeLock};
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let path = directory.path().join("records");
     /// let one = File::create_new(&path)?;
@@ -89,7 +88,7 @@ impl File {
     /// assert!(two.try_lock_range(100..200, RangeLock::Exclusive)?.is_some());
     /// drop(guard);
     /// assert!(two.try_lock_range(50..60, RangeLock::Shared)?.is_some());
-    /// # Ok(()) }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     ///
     /// # Errors
@@ -103,9 +102,6 @@ impl File {
     }
 
     /// As [`lock_range`](Self::lock_range) without waiting; `None` if a conflicting lock is held.
-    ///
-    /// # Errors
-    /// As [`lock_range`](Self::lock_range).
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
         let taken = sys::try_lock_range(self.as_handle(), &range, request(lock));

@@ -203,17 +203,12 @@ impl MmapMut {
     }
 
     /// As [`Mmap::read_at`].
-    ///
-    /// # Errors
-    /// As [`Mmap::read_at`].
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.mmap.read_at(data, offset)
     }
 
     /// Calls `change` on the bytes in place, which it may modify, and returns its result; as [`Mmap::with`].
-    ///
-    /// # Errors
-    /// As [`write_at`](Self::write_at).
+    /// Errors: as [`write_at`](Self::write_at).
     pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         self.before(0, self.mmap.len())?;
         let place = self.mmap.place;

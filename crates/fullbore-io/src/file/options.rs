@@ -103,7 +103,6 @@ pub enum Hint {
 ///
 /// ```
 /// use fullbore_io::file::{Mode, OpenOptions, Share};
-/// # fn main() -> fullbore_io::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// let path = directory.path().join("data");
 /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::NONE).reserve(1 << 20).open(&path)?;
@@ -112,7 +111,7 @@ pub enum Hint {
 ///     println!("{line}");
 /// }
 /// assert_eq!(file.option_report().len(), 2, "the share and the reservation");
-/// # Ok(()) }
+/// # Ok::<(), fullbore_io::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {

@@ -71,9 +71,6 @@ impl Output {
     }
 
     /// As [`create`](Self::create), for a name in a held directory.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
     pub fn create_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -158,9 +155,6 @@ impl Output {
     }
 
     /// As [`create_entry`](Self::create_entry), for a name in a held directory.
-    ///
-    /// # Errors
-    /// As [`create_entry`](Self::create_entry).
     pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
@@ -216,9 +210,6 @@ impl Output {
     }
 
     /// The process's standard output.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdout() -> Result<Self> {
         Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
@@ -263,9 +254,6 @@ impl Output {
     /// Makes the output a clone of `source`, on systems that make clones under new names: it has the content, and other attributes
     /// are those of a new file. Returns `false`, and changes nothing, if the system, the file system or the file does not
     /// permit it.
-    ///
-    /// # Errors
-    /// If the clone cannot be examined.
     pub fn become_clone(&mut self, source: &File) -> Result<bool> {
         self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
     }
@@ -302,7 +290,6 @@ impl Output {
     /// Puts the output under a plan, which covers its transfers, syncs and names but not the calls that opened it.
     ///
     /// ```
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// use fullbore_io::fault::{Event, Plan};
     /// use fullbore_io::file::{Durability, Output};
@@ -312,8 +299,7 @@ impl Output {
     /// output.file().write_all_at(b"new", 0)?;
     /// output.commit(Durability::Full)?;
     /// assert!(matches!(plan.events().last(), Some(Event::SyncedDirectory(_))));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     #[cfg(feature = "fault")]
     #[must_use]
@@ -337,7 +323,6 @@ impl Output {
     /// files that were longer before.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::file::{Durability, Output, Placement};
     ///
@@ -347,12 +332,8 @@ impl Output {
     /// output.file().write_all_at(b"shorter", 0)?;
     /// output.commit_len(7, Durability::None)?;
     /// assert_eq!(std::fs::read(&path)?, b"shorter");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`commit`](Self::commit).
     pub fn commit_len(self, len: u64, durability: Durability) -> Result<CommitReport> {
         if self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
             self.file.set_len(len)?;

@@ -217,7 +217,6 @@ impl File {
     /// Returns the same open file under a plan, which every handle made from it inherits.
     ///
     /// ```
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// use fullbore_io::fault::{Fault, Plan};
     /// use fullbore_io::file::File;
@@ -227,8 +226,7 @@ impl File {
     /// assert!(file.sync_data().is_err());
     /// // The kernel would report success now; the poisoned file does not.
     /// assert!(file.sync_data().is_err());
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     #[cfg(feature = "fault")]
     #[must_use]

@@ -204,9 +204,7 @@ impl File {
 
     /// The offset of the next hole at or after `offset`, in bytes; the end of a file counts as a hole. `None` if
     /// `offset` is at or past the end.
-    ///
-    /// # Errors
-    /// As [`seek_data`](Self::seek_data).
+    /// Errors: as [`seek_data`](Self::seek_data).
     pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find a hole in", SeekFrom::Hole(offset), offset)
     }

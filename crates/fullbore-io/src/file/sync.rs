@@ -20,7 +20,6 @@ impl File {
     /// ([`reopen`](Self::reopen)). Reads continue. Syncs of one file run one after the other.
     ///
     /// ```
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// use fullbore_io::file::{Durability, File};
     ///
@@ -28,8 +27,7 @@ impl File {
     /// file.write_all_at(b"paid 5", 0)?;
     /// file.sync(Durability::Data)?;
     /// assert!(file.poisoned().is_none(), "it is on the device");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     ///
     /// # Errors
@@ -57,18 +55,12 @@ impl File {
 
     /// Waits until the bytes and the metadata needed to read them are on the device (`fdatasync`): [`sync`](Self::sync)
     /// with [`Durability::Data`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
     pub fn sync_data(&self) -> Result<()> {
         self.sync(Durability::Data)
     }
 
     /// Waits until the bytes and all attributes are on the device (`fsync`): [`sync`](Self::sync) with
     /// [`Durability::Full`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
     pub fn sync_all(&self) -> Result<()> {
         self.sync(Durability::Full)
     }

@@ -12,9 +12,6 @@ impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
     ///
     /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -119,9 +116,6 @@ impl File {
 
     /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.
     /// [`write_all_at`](Self::write_all_at) writes all or fails.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {

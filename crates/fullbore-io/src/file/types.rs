@@ -140,7 +140,6 @@ impl fmt::Display for Step {
 /// The steps of a [commit](super::Output::commit): syncs and renames, by system call and in order.
 ///
 /// ```
-/// # fn main() -> fullbore_io::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// use fullbore_io::file::{Durability, Output, Step};
 ///
@@ -149,8 +148,7 @@ impl fmt::Display for Step {
 /// let report = output.commit(Durability::Full)?;
 /// assert!(report.data() && report.metadata() && report.directory());
 /// assert_eq!(report.steps().first(), Some(&Step::Synced(Durability::Full)));
-/// # Ok(())
-/// # }
+/// # Ok::<(), fullbore_io::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -233,9 +231,6 @@ pub struct FileStamp {
 
 impl FileStamp {
     /// The kind and the stamp of an open file that is not a [`File`](super::File).
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
         let stat = sys::status(file)?;
         Ok((stat.kind(), Self::of(&stat)))

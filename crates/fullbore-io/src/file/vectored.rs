@@ -13,9 +13,6 @@ impl File {
     ///
     /// A read may be short; of more buffers than one call takes (`IOV_MAX`, 1024) only the first are filled.
     /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
         // A call with empty buffers only would look like the end of the file.
@@ -87,9 +84,6 @@ impl File {
 
     /// Writes `buffers` at `offset`, in order; returns the number of bytes written, which may be smaller than their
     /// total. [`write_all_vectored_at`](Self::write_all_vectored_at) writes all or fails.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);

@@ -29,9 +29,6 @@ pub struct DeviceFacts {
 /// assert!(!(found.in_memory && found.rotational));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// If the system does not report the file system.
 pub fn device_facts(file: impl AsHandle) -> io::Result<DeviceFacts> {
     static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
     let file = file.as_handle();

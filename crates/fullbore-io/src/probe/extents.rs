@@ -240,9 +240,7 @@ pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
 }
 
 /// Returns the layout of a file and, from the same call, its provenance.
-///
-/// # Errors
-/// As [`extents`].
+/// Errors: as [`extents`].
 pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
     let fd = fd.as_handle();
     let status = sys::extended_status(fd)?;

@@ -39,25 +39,16 @@ macro_rules! subtract {
 
 impl ProcessUsage {
     /// Returns the use so far: `getrusage(2)`.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn now() -> io::Result<Self> {
         sys::usage_of_process()
     }
 
     /// Returns the use so far of children that ended and were waited for.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn of_children() -> io::Result<Self> {
         sys::usage_of_children()
     }
 
     /// Returns the use so far of the calling thread only.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn of_thread() -> io::Result<Self> {
         sys::usage_of_thread()
     }

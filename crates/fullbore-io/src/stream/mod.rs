@@ -39,7 +39,6 @@ const BUFFER: usize = 8 << 10;
 ///
 /// use fullbore_io::file::File;
 /// use fullbore_io::stream::FileStream;
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let directory = tempfile::tempdir()?;
 /// let mut stream = FileStream::new(File::create_new(directory.path().join("lines"))?);
 /// writeln!(stream, "one")?;
@@ -50,8 +49,7 @@ const BUFFER: usize = 8 << 10;
 /// stream.read_line(&mut line)?;
 /// assert_eq!(line, "two\n");
 /// stream.close()?;
-/// # Ok(())
-/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct FileStream {
@@ -91,9 +89,6 @@ impl FileStream {
     }
 
     /// Length of the file in bytes once the pending bytes are written.
-    ///
-    /// # Errors
-    /// If the system cannot determine it.
     pub fn len(&self) -> Result<u64> {
         let len = self.ends.file.stamp()?.len;
         Ok(if self.ends.appends() {
@@ -104,17 +99,11 @@ impl FileStream {
     }
 
     /// True if the length is 0; see [`len`](Self::len).
-    ///
-    /// # Errors
-    /// If the system cannot determine it.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
     /// Writes the pending bytes and sets the length in bytes. A position behind the new end moves to it.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.write_pending()?;
         let position = self.here()?;
@@ -125,26 +114,17 @@ impl FileStream {
     }
 
     /// Writes the pending bytes and syncs the file.
-    ///
-    /// # Errors
-    /// If the system refuses either.
     pub fn sync(&mut self, durability: Durability) -> Result<()> {
         self.write_pending()?;
         self.ends.file.sync(durability)
     }
 
     /// [`sync`](Self::sync) with [`Durability::Data`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
     pub fn sync_data(&mut self) -> Result<()> {
         self.sync(Durability::Data)
     }
 
     /// [`sync`](Self::sync) with [`Durability::Full`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
     pub fn sync_all(&mut self) -> Result<()> {
         self.sync(Durability::Full)
     }
@@ -152,12 +132,11 @@ impl FileStream {
     /// Writes the pending bytes and closes the file: reports the errors that a drop would hide.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let full = fullbore_io::file::File::open_write("/dev/full")?;
     /// let mut stream = fullbore_io::stream::FileStream::new(full);
     /// std::io::Write::write_all(&mut stream, b"bytes")?;
     /// assert!(stream.close().is_err());
-    /// # Ok(()) }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
