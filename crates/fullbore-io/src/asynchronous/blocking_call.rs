@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use super::driver::Driver;
-use super::operation::Operation;
 use super::slots::Key;
+use super::state::Operation;
 use crate::error::{Error, Result};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::driver::Driver;
 use super::slots::IoResult;
-use super::transfer::Transfer;
-use crate::buf::{Buffer, Direction};
+use crate::buf::Direction;
 use crate::file::{File, FileKind};
 use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 
@@ -118,41 +117,6 @@ impl AsyncFile {
     /// Returns the driver.
     pub fn driver(&self) -> &Driver {
         &self.inner.driver
-    }
-
-    /// Reads once at `offset`, up to the capacity of the buffer: a `Vec<u8>` is filled up to its capacity. The read may be
-    /// short; it returns 0 only at the end of the file. Bytes in the page cache are read in the first poll.
-    pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
-    }
-
-    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
-    ///
-    /// ```
-    /// use fullbore_io::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// let (count, bytes) = file.read_exact_at(vec![0; 4], 1).await;
-    /// assert_eq!((count?, &bytes[..]), (4, &b"ello"[..]));
-    /// assert!(file.read_exact_at(vec![0; 4], 2).await.0.is_err());
-    /// # Ok::<(), fullbore_io::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read_exact_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
-    }
-
-    /// Writes the buffer's bytes to `offset` once. The write may be short.
-    pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
-    }
-
-    /// Writes all of the buffer's bytes to `offset`.
-    pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
     }
 
     /// The file of the last handle, and if it is open for reading only.

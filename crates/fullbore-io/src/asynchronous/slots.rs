@@ -149,11 +149,7 @@ impl<T> Slots<T> {
     }
 
     fn landed(&mut self, limited: bool) {
-        if limited {
-            self.flying -= 1;
-        } else {
-            self.unlimited -= 1;
-        }
+        *if limited { &mut self.flying } else { &mut self.unlimited } -= 1;
     }
 
     /// Takes the result, or stores the waker. `None` if there is no such operation.
@@ -183,26 +179,6 @@ impl<T> Slots<T> {
         self.slot(key).is_some_and(|slot| matches!(slot.state, SlotState::Done(..)))
     }
 
-    /// Removes and returns an operation that waits or is done.
-    fn withdraw(&mut self, key: Key) -> Option<T> {
-        let slot = self.slot(key)?;
-        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
-            SlotState::Waiting(operation, _) => {
-                self.waiting.retain(|index| *index != key.index);
-                self.vacate(key);
-                Some(operation)
-            }
-            SlotState::Done(operation, _) => {
-                self.vacate(key);
-                Some(operation)
-            }
-            other => {
-                slot.state = other;
-                None
-            }
-        }
-    }
-
     /// Ends a waiting operation with this result for its future. False if it does not wait.
     pub(super) fn recall(&mut self, key: Key, result: IoResult) -> bool {
         let Some(slot) = self.slot(key) else { return false };
@@ -221,11 +197,17 @@ impl<T> Slots<T> {
 
     /// Detaches an operation whose future is dropped. Returns it if it does not run; otherwise its completion does.
     pub(super) fn detach(&mut self, key: Key) -> Option<T> {
-        if let Some(operation) = self.withdraw(key) {
-            return Some(operation);
-        }
         let slot = self.slot(key)?;
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Waiting(operation, _) => {
+                self.waiting.retain(|index| *index != key.index);
+                self.vacate(key);
+                return Some(operation);
+            }
+            SlotState::Done(operation, _) => {
+                self.vacate(key);
+                return Some(operation);
+            }
             SlotState::Flight(operation, _) => slot.state = SlotState::Detached(operation),
             other => slot.state = other,
         }

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::file::AsyncFile;
-use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
+use super::state::{How, Movement, Operation};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, Code, TransferFlags};
@@ -29,6 +29,43 @@ pub struct Transfer<B: Buffer> {
     /// or a thread executes the transfer instead.
     bent: bool,
     state: TransferState<B>,
+}
+
+impl AsyncFile {
+    /// Reads once at `offset`, up to the capacity of the buffer: a `Vec<u8>` is filled up to its capacity. The read may be
+    /// short; it returns 0 only at the end of the file. Bytes in the page cache are read in the first poll.
+    pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
+    }
+
+    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
+    ///
+    /// ```
+    /// use fullbore_io::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// let (count, bytes) = file.read_exact_at(vec![0; 4], 1).await;
+    /// assert_eq!((count?, &bytes[..]), (4, &b"ello"[..]));
+    /// assert!(file.read_exact_at(vec![0; 4], 2).await.0.is_err());
+    /// # Ok::<(), fullbore_io::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_exact_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
+    }
+
+    /// Writes the buffer's bytes to `offset` once. The write may be short.
+    pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
+    }
+
+    /// Writes all of the buffer's bytes to `offset`.
+    pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
+    }
 }
 
 #[derive(Debug)]

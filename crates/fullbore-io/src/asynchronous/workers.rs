@@ -3,11 +3,10 @@
 use std::io;
 use std::sync::{Arc, PoisonError};
 
+use super::dispatch::{Dispatch, Locked};
 use super::readiness::without_waiting;
-use super::state::Core;
-use super::{Dispatch, Locked};
-use crate::asynchronous::operation::{How, Operation};
-use crate::asynchronous::slots::{IoResult, Key};
+use super::slots::{IoResult, Key};
+use super::state::{Core, How, Operation};
 use crate::buf::Loan;
 use crate::file::File;
 use crate::sys::{self, AsHandle};

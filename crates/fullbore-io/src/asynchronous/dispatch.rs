@@ -1,17 +1,11 @@
 //! Admission, start and completion of operations: one lock, a ring, and threads.
 
-mod readiness;
-mod state;
-mod workers;
-
 use std::io;
-
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
-use self::state::Core;
-use super::operation::Operation;
 use super::slots::{IoResult, Key};
+use super::state::{Core, Operation};
 use crate::buf::Direction;
 use crate::file::File;
 use crate::sys::forks;
@@ -21,10 +15,10 @@ use crate::sys::{Code, Wake};
 /// The state shared by the clones of a driver, its threads and its futures.
 pub(super) struct Dispatch {
     core: Mutex<Core>,
-    work: Condvar,
-    wake: OnceLock<Wake>,
+    pub(super) work: Condvar,
+    pub(super) wake: OnceLock<Wake>,
     waiter: Option<RingWaiter>,
-    threads: usize,
+    pub(super) threads: usize,
     /// Number of forks when the driver was created.
     forks: u32,
 }
@@ -35,7 +29,7 @@ impl std::fmt::Debug for Dispatch {
     }
 }
 
-type Locked<'a> = MutexGuard<'a, Core>;
+pub(super) type Locked<'a> = MutexGuard<'a, Core>;
 
 impl Dispatch {
     pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize, threads: usize) -> Arc<Self> {
@@ -55,12 +49,12 @@ impl Dispatch {
         self.waiter.as_ref()
     }
 
-    fn lock(&self) -> Locked<'_> {
+    pub(super) fn lock(&self) -> Locked<'_> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Releases the lock, then calls the noted wakers and drops the noted operations.
-    fn unlock<'a>(&'a self, mut core: Locked<'a>) {
+    pub(super) fn unlock<'a>(&'a self, mut core: Locked<'a>) {
         // A few at a time on the stack: taking the vectors would allocate new ones.
         while !core.wakes.is_empty() || !core.gone.is_empty() {
             let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
@@ -109,7 +103,7 @@ impl Dispatch {
     }
 
     /// Starts waiting operations up to the limit. [`hand_over`](Core::hand_over) submits those queued on the ring.
-    fn start(self: &Arc<Self>, core: &mut Core) {
+    pub(super) fn start(self: &Arc<Self>, core: &mut Core) {
         while let Some(key) = core.slots.start() {
             self.begin(core, key);
         }

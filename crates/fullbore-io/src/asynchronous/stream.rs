@@ -1,16 +1,13 @@
 //! A stream over an asynchronous file, for traits without offsets. The position is in memory.
 
-#[cfg(any(feature = "futures", feature = "tokio"))]
-mod traits;
-
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-use crate::asynchronous::file::AsyncFile;
-use crate::asynchronous::transfer::Transfer;
+use super::file::AsyncFile;
+use super::transfer::Transfer;
 
 /// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
 const ROOM: usize = 64 << 10;
@@ -257,16 +254,104 @@ impl AsyncStream {
     }
 }
 
+/// Implements `poll_write`, `poll_flush` and the method that closes, which are the same in both crates.
+#[cfg(any(feature = "futures", feature = "tokio"))]
+macro_rules! implement_write {
+    ($written:path, $close:ident) => {
+        impl $written for AsyncStream {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                data: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.write(context, data)
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                AsyncStream::poll_flush(&mut self, context)
+            }
+
+            fn $close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                AsyncStream::poll_flush(&mut self, context)
+            }
+        }
+    };
+}
+
+#[cfg(feature = "futures")]
+implement_write!(futures_io::AsyncWrite, poll_close);
+
+#[cfg(feature = "tokio")]
+implement_write!(tokio::io::AsyncWrite, poll_shutdown);
+
+#[cfg(feature = "futures")]
+impl futures_io::AsyncRead for AsyncStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.read(context, out)
+    }
+}
+
+#[cfg(feature = "futures")]
+impl futures_io::AsyncSeek for AsyncStream {
+    fn poll_seek(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
+        self.seek(context, to)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl tokio::io::AsyncRead for AsyncStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let count = ready!(self.read(context, out.initialize_unfilled()))?;
+        out.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl tokio::io::AsyncSeek for AsyncStream {
+    /// Seeks at once, since the position is in memory. Fails while a transfer is in flight, whose end position is unknown;
+    /// `poll_complete` waits for it.
+    fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+        match self.seek(&mut Context::from_waker(Waker::noop()), to) {
+            Poll::Ready(result) => result.map(drop),
+            Poll::Pending => Err(io::Error::other("a transfer is in flight: wait for it by poll_complete")),
+        }
+    }
+
+    fn poll_complete(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        ready!(self.poll_settled(context))?;
+        Poll::Ready(Ok(self.position))
+    }
+}
+
 #[cfg(all(test, not(fullbore_loom)))]
 mod tests {
     use super::*;
     use crate::asynchronous::{Backend, Driver, DriverConfig};
-    use crate::file::File;
+    use crate::file::{CachePolicy, File, OpenOptions};
     use futures_lite::future::{block_on, poll_fn};
 
     fn stream(file: File) -> AsyncStream {
         let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
         AsyncStream::new(AsyncFile::new(file, &Driver::new(config).unwrap()))
+    }
+
+    fn rest(stream: &mut AsyncStream) -> Vec<u8> {
+        let (mut got, mut piece) = (Vec::new(), [0; 1000]);
+        loop {
+            match block_on(poll_fn(|context| stream.read(context, &mut piece))).unwrap() {
+                0 => return got,
+                count => got.extend_from_slice(&piece[..count]),
+            }
+        }
     }
 
     /// Regression in the manner of tokio#6325: errors lost at flush.
@@ -290,15 +375,7 @@ mod tests {
         }
         assert_eq!(stream.position(), 200_000);
         block_on(poll_fn(|context| stream.seek(context, SeekFrom::Current(-199_990)))).unwrap();
-        let (mut got, mut piece) = (Vec::new(), [0; 1000]);
-        loop {
-            let count = block_on(poll_fn(|context| stream.read(context, &mut piece))).unwrap();
-            if count == 0 {
-                break;
-            }
-            got.extend_from_slice(&piece[..count]);
-        }
-        assert!(got == data[10..]);
+        assert!(rest(&mut stream) == data[10..]);
         assert!(block_on(poll_fn(|context| stream.seek(context, SeekFrom::End(-300_000)))).is_err());
     }
 
@@ -308,16 +385,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         std::fs::write(&path, vec![7; 10_001]).unwrap();
-        let file =
-            crate::file::OpenOptions::new().cache(crate::file::CachePolicy::Direct).open(&path).unwrap();
-        let mut stream = stream(file);
-        let (mut len, mut piece) = (0, [0; 1000]);
-        loop {
-            match block_on(poll_fn(|context| stream.read(context, &mut piece))).unwrap() {
-                0 => break,
-                count => len += count,
-            }
-        }
-        assert_eq!(len, 10_001);
+        let mut stream = stream(OpenOptions::new().cache(CachePolicy::Direct).open(&path).unwrap());
+        assert_eq!(rest(&mut stream).len(), 10_001);
     }
 }

@@ -5,10 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Dispatch;
-use super::state::Core;
-use crate::asynchronous::operation::Operation;
-use crate::asynchronous::slots::{IoResult, Key};
+use super::dispatch::Dispatch;
+use super::slots::{IoResult, Key};
+use super::state::{Core, Operation};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
 use crate::sys::{self, AsHandle, Code, Interest, TransferFlags, Wake};
