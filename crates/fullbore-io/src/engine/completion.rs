@@ -160,7 +160,6 @@ impl IoQueue {
     }
 }
 
-/// True if the call may succeed when repeated at once.
 pub(super) fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }

@@ -29,7 +29,6 @@ impl Dropping {
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })
     }
 
-    /// The mechanism that the cache policy needs, as [`find`](Self::find).
     pub(super) fn of(config: &EngineConfig<'_>) -> io::Result<Option<Self>> {
         match config.cache {
             CachePolicy::DontCache => Self::find(config.file).map(Some),

@@ -30,7 +30,6 @@ pub struct IoStats {
 }
 
 impl IoStats {
-    /// Adds another queue's counts.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.bytes += other.bytes;
@@ -62,7 +61,6 @@ pub struct Done {
     pub buf: Buf,
 }
 
-/// The parameters of a request in flight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PendingRequest {
     pub(super) token: u64,
@@ -75,7 +73,6 @@ pub(super) struct PendingRequest {
 /// Start times of the requests in flight, and latencies of the completed ones.
 #[derive(Debug)]
 pub(super) struct Timing {
-    /// Indexed by slot, as [`PendingRequest`].
     pub(super) since: Vec<Instant>,
     pub(super) latencies: Latencies,
 }
@@ -184,7 +181,6 @@ impl IoQueue {
         self.mapped
     }
 
-    /// Announces that no more requests will come. Later waits do not count towards the mean depth.
     pub fn drain(&mut self) {
         self.draining = true;
     }
@@ -194,7 +190,6 @@ impl IoQueue {
         self.in_flight + self.done.len()
     }
 
-    /// Returns the counts so far.
     pub fn stats(&self) -> IoStats {
         self.stats
     }
@@ -305,7 +300,6 @@ impl IoQueue {
         self.engine.flush().map_err(|error| Error::io("write", self.file.path(), error))
     }
 
-    /// Fails if a sync of the file failed: later writes may be lost too, without an error.
     pub(super) fn sound(&self, offset: u64) -> Result<()> {
         self.file.sound().map_err(|error| Error::io("write", self.file.path(), error).at(offset))
     }

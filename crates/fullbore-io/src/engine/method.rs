@@ -42,15 +42,12 @@ impl Capabilities {
 /// Availability of a behaviour in an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The method never does it.
     Never,
     /// The cache policy decides.
     AsTold,
-    /// The method always does it.
     Always,
 }
 
-/// Capabilities of a plain synchronous method; the others override some of them.
 pub(super) const SYNCHRONOUS: Capabilities = Capabilities {
     transfers: true,
     depth: 1,
@@ -68,9 +65,7 @@ pub struct Method {
     pub name: &'static str,
     /// Description in one line.
     pub summary: &'static str,
-    /// Capabilities.
     pub capabilities: Capabilities,
-    /// Opens an engine.
     pub open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
 }
 
@@ -108,7 +103,6 @@ pub struct EngineConfig<'a> {
     pub from: Option<&'a File>,
     /// True if the file will be written; it is then open for reading too.
     pub write: bool,
-    /// The cache policy.
     pub cache: CachePolicy,
     /// Maximum number of requests in flight, at least 1.
     pub depth: usize,

@@ -92,7 +92,6 @@ impl Mapping {
     }
 }
 
-/// The error of a missing page, the same as for a read past the end.
 fn missing() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "a mapped page is gone")
 }

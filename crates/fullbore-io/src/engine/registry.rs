@@ -44,12 +44,10 @@ pub fn register(method: &'static Method) {
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(method);
 }
 
-/// Returns all access methods: those of the platform, then those added.
 pub fn methods() -> impl Iterator<Item = &'static Method> {
     METHODS.iter().copied().chain(added())
 }
 
-/// Returns the access method of that name.
 pub fn method(name: &str) -> Option<&'static Method> {
     let named = |method: &&Method| method.name == name;
     METHODS.iter().copied().find(named).or_else(|| added().into_iter().find(named))

@@ -16,9 +16,7 @@ use crate::sys::Code;
 /// The reason why an access method is unavailable on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The method's name.
     pub method: &'static str,
-    /// The reason.
     pub reason: String,
 }
 

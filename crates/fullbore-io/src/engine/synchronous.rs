@@ -73,7 +73,6 @@ pub(super) trait Calls {
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize>;
 
-    /// Writes out the bytes that the method buffers itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

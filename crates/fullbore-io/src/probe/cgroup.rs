@@ -13,7 +13,6 @@ struct Membership {
     path: PathBuf,
 }
 
-/// A limit and the file that sets it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit<T> {
     pub(crate) value: T,
@@ -23,9 +22,7 @@ pub(crate) struct Limit<T> {
 /// Limits in force; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// Limit in processors.
     pub(crate) processors: Option<Limit<f64>>,
-    /// Limit in bytes.
     pub(crate) memory: Option<Limit<u64>>,
 }
 

@@ -66,29 +66,22 @@ pub struct Device {
     pub name: String,
     /// Number of the whole disk, even if the file system is in a partition.
     pub number: DeviceNumber,
-    /// The partition of the file system.
     pub partition: Option<Partition>,
-    /// The maker's name of the model.
     pub model: Option<String>,
     /// The maker's serial number; often readable by root only, and empty for virtual disks.
     pub serial: Option<String>,
     /// Transport: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
     pub transport: Option<String>,
-    /// The link of the device, with its nominal rate.
     pub link: Option<Link>,
     /// Kind of a composed device: the dm name, or the md level.
     pub composition: Option<String>,
     /// Size in bytes.
     pub size: Option<u64>,
-    /// True if the device is read-only.
     pub read_only: Option<bool>,
-    /// The settings of its request queue.
     pub queue: Queue,
     /// Maximum number of requests that the device accepts at a time (multi-queue devices: per hardware queue).
     pub queue_depth: Option<u64>,
-    /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// The NUMA node of the device.
     pub numa_node: Option<u32>,
     /// The file of a loop device.
     pub backing_file: Option<String>,
@@ -98,13 +91,10 @@ pub struct Device {
     pub stands_on_unknown: Option<String>,
 }
 
-/// A partition of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Partition {
-    /// The kernel's name, without `/dev/`.
     pub name: String,
-    /// Number of the partition.
     pub number: DeviceNumber,
     /// Start on the disk in bytes.
     pub start: Option<u64>,

@@ -13,9 +13,7 @@ use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Status};
 /// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceFacts {
-    /// True if the file system keeps its files in memory.
     pub in_memory: bool,
-    /// True if the file is on rotational media.
     pub rotational: bool,
     /// Identity of this file system on this device, distinct from every other.
     pub key: String,

@@ -30,11 +30,9 @@ pub struct Alignment {
     pub read_offset: Option<u64>,
     /// True if direct writes go through the page cache anyway (btrfs with checksums). `None` if not tried.
     pub writes_cached: Option<bool>,
-    /// Source of these values.
     pub source: AlignmentSource,
 }
 
-/// Source of an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -60,7 +58,6 @@ pub enum NoDirect {
 }
 
 impl NoDirect {
-    /// The reason as text.
     pub fn reason(&self) -> &str {
         match self {
             Self::Refused(reason) | Self::Unknown(reason) => reason,

@@ -22,7 +22,6 @@ impl ProbeError {
         Self { path: path.to_owned(), operation, source }
     }
 
-    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -32,7 +31,6 @@ impl ProbeError {
         self.operation
     }
 
-    /// The kind of the system's error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -55,8 +53,6 @@ impl std::error::Error for ProbeError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Unknown {
-    /// Name of the missing field.
     pub fact: String,
-    /// The reason.
     pub reason: String,
 }

@@ -66,7 +66,6 @@ pub struct Provenance {
     pub size: u64,
     /// Allocated bytes.
     pub allocated: u64,
-    /// Number of holes.
     pub holes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
@@ -76,7 +75,6 @@ pub struct Provenance {
     pub delayed: Option<u64>,
     /// Bytes that the device holds compressed or encrypted. `None` if the file system does not report them.
     pub encoded: Option<u64>,
-    /// Call that reported the amounts.
     pub source: ProvenanceSource,
 }
 
@@ -85,7 +83,6 @@ pub struct Provenance {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ProvenanceSource {
-    /// The `FIEMAP` ioctl.
     Fiemap,
     /// `lseek(2)` with `SEEK_HOLE`. Some file systems report every file as free of holes: compare `allocated`.
     SeekHole,
@@ -111,7 +108,6 @@ impl Provenance {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {
-    /// Number of extents.
     pub extents: u64,
     /// Mean length of an extent in bytes. `None` for a file without extents.
     pub mean_extent: Option<u64>,
@@ -119,11 +115,9 @@ pub struct Layout {
     pub discontiguous: u64,
     /// Bytes allocated past the end of the file.
     pub beyond_end: u64,
-    /// Extents stored inside the file system's metadata.
     pub inline: u64,
     /// Extents that are compressed or encrypted.
     pub encoded: u64,
-    /// Extents shared with other files.
     pub shared: u64,
     /// The first extents, at most [`Layout::SHOWN`]; [`extents`] returns all.
     pub first_extents: Vec<FileExtent>,

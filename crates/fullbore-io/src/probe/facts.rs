@@ -30,7 +30,6 @@ pub struct Facts {
     pub resolved: Option<String>,
     /// Kind of the file, symbolic links followed.
     pub kind: PathKind,
-    /// The file system of the path.
     pub file_system: Option<FileSystemFacts>,
     /// The devices that hold it; for a block device, the device itself.
     pub devices: Vec<Device>,
@@ -40,7 +39,6 @@ pub struct Facts {
     pub file: Option<FileFacts>,
     /// Engines and their usability here; filled by a caller that can try them, otherwise empty.
     pub engines: Vec<EngineFact>,
-    /// Facts that could not be determined, with reasons.
     pub unknown: Vec<Unknown>,
 }
 
@@ -49,17 +47,12 @@ pub struct Facts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PathKind {
-    /// A regular file.
     Regular,
-    /// A directory.
     Directory,
-    /// A block device.
     BlockDevice,
-    /// A character device.
     CharacterDevice,
     /// A FIFO, or a pipe.
     Fifo,
-    /// A socket.
     Socket,
     /// None of these.
     Other,
@@ -79,7 +72,6 @@ impl PathKind {
     }
 }
 
-/// Direct I/O on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Direct {
@@ -113,9 +105,7 @@ pub struct FileFacts {
     pub allocated: u64,
     /// Share of the bytes that was really written.
     pub provenance: Option<Provenance>,
-    /// Layout on the device.
     pub layout: Option<Layout>,
-    /// Share in the page cache.
     pub residency: Option<Residency>,
 }
 
@@ -123,13 +113,11 @@ pub struct FileFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EngineFact {
-    /// Name of the access method.
     pub name: String,
     /// Its description in one line.
     pub summary: String,
     /// True if it works here.
     pub works: bool,
-    /// Reason if it does not work.
     pub reason: Option<String>,
     /// Note on its use if it works.
     pub note: Option<String>,

@@ -12,7 +12,6 @@ use crate::sys;
 pub struct FileSystemFacts {
     /// Its type, with the subtype if there is one: `ext4`, `fuse.sshfs`.
     pub kind: String,
-    /// Mount point.
     pub mount_point: String,
     /// Directory of the file system that is mounted there: not `/` for bind mounts and sub-volumes.
     pub root: String,

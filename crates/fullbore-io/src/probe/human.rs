@@ -11,7 +11,6 @@ use super::file_system::FileSystemFacts;
 use super::machine::Machine;
 use super::residency::{Residency, ResidencySource};
 
-/// Maximum length of a line in characters.
 const WIDTH: usize = 80;
 
 const LABEL: usize = 18;

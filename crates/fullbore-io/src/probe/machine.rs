@@ -57,7 +57,6 @@ impl Machine {
     }
 }
 
-/// Collects the facts of this machine.
 pub fn machine() -> Machine {
     let allowed = sys::allowed_processors().ok().map(|count| count as u64);
     let found = of(&KernelFiles::running(), allowed);

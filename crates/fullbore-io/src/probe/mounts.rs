@@ -9,7 +9,6 @@ use crate::sys::OsStringExt;
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// The kernel's number of the mount.
     pub(crate) id: u64,
     /// Device number in the table; for btrfs, overlay and similar ones not that of a real device.
     pub(crate) device: DeviceNumber,

@@ -53,7 +53,6 @@ impl ProcessUsage {
         sys::usage_of_thread()
     }
 
-    /// Returns the use since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = *self;
         subtract!(since, earlier: user, system, minor_faults, major_faults, read_bytes, written_bytes);
@@ -94,7 +93,6 @@ pub struct SystemUsage {
     pub nice: f64,
     /// In the kernel.
     pub system: f64,
-    /// Idle.
     pub idle: f64,
     /// Idle while a program waited for a device.
     pub iowait: f64,
@@ -140,7 +138,6 @@ impl SystemUsage {
         })
     }
 
-    /// Returns the time spent since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = *self;
         subtract!(since, earlier: user, nice, system, idle, iowait, interrupts, soft_interrupts, steal);
@@ -157,9 +154,7 @@ impl SystemUsage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCounters {
-    /// Reads.
     pub reads: Transfers,
-    /// Writes.
     pub writes: Transfers,
     /// Requests in flight at this moment. Not a difference, even after [`DeviceCounters::since`].
     pub in_flight: u64,
@@ -179,7 +174,6 @@ pub struct DeviceCounters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transfers {
-    /// Requests completed.
     pub requests: u64,
     /// Requests merged into another before they reached the device.
     pub merged: u64,
@@ -243,7 +237,6 @@ impl DeviceCounters {
         })
     }
 
-    /// Returns the differences since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = *self;
         subtract!(since, earlier: reads, writes, busy_ms, weighted_ms, discards, flushes, flush_ms);

@@ -10,11 +10,8 @@ pub type Result<T> = std::result::Result<T, Code>;
 pub enum InUse {
     /// Another program has it open and does not share it.
     Held,
-    /// A range of it is locked through another handle.
     Locked,
-    /// It is mapped into memory.
     Mapped,
-    /// It is a running program.
     Running,
 }
 
@@ -47,7 +44,6 @@ macro_rules! unsupported {
 pub(super) use unsupported;
 
 impl Code {
-    /// The code of an error, if the system caused it.
     pub fn of(error: &io::Error) -> Option<Self> {
         let interrupted = || (error.kind() == io::ErrorKind::Interrupted).then_some(Self::INTERRUPTED);
         error.raw_os_error().map(Self::from_number).or_else(interrupted)

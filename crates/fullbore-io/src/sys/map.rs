@@ -95,7 +95,6 @@ impl Map {
         !RANGES[self.index].faulted.load(Ordering::Acquire)
     }
 
-    /// Passes a hint on the use of the mapping to the system.
     pub(crate) fn advise(&self, random: bool) -> io::Result<()> {
         Ok(self.view.advise(self.len, random)?)
     }

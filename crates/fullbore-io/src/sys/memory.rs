@@ -10,11 +10,9 @@ use rustix::mm::{MapFlags, ProtFlags};
 #[cfg(windows)]
 use windows_sys::Win32::System::Memory as memory;
 
-/// A part of memory, for the calls that take several: `struct iovec`.
 #[cfg(unix)]
 pub(crate) type IoVec = libc::iovec;
 
-/// A part of memory, for the calls that take several.
 #[cfg(windows)]
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]

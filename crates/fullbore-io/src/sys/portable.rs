@@ -13,7 +13,6 @@ use platform::AsHandle;
 #[cfg(not(target_os = "macos"))]
 use platform::{AtFlags, BorrowedHandle, Handle, OpenFlags};
 
-/// Reads all bytes of a buffer at an offset.
 pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
@@ -27,7 +26,6 @@ pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::
     Ok(())
 }
 
-/// Writes all bytes at an offset.
 pub fn write_all_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
@@ -72,12 +70,10 @@ mod simple {
     use crate::sys::portable::platform::{self, AsHandle, BorrowedHandle, Handle, OpenFlags, PathArg};
     use crate::sys::types::{Splice, TransferFlags};
 
-    /// Returns the number of processors that this process may run on.
     pub(crate) fn allowed_processors() -> io::Result<usize> {
         std::thread::available_parallelism().map(std::num::NonZeroUsize::get)
     }
 
-    /// Opens a path in a directory that symbolic links and `..` do not leave.
     pub fn open_beneath(directory: impl AsHandle, path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
         let path = platform::name_of(path)?;
         let parts: Vec<Component<'_>> =
@@ -130,16 +126,13 @@ mod simple {
     }
 
     unsupported! {
-        /// The capacity of a pipe is unknown.
         fn pipe_capacity(impl AsHandle) -> usize;
 
-        /// The capacity of a pipe cannot be set.
         fn set_pipe_capacity(impl AsHandle, usize) -> usize;
 
         /// Transfers through pipes inside the kernel are Linux's.
         fn splice(impl AsHandle, Option<&mut u64>, impl AsHandle, Option<&mut u64>, usize, Splice) -> usize;
 
-        /// As [`splice`].
         fn tee(impl AsHandle, impl AsHandle, usize) -> usize;
 
         /// The precision of wake-ups cannot be set for a thread.
@@ -161,7 +154,6 @@ mod simple {
             Ok(Self { reader, writer })
         }
 
-        /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
         pub(crate) fn file(&self) -> BorrowedHandle<'_> {
             self.reader.as_handle()
         }
@@ -171,7 +163,6 @@ mod simple {
             let _ = platform::write(&self.writer, &[1]);
         }
 
-        /// Withdraws all calls so far.
         pub(crate) fn clear(&self) {
             let mut bytes = [0; 64];
             while platform::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}

@@ -19,7 +19,6 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of a handle, for reading or also for writing.
     pub(crate) fn new(handle: Handle, write: bool) -> io::Result<Self> {
         Ok(Self { file: stream_of(handle, write)?, position: None })
     }

@@ -95,7 +95,6 @@ impl Status {
         (self.dev, self.ino)
     }
 
-    /// The allocated bytes.
     pub fn allocated(&self) -> u64 {
         self.blocks.saturating_mul(512)
     }
@@ -137,22 +136,17 @@ bitflags::bitflags! {
 /// Expected access to a file, or to a mapping of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// In order.
     Sequential,
-    /// In no order.
     Random,
-    /// Soon.
     WillNeed,
     /// Not again: the pages may be dropped.
     DontNeed,
-    /// Once.
     NoReuse,
 }
 
 /// The space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Identity of the mounted file system.
     pub id: u64,
     /// Preferred unit of transfers, in bytes.
     pub block: u64,
@@ -168,11 +162,8 @@ pub struct Space {
 /// A lock of a whole file that belongs to the open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WholeLock {
-    /// With others.
     Shared,
-    /// Alone.
     Exclusive,
-    /// None.
     Unlocked,
 }
 
@@ -187,27 +178,20 @@ pub(crate) enum LockRequest {
 /// The flags of an inode: `FS_IOC_GETFLAGS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InodeFlags {
-    /// It can be neither changed nor linked.
     pub immutable: bool,
-    /// It can only grow.
     pub append_only: bool,
 }
 
 /// Treatment of the pages by a transfer inside the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Splice {
-    /// References to them.
     Plain,
-    /// Moved where possible.
     Move,
-    /// Without waiting.
     NoWait,
 }
 
-/// A limited resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
-    /// Open files.
     OpenFiles,
     /// Locked memory, in bytes.
     LockedMemory,
@@ -259,15 +243,10 @@ pub struct ProcessUsage {
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct CachedPages {
-    /// In the page cache.
     pub(crate) cached: u64,
-    /// Modified, writeback not started.
     pub(crate) dirty: u64,
-    /// Under writeback.
     pub(crate) writeback: u64,
-    /// Once cached, since evicted.
     pub(crate) evicted: u64,
-    /// Evicted so recently that a read now would count as a refault.
     pub(crate) recently_evicted: u64,
 }
 
@@ -307,7 +286,6 @@ pub type Time = (i64, i64);
 pub(crate) enum RingPages {
     /// No pages: the transfer bypasses the page cache.
     None,
-    /// The pages stay in the page cache.
     Kept,
     /// The system drops the pages at the end of the transfer.
     Dropped,
@@ -352,18 +330,15 @@ pub(crate) fn drain<Q: RequestQueue>(queue: &mut Q, in_flight: impl Fn(&Q) -> us
 #[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
 pub(crate) struct Volume {
     pub(crate) point: PathBuf,
-    /// Name of the type of file system.
     pub(crate) kind: String,
     /// The volume's unique name, or a server's.
     pub(crate) source: String,
     pub(crate) read_only: bool,
-    /// Features of the file system that it has.
     pub(crate) features: Vec<&'static str>,
     /// Unit of allocation in bytes.
     pub(crate) cluster: u64,
     /// True if its files are on a network; `None` if unknown.
     pub(crate) network: Option<bool>,
-    /// True if its files are in memory.
     pub(crate) in_memory: bool,
 }
 
@@ -376,9 +351,7 @@ pub(crate) struct Disk {
     pub(crate) partition: Option<u32>,
     /// Start of the volume on the disk and its length there, in bytes.
     pub(crate) extent: Option<(u64, u64)>,
-    /// The maker's name of the model.
     pub(crate) model: Option<String>,
-    /// The maker's serial number.
     pub(crate) serial: Option<String>,
     pub(crate) bus: Option<&'static str>,
     /// Size in bytes.
@@ -403,7 +376,6 @@ pub(crate) struct Disk {
 pub(crate) struct GroupLimits {
     /// Share of the CPU time of all processors, 0 to 1.
     pub(crate) cpu_share: Option<f64>,
-    /// Processors that the process may run on.
     pub(crate) processors: Option<u64>,
     /// Memory in bytes.
     pub(crate) memory: Option<u64>,

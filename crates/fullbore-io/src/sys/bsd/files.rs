@@ -30,7 +30,6 @@ use crate::sys::unix::open::{BorrowedHandle, Handle, OpenFlags, PathArg, handle_
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = "/proc/none";
 
-/// There are no files about devices.
 pub const SYS: &str = "/sys/none";
 
 /// Opens a file again, with other flags and a position of its own. Fails with [`Code::STALE`] if its path leads to another
@@ -327,14 +326,12 @@ unsupported! {
 
     fn attributes_of_name(impl PathArg, &mut [u8]) -> usize;
 
-    /// As [`attributes`].
     fn attribute(impl AsFd, impl PathArg, &mut [u8]) -> usize;
 
     fn attribute_of(impl PathArg, impl PathArg, &mut [u8]) -> usize;
 
     fn attribute_of_name(impl PathArg, impl PathArg, &mut [u8]) -> usize;
 
-    /// As [`attributes`].
     fn set_attribute(impl AsFd, impl PathArg, &[u8]) -> ();
 
     fn set_attribute_of_name(impl PathArg, impl PathArg, &[u8]) -> ();

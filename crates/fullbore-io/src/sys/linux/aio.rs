@@ -32,7 +32,6 @@ struct ControlBlock {
     event_fd: u32,
 }
 
-/// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Event {
@@ -59,7 +58,6 @@ pub(crate) struct Context<F: AsFd> {
     refused: Vec<Completion>,
 }
 
-/// Creates a context for `file` with room for `depth` requests.
 pub(crate) fn open<F: AsFd>(file: F, depth: usize) -> io::Result<Context<F>> {
     let depth = depth.max(1);
     let mut context: libc::c_ulong = 0;

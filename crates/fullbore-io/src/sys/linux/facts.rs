@@ -131,7 +131,6 @@ struct CachestatRange {
     length: u64,
 }
 
-/// Calls `cachestat(2)` for `length` bytes from `offset` (0: to the end of the file).
 pub(crate) fn cachestat(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io::Result<CachedPages> {
     let range = CachestatRange { offset, length };
     let mut pages = CachedPages::default();
@@ -142,7 +141,6 @@ pub(crate) fn cachestat(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io:
     if result == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Returns the number of processors in the affinity mask of the calling thread.
 pub(crate) fn allowed_processors() -> io::Result<usize> {
     // 8192 processors, the maximum of the kernel's configuration; the C library's fixed set ends at 1024.
     let mut mask = [0u64; 128];

@@ -19,13 +19,10 @@ use crate::sys::unix::open::{
     BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, PathArg, handle_path, open,
 };
 
-/// Mount point of the kernel's files about processes and the machine.
 pub const PROC: &str = "/proc";
 
-/// Mount point of the kernel's files about devices.
 pub const SYS: &str = "/sys";
 
-/// Opens a file again, with other flags and a position of its own.
 pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<Handle> {
     open(handle_path(file), flags, 0)
 }
@@ -41,12 +38,10 @@ pub fn open_cached(path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
     Ok(rustix::fs::openat2(CURRENT_DIRECTORY, path, flags.to_system(), Mode::empty(), ResolveFlags::CACHED)?)
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
     Ok(rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)?)
 }
 
-/// Reads into several buffers at an offset, with flags.
 pub fn read_vectored_flagged(
     file: impl AsFd,
     parts: &mut [IoSliceMut<'_>],
@@ -65,7 +60,6 @@ pub fn write_vectored_flagged(
     Ok(rustix::io::pwritev2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
 }
 
-/// Copies between two files inside the kernel; the offsets move.
 pub fn copy_range(
     from: impl AsFd,
     offset: &mut u64,
@@ -76,7 +70,6 @@ pub fn copy_range(
     Ok(rustix::fs::copy_file_range(from, Some(offset), to, Some(target), len)?)
 }
 
-/// Reserves, zeroes or releases the blocks of a range: `fallocate(2)`.
 pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
     let flags = match what {
         Allocate::Extend => FallocateFlags::empty(),
@@ -88,16 +81,12 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
 }
 
 calls! {
-    /// Makes the content of a file durable.
     fn sync_data(file: impl AsFd) -> () = rustix::fs::fdatasync;
 
-    /// Makes the content and all metadata of a file durable.
     fn sync_all(file: impl AsFd) -> () = rustix::fs::fsync;
 
-    /// Makes everything on the file system of a file durable.
     fn sync_file_system(file: impl AsFd) -> () = rustix::fs::syncfs;
 
-    /// The capacity of a pipe, in bytes.
     fn pipe_capacity(pipe: impl AsFd) -> usize = rustix::pipe::fcntl_getpipe_size;
 
     /// Sets the capacity of a pipe; returns the one that it got.
@@ -110,17 +99,14 @@ pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
     Ok(rustix::fs::fstatfs(file)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     Ok(rustix::fs::statfs(path)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// A file in memory without a name.
 pub fn memory_file(name: &str) -> Result<Handle> {
     Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
 }
 
-/// The flags of a file's inode.
 pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     let flags = rustix::fs::ioctl_getflags(file)?;
     Ok(InodeFlags {
@@ -180,12 +166,10 @@ impl Wake {
     }
 }
 
-/// A new pipe: its reading and its writing end.
 pub fn pipe() -> Result<(Handle, Handle)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// A new pipe whose ends do not wait.
 pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }

@@ -20,7 +20,6 @@ use crate::sys::code::Result;
 use crate::sys::types::{Completed, TransferFlags};
 use crate::sys::unix::open::Handle;
 
-/// False: the mechanism is an io_uring.
 pub(crate) const COMPLETION_PORT: bool = false;
 
 /// User data of the completions of cancellations and wake-ups: no place has all bits set.
@@ -155,7 +154,6 @@ impl<F: AsFd> SharedRing<F> {
         }
     }
 
-    /// Returns the number of queued entries not yet submitted to the kernel.
     pub(crate) fn queued(&self) -> usize {
         // SAFETY: views exist only within methods of this type, and those that change the queue borrow mutably.
         unsafe { self.ring.submission_shared().len() }

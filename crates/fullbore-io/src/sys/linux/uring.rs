@@ -91,7 +91,6 @@ pub(crate) fn open<F: AsFd>(
 }
 
 impl<F: AsFd> Ring<F> {
-    /// Submits the queued requests to the kernel and waits until `least` completions are available.
     fn enter(&mut self, least: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(least) {
@@ -173,7 +172,6 @@ impl<F: AsFd> RequestQueue for Ring<F> {
     }
 }
 
-/// Converts a completion's result: bytes moved, or the error that a system call would return.
 fn result(code: i32) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
 }

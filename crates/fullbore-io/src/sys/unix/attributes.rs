@@ -51,14 +51,11 @@ impl From<Stat> for Status {
 }
 
 calls! {
-    /// The status of an open file: `fstat(2)`.
     fn status(file: impl AsFd) -> Status = rustix::fs::fstat;
 
-    /// The status of a path's target: `stat(2)`.
     fn stat(path: impl PathArg) -> Status = rustix::fs::stat;
 }
 
-/// The status of a name in a directory: `fstatat(2)`.
 pub fn stat_at(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Result<Status> {
     Ok(rustix::fs::statat(directory, name, flags.to_system())?.into())
 }
@@ -68,17 +65,14 @@ pub fn writable_at(directory: impl AsFd, name: impl PathArg) -> Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, rustix::fs::AtFlags::EACCESS)?)
 }
 
-/// Sets the permission bits of an open file.
 pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(rustix::fs::fchmod(file, permissions(mode))?)
 }
 
-/// Sets the permission bits of a path's target.
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::chmod(path, permissions(mode))?)
 }
 
-/// Sets the permission bits of the target of a name in a directory.
 pub fn change_mode_at(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::chmodat(directory, name, permissions(mode), rustix::fs::AtFlags::empty())?)
 }
@@ -107,18 +101,15 @@ fn times(of: &Status) -> Timestamps {
     }
 }
 
-/// Sets the times of an open file to those of `of`.
 pub fn set_times(file: impl AsFd, of: &Status) -> Result<()> {
     Ok(rustix::fs::futimens(file, &times(of))?)
 }
 
-/// Sets the modification time of an open file to that of `of`.
 pub fn set_modified(file: impl AsFd, of: &Status) -> Result<()> {
     let last_access = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
     Ok(rustix::fs::futimens(file, &Timestamps { last_access, ..times(of) })?)
 }
 
-/// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Result<()> {
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::NOFOLLOW.to_system())?)
 }
@@ -139,20 +130,16 @@ calls! {
     /// Reads an extended attribute of an open file; returns its length.
     fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::fgetxattr;
 
-    /// As [`attribute`], for a path's target.
     fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::getxattr;
 
-    /// As [`attribute`], for a path whose last name is not followed.
     fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::lgetxattr;
 }
 
-/// Sets an extended attribute of an open file.
 #[cfg(not(target_os = "freebsd"))]
 pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Result<()> {
     Ok(rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty())?)
 }
 
-/// As [`set_attribute`], for a path whose last name is not followed.
 #[cfg(not(target_os = "freebsd"))]
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     Ok(rustix::fs::lsetxattr(path, name, value, rustix::fs::XattrFlags::empty())?)

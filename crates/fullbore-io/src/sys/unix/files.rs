@@ -21,31 +21,22 @@ use crate::sys::types::{Interest, LockRequest, Space, WholeLock};
 pub const TRANSFERS_MOVE_POSITION: bool = false;
 
 calls! {
-    /// Reads at the file's own position.
     fn read(file: impl AsFd, bytes: &mut [u8]) -> usize = rustix::io::read;
 
-    /// Writes at the file's own position.
     fn write(file: impl AsFd, bytes: &[u8]) -> usize = rustix::io::write;
 
-    /// Writes from several buffers at the file's own position.
     fn write_vectored(file: impl AsFd, parts: &[IoSlice<'_>]) -> usize = rustix::io::writev;
 
-    /// Reads at an offset.
     fn read_at(file: impl AsFd, bytes: &mut [u8], offset: u64) -> usize = rustix::io::pread;
 
-    /// Writes at an offset.
     fn write_at(file: impl AsFd, bytes: &[u8], offset: u64) -> usize = rustix::io::pwrite;
 
-    /// Reads into several buffers at an offset.
     fn read_vectored_at(file: impl AsFd, parts: &mut [IoSliceMut<'_>], offset: u64) -> usize = rustix::io::preadv;
 
-    /// Writes from several buffers at an offset.
     fn write_vectored_at(file: impl AsFd, parts: &[IoSlice<'_>], offset: u64) -> usize = rustix::io::pwritev;
 
-    /// Moves the file's own position; returns the new one.
     fn seek(file: impl AsFd, to: SeekFrom) -> u64 = rustix::fs::seek;
 
-    /// The file's own position.
     fn position(file: impl AsFd) -> u64 = rustix::fs::tell;
 
     fn truncate(file: impl AsFd, len: u64) -> () = rustix::fs::ftruncate;
@@ -103,10 +94,8 @@ impl From<rustix::fs::StatVfs> for Space {
 }
 
 calls! {
-    /// The space of the file system of an open file.
     fn space(file: impl AsFd) -> Space = rustix::fs::fstatvfs;
 
-    /// The space of the file system of a path.
     fn space_of(path: impl PathArg) -> Space = rustix::fs::statvfs;
 }
 

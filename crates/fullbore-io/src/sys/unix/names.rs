@@ -22,14 +22,12 @@ const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
 const EMPTY_PATH: u32 = 1 << 31;
 
 bitflags::bitflags! {
-    /// Flags of the calls that take a directory and a name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct AtFlags: u32 {
         /// The name itself, even if it is a symbolic link.
         const NOFOLLOW = rustix::fs::AtFlags::SYMLINK_NOFOLLOW.bits();
         /// The target of a symbolic link.
         const FOLLOW = rustix::fs::AtFlags::SYMLINK_FOLLOW.bits();
-        /// A directory is removed.
         const REMOVE_DIRECTORY = rustix::fs::AtFlags::REMOVEDIR.bits();
         /// The descriptor itself, with an empty name.
         const EMPTY_PATH = EMPTY_PATH;
@@ -42,12 +40,10 @@ impl AtFlags {
     }
 }
 
-/// Removes a name.
 pub fn remove(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Result<()> {
     Ok(rustix::fs::unlinkat(directory, name, flags.to_system())?)
 }
 
-/// Gives a file a further name.
 pub fn hard_link(
     from: impl AsFd,
     old: impl PathArg,
@@ -63,10 +59,8 @@ pub fn hard_link(
 }
 
 calls! {
-    /// Renames a file; a file of the new name is replaced.
     fn rename(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> () = rustix::fs::renameat;
 
-    /// Creates a symbolic link.
     fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl PathArg) -> () = rustix::fs::symlinkat;
 }
 
@@ -81,26 +75,21 @@ pub fn copy_link(
     symbolic_link(target, directory, name)
 }
 
-/// The target of a symbolic link.
 pub fn read_link(directory: impl AsFd, name: impl PathArg) -> Result<CString> {
     Ok(rustix::fs::readlinkat(directory, name, Vec::new())?)
 }
 
-/// Creates a directory.
 pub fn make_directory(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::mkdirat(directory, name, permissions(mode))?)
 }
 
-/// The names in an open directory.
 #[derive(Debug)]
 pub struct Directory(Dir);
 
-/// A name in a directory.
 #[derive(Debug)]
 pub struct Entry(rustix::fs::DirEntry);
 
 impl Directory {
-    /// Reads the open directory `file`, from its start.
     pub fn new(file: Handle) -> Result<Self> {
         Ok(Self(Dir::new(file)?))
     }
@@ -110,7 +99,6 @@ impl Directory {
         Ok(Self(Dir::read_from(file)?))
     }
 
-    /// A further descriptor of the directory.
     pub fn handle(&self) -> Result<Handle> {
         try_clone(self.0.fd()?)
     }
@@ -125,7 +113,6 @@ impl Iterator for Directory {
 }
 
 impl Entry {
-    /// The name.
     pub fn file_name(&self) -> &CStr {
         self.0.file_name()
     }

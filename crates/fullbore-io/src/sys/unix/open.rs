@@ -33,7 +33,6 @@ impl<T: AsFd + ?Sized> AsHandle for T {
     }
 }
 
-/// The number of a handle.
 pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_fd()
 }
@@ -65,33 +64,19 @@ bitflags::bitflags! {
     /// Flags of `open(2)`. Every file is opened close-on-exec.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct OpenFlags: u32 {
-        /// For reading only.
         const READ = OFlags::RDONLY.bits();
-        /// For writing only.
         const WRITE = OFlags::WRONLY.bits();
-        /// For reading and writing.
         const READ_WRITE = OFlags::RDWR.bits();
-        /// The bits of the three above.
         const ACCESS = OFlags::RWMODE.bits();
-        /// Writes go to the end.
         const APPEND = OFlags::APPEND.bits();
-        /// Creates a missing file.
         const CREATE = OFlags::CREATE.bits();
-        /// Fails if the file exists.
         const EXCLUSIVE = OFlags::EXCL.bits();
-        /// Discards the content.
         const TRUNCATE = OFlags::TRUNC.bits();
-        /// Only a directory.
         const DIRECTORY = OFlags::DIRECTORY.bits();
-        /// No symbolic link at the end.
         const NOFOLLOW = OFlags::NOFOLLOW.bits();
-        /// Does not wait.
         const NONBLOCK = OFlags::NONBLOCK.bits();
-        /// A terminal does not become the controlling one.
         const NOCTTY = OFlags::NOCTTY.bits();
-        /// Writes return after the bytes are durable.
         const DATA_SYNC = OFlags::DSYNC.bits();
-        /// Writes return after the bytes and all metadata are durable.
         const SYNC = OFlags::SYNC.bits();
         /// Bypasses the page cache.
         const DIRECT = system::DIRECT;
@@ -148,17 +133,14 @@ impl OpenFlags {
     }
 }
 
-/// Permission bits in the type of the system.
 pub(super) fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as _)
 }
 
-/// Opens a path; `mode` has the permission bits of a new file.
 pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
-/// Opens a name in a directory.
 pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(OpenFlags::UNNAMED) {
@@ -172,12 +154,10 @@ pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode:
     Ok(file)
 }
 
-/// The access mode and status flags of an open file.
 pub fn status_flags(file: impl AsFd) -> Result<OpenFlags> {
     Ok(OpenFlags::from_bits_retain(rustix::fs::fcntl_getfl(file)?.bits()))
 }
 
-/// Sets the status flags of an open file.
 pub fn set_status_flags(file: impl AsFd, flags: OpenFlags) -> Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, OFlags::from_bits_retain(flags.bits()))?)
 }
@@ -187,7 +167,6 @@ pub fn try_clone(file: impl AsFd) -> Result<Handle> {
     Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
 }
 
-/// True if a descriptor is open.
 pub fn is_open(file: impl AsFd) -> bool {
     rustix::io::fcntl_getfd(file).is_ok()
 }

@@ -21,7 +21,6 @@ struct Slot {
     request: Option<Request>,
 }
 
-/// The requests of a file.
 pub(crate) struct PosixAio<F: AsFd> {
     file: F,
     /// Boxed: the system keeps the addresses.
@@ -37,7 +36,6 @@ pub(crate) struct PosixAio<F: AsFd> {
 // SAFETY: the blocks contain addresses in the buffers of their requests, which are sent along.
 unsafe impl<F: AsFd + Send> Send for PosixAio<F> {}
 
-/// Creates a queue for `file` with room for `depth` requests.
 pub(crate) fn open<F: AsFd>(file: F, depth: usize) -> io::Result<PosixAio<F>> {
     let depth = depth.max(1);
     let slot = || {
@@ -59,7 +57,6 @@ impl<F: AsFd> PosixAio<F> {
         self.file.as_fd().as_raw_fd()
     }
 
-    /// Starts the request of a slot.
     fn start(&mut self, index: usize) -> Result<(), Code> {
         let fd = self.raw();
         let Slot { block, request } = &mut *self.slots[index];
@@ -80,7 +77,6 @@ impl<F: AsFd> PosixAio<F> {
         if started == 0 { Ok(()) } else { Err(Code::last()) }
     }
 
-    /// Empties a slot.
     fn complete(&mut self, index: usize, result: io::Result<usize>) {
         self.vacant.push(index);
         if let Some(request) = self.slots[index].request.take() {
@@ -110,7 +106,6 @@ impl<F: AsFd> PosixAio<F> {
         }
     }
 
-    /// Waits for one of the requests in flight.
     fn wait(&self) -> io::Result<()> {
         let blocks: Vec<*const libc::aiocb> = (self.flying.iter().take(MOST_AWAITED))
             .map(|&index| &raw const self.slots[index].block)

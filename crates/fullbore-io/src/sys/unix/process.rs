@@ -37,13 +37,11 @@ pub fn call_on_pool(_: usize, _: &(dyn Fn() + Sync)) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
-/// The limit of a resource.
 pub fn limit(resource: Resource) -> Limit {
     let Rlimit { current, maximum } = rustix::process::getrlimit(number_of(resource));
     Limit { current, maximum }
 }
 
-/// Sets the limit of a resource.
 pub fn set_limit(resource: Resource, Limit { current, maximum }: Limit) -> Result<()> {
     Ok(rustix::process::setrlimit(number_of(resource), Rlimit { current, maximum })?)
 }
@@ -60,28 +58,23 @@ pub fn umask() -> u32 {
     mask.bits() as _
 }
 
-/// Ends a process at once.
 pub fn kill(process: u32) -> Result<()> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(Code::INVALID)?;
     Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 
-/// The standard input.
 pub fn stdin() -> BorrowedHandle<'static> {
     rustix::stdio::stdin()
 }
 
-/// The standard output.
 pub fn stdout() -> BorrowedHandle<'static> {
     rustix::stdio::stdout()
 }
 
-/// The width of a terminal in characters.
 pub fn terminal_columns(terminal: impl AsFd) -> Result<u16> {
     Ok(rustix::termios::tcgetwinsize(terminal)?.ws_col)
 }
 
-/// The size of a page of memory, in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()
 }
@@ -91,12 +84,10 @@ pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// The release of the kernel.
 pub(crate) fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
     // SAFETY: the call has no preconditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
@@ -109,7 +100,6 @@ pub fn use_utf8_console() {}
 /// Nothing was changed.
 pub fn restore_console() {}
 
-/// Returns the use of the whole process, including its threads.
 pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
     usage_of(libc::RUSAGE_SELF)
 }
@@ -119,7 +109,6 @@ pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
     usage_of(libc::RUSAGE_CHILDREN)
 }
 
-/// Returns the use of the calling thread.
 pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
     #[cfg(not(target_os = "macos"))]
     return usage_of(libc::RUSAGE_THREAD);
@@ -176,22 +165,18 @@ pub(crate) fn volume(_: &Path) -> Result<Volume> {
     Err(Code::UNSUPPORTED)
 }
 
-/// Unsupported, as [`volume`].
 pub(crate) fn disks(_: &Path) -> Result<Vec<Disk>> {
     Err(Code::UNSUPPORTED)
 }
 
-/// None, as [`volume`].
 pub(crate) fn group_limits() -> GroupLimits {
     GroupLimits::default()
 }
 
-/// None, as [`volume`].
 pub(crate) fn processor_name() -> Option<String> {
     None
 }
 
-/// None, as [`volume`].
 pub(crate) fn memory_available() -> Option<u64> {
     None
 }

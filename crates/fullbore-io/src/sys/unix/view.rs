@@ -141,7 +141,6 @@ impl View {
         unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), len, MsyncFlags::SYNC)?) }
     }
 
-    /// Passes a hint on the use of the first `len` bytes to the kernel.
     pub(in crate::sys) fn advise(&self, len: usize, random: bool) -> Result<()> {
         let advice = if random { Advice::Random } else { Advice::Sequential };
         // SAFETY: the range belongs to this view, and only advice that keeps the contents is passed.

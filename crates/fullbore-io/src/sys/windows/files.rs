@@ -28,7 +28,6 @@ use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Spa
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = r"\\.\no-proc";
 
-/// There are no files about devices.
 pub const SYS: &str = r"\\.\no-sys";
 
 pub fn space(file: impl AsHandle) -> Result<Space> {

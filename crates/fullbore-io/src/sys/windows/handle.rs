@@ -98,7 +98,6 @@ bitflags::bitflags! {
 }
 
 bitflags::bitflags! {
-    /// Flags of the calls that take a directory and a name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct AtFlags: u32 {
         const NOFOLLOW = 1;

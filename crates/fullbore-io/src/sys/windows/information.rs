@@ -38,7 +38,6 @@ plain!(
     nt::FILE_MODE_INFORMATION,
 );
 
-/// A fact of an open file.
 pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HANDLE_CLASS) -> Result<T> {
     let mut found = MaybeUninit::<T>::zeroed();
     let (file, size) = (raw(file) as _, size_of::<T>() as u32);
@@ -103,18 +102,15 @@ pub(super) fn set_name(
     })
 }
 
-/// The structure of a call at an offset.
 pub(super) fn call_at(offset: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
     OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
 }
 
-/// A number in the bytes of a structure.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// As [`u32_at`].
 pub(super) fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
     Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }

@@ -68,7 +68,6 @@ struct Functions {
 }
 
 impl Functions {
-    /// Those of the running system.
     fn of_system() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
         /// The function of a name, in the type that its header declares.
@@ -113,7 +112,6 @@ pub(crate) struct Ring {
 // SAFETY: a ring may be used by any thread, one at a time.
 unsafe impl Send for Ring {}
 
-/// Creates a ring for a file that was opened for overlapped transfers, with room for `depth` requests.
 pub(crate) fn open(file: Handle, depth: usize, write: bool) -> io::Result<Ring> {
     match Functions::of_system() {
         Some(functions) => open_with(*functions, file, depth, write),

@@ -307,7 +307,6 @@ impl Entry {
         &self.name
     }
 
-    /// The kind; [`FileKind::Other`] if only the file itself shows it.
     pub fn kind(&self) -> FileKind {
         self.kind
     }

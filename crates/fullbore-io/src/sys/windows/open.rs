@@ -117,7 +117,6 @@ fn create_with(
 /// The number of milliseconds to wait for a name that another program has removed and still holds.
 const PATIENCE: usize = 20;
 
-/// Opens the file of a name, which exists.
 pub(super) fn existing(
     directory: &impl AsHandle,
     name: &impl PathArg,

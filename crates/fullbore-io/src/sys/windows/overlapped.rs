@@ -58,7 +58,6 @@ pub(crate) struct Queue {
 unsafe impl Send for Queue {}
 
 impl Queue {
-    /// Creates a queue for a file that was opened for overlapped transfers.
     pub(crate) fn new(file: Handle, depth: usize, notice: Notice) -> io::Result<Self> {
         let port = match notice {
             Notice::Port => {
@@ -228,7 +227,6 @@ impl Port {
         Ok(Self(unsafe { owned(overlapped::CreateIoCompletionPort(none, unused, 0, 0)) }?))
     }
 
-    /// Attaches a file that was opened for overlapped transfers.
     pub(super) fn attach(&self, file: &impl AsHandle) -> SystemResult<()> {
         // SAFETY: a call with two open handles.
         let attached = unsafe { overlapped::CreateIoCompletionPort(raw(file) as _, raw(&self.0) as _, 0, 0) };

@@ -12,7 +12,6 @@ use crate::sys::code::{Code, Result};
 
 /// A path or name as an argument of a call.
 pub trait PathArg {
-    /// Converts to the type of std.
     fn to_path(&self) -> Cow<'_, OsStr>;
 }
 
@@ -59,7 +58,6 @@ impl OsStrExt for OsStr {
 
 /// Owned names, likewise.
 pub trait OsStringExt {
-    /// The name of these bytes.
     fn from_vec(bytes: Vec<u8>) -> Self;
 
     fn into_vec(self) -> Vec<u8>;

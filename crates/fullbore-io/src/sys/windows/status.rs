@@ -18,13 +18,11 @@ use crate::sys::types::{DirectAlignment, ExtendedStatus, FileKind, Status, Time}
 /// 100 ns units between the beginnings of the calendars of Windows (1601) and Unix (1970).
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// A time of the system as seconds and nanoseconds.
 pub(super) fn time(units: i64) -> Time {
     let units = units - EPOCH;
     (units.div_euclid(10_000_000), units.rem_euclid(10_000_000) * 100)
 }
 
-/// Seconds and nanoseconds as a time of the system.
 pub(super) fn units_of((seconds, nanoseconds): Time) -> i64 {
     seconds.saturating_mul(10_000_000).saturating_add(nanoseconds / 100).saturating_add(EPOCH)
 }
@@ -190,7 +188,6 @@ pub fn change_owner(_: impl AsHandle, user: Option<u32>, group: Option<u32>) -> 
     if own(user) && own(group) { Ok(()) } else { Err(Code::NOT_PERMITTED) }
 }
 
-/// As [`change_owner`], for a name in a directory.
 pub fn change_owner_at(
     directory: impl AsHandle,
     _: impl PathArg,

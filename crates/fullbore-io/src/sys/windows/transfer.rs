@@ -18,14 +18,10 @@ use crate::buf::{Direction, Loan};
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{FileKind, TransferFlags};
 
-/// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeekFrom {
-    /// From the start.
     Start(u64),
-    /// From the end.
     End(i64),
-    /// From the file's own position.
     Current(i64),
     /// The next data at an offset or behind.
     Data(u64),

@@ -80,7 +80,7 @@ pub(super) fn cluster(path: &Path) -> Result<u64> {
     cluster_of(&root_of(path)?)
 }
 
-/// Tells if files on the volume of an open file can share blocks.
+/// True if files on the volume of an open file can share blocks.
 pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
     let mut flags = 0;
     let none = std::ptr::null_mut();
