@@ -183,8 +183,7 @@ impl Dispatch {
         self.unlock(core);
     }
 
-    /// Detaches an operation whose future is dropped. A read is cancelled where possible; a started operation keeps its
-    /// resources until it completes.
+    /// Detaches an operation whose future is dropped. A read is cancelled where possible; one that has started keeps its resources.
     pub(super) fn detach(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
         let gone = core.slots.detach(key);

@@ -40,8 +40,8 @@ struct Inner {
     direct: bool,
     /// True if the file is open for reading only, so that closing it writes nothing back.
     reads_only: bool,
-    /// Condition for reads in the first poll: [`NEVER`], [`NO_WAIT`] or [`ALWAYS`]. Direct I/O waits for the device in any
-    /// case.
+    /// Condition for reads in the first poll: [`NEVER`] (also for direct I/O, which waits for the device), [`NO_WAIT`] or
+    /// [`ALWAYS`].
     reads: AtomicU8,
     /// The same for writes; [`NEVER`] if each write is synced.
     writes: AtomicU8,
@@ -128,9 +128,8 @@ impl AsyncFile {
         matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
     }
 
-    /// Makes a call at once if it does not wait for a device: a read that the page cache holds, a write that it has room for
-    /// where the file system supports `RWF_NOWAIT` writes (not ext4), and any transfer in memory. `call` receives the flags to
-    /// add.
+    /// Makes a call at once, with further flags, if it does not wait for a device: on cached bytes, on ones for which the cache has
+    /// room (`RWF_NOWAIT` writes, not on ext4), or in memory.
     pub(super) fn at_once(
         &self,
         direction: Direction,
@@ -168,8 +167,8 @@ impl AsyncFile {
         self.at_once(Direction::Write, |more| self.file().write_once(offset, data, flags | more))?.ok()
     }
 
-    /// True if threads execute the transfer, one at a time: a buffered write. A ring would pass these to kernel threads, which
-    /// ext4 serialises.
+    /// True if threads execute the transfer in turn: a buffered write, which a ring would pass to kernel threads that ext4
+    /// serialises.
     pub(super) fn writes_in_turn(&self, direction: Direction) -> bool {
         direction == Direction::Write && !self.inner.direct && self.seekable()
     }

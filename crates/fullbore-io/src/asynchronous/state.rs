@@ -44,8 +44,8 @@ pub(super) enum How {
 }
 
 impl Operation {
-    /// True if the operation may wait for another process: a transfer of a pipe, socket or terminal. It holds neither a thread
-    /// nor a place of the limit meanwhile.
+    /// True for a transfer of a pipe, socket or terminal, which may wait for another process: it holds no thread and no place of
+    /// the limit.
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self, Self::Transfer(movement) if movement.offset.is_none())
     }
@@ -94,8 +94,8 @@ impl Core {
         }
     }
 
-    /// The file of a buffered write. File systems execute these one after the other, and threads that wait for each other there
-    /// serve no other file.
+    /// The file of a buffered write: file systems execute these in turn, and threads that wait for each other there serve no other
+    /// file.
     fn written_file(&mut self, key: Key) -> Option<RawHandle> {
         match self.slots.flight(key) {
             Some(Operation::Transfer(Movement { how: How::InTurn, owned: Some((file, _)), .. })) => {
@@ -143,9 +143,8 @@ impl Core {
         true
     }
 
-    /// Submits the queued operations, unless the thread that waits for the ring will do so soon: with many transfers in
-    /// flight it does so after every completion, which saves one system call each. At most a fifth of the operations in
-    /// flight wait this way.
+    /// Submits the queued operations, unless the thread that waits for the ring will do so soon: with many transfers in flight it
+    /// does so after every completion, without a call for it. At most a fifth of them wait this way.
     pub(super) fn hand_over(&mut self) {
         const MANY: usize = 8;
         let Some(ring) = &mut self.ring else { return };

@@ -15,8 +15,7 @@ const ROOM: usize = 64 << 10;
 /// Maximum number of bytes per operation, as in `tokio::fs`: a call that never waits must end soon.
 const MOST: usize = 2 << 20;
 
-/// Maximum number of writes in flight, unless they have more than [`MOST`] bytes in all: more would not stay in the processor's
-/// cache until they are written.
+/// Maximum number of writes in flight with up to [`MOST`] bytes: more would leave the processor's cache before they are written.
 const WRITES: usize = 8;
 
 /// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
@@ -317,8 +316,7 @@ impl tokio::io::AsyncRead for AsyncStream {
 
 #[cfg(feature = "tokio")]
 impl tokio::io::AsyncSeek for AsyncStream {
-    /// Seeks at once, since the position is in memory. Fails while a transfer is in flight, whose end position is unknown;
-    /// `poll_complete` waits for it.
+    /// Fails while a transfer is in flight, whose end position is unknown; `poll_complete` waits for it.
     fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
         match self.seek(&mut Context::from_waker(Waker::noop()), to) {
             Poll::Ready(result) => result.map(drop),

@@ -25,8 +25,8 @@ pub struct Transfer<B: Buffer> {
     whole: bool,
     done: usize,
     cancelled: bool,
-    /// True if the direct handle refused an aligned transfer, or a lock of the file bound the ring's handle: the file's cache mode
-    /// or a thread executes the transfer instead.
+    /// True if the direct handle refused an aligned transfer, or a lock bound the ring's handle: the cache mode or a thread
+    /// executes it.
     bent: bool,
     state: TransferState<B>,
 }
@@ -185,8 +185,7 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// True if the call is to be repeated: it was interrupted, the direct handle refused an aligned transfer, or a lock of the
-    /// file bound the ring's handle.
+    /// True if the call is to be repeated: it was interrupted, or the direct handle or the ring's handle cannot make it.
     fn repeats(&mut self, error: &io::Error) -> bool {
         match Code::of(error) {
             Some(Code::INTERRUPTED) => true,
@@ -202,8 +201,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for
-    /// polling.
+    /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for polling.
     fn begin(
         &mut self,
         mut loan: Loan,

@@ -179,8 +179,8 @@ impl Loan {
         (self.count, self.bytes) = (0, 0);
     }
 
-    /// Makes the next call by `read` or `write`, one of them for each piece, with the number of bytes that the pieces before
-    /// it moved. Ends after a short one. An error after moved bytes is not returned.
+    /// Makes the next call by `read` or `write`, for each piece with the bytes moved before it, up to a short one. An error after
+    /// moved bytes is not returned.
     pub(crate) fn move_by(
         &mut self,
         mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>,

@@ -125,8 +125,8 @@ impl IoQueue {
         file.failed(doing, offset, error)
     }
 
-    /// Writes a part of one block: reads the block, changes the part, writes the block. Beyond the end of the file the block
-    /// is filled with zeros; the commit of the output sets its length.
+    /// Changes a part of one block by reading and writing the block. Beyond the end it is filled with zeros; the commit sets the
+    /// length.
     pub(super) fn edge(&mut self, offset: u64, part: &[u8], align: usize) -> Result<()> {
         let Some((_, handle)) = &self.direct else { return Ok(()) };
         let fail = |doing, error: io::Error| handle.failed(doing, offset, error);

@@ -15,10 +15,7 @@ pub(super) struct Dropping {
 }
 
 impl Dropping {
-    /// Determines the mechanism by a test on the file.
-    ///
-    /// # Errors
-    /// `EOPNOTSUPP` on file systems in memory, where the pages are the file.
+    /// Determines the mechanism by a test on the file. Fails with `EOPNOTSUPP` in memory, where the pages are the file.
     pub(super) fn find(file: &File) -> io::Result<Self> {
         if drops_by_flag(file) {
             return Ok(Self { drop_behind: None });

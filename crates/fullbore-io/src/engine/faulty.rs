@@ -10,8 +10,8 @@ use crate::fault::rules::MappedUnder;
 
 use crate::file::File;
 
-/// An engine that consults a plan before every request, view and kernel copy. Calls that the plan fails never reach the
-/// engine below.
+/// An engine that consults a plan before every request, view and kernel copy. Calls that the plan fails never reach the engine
+/// below.
 pub struct Faulty {
     engine: Box<dyn Engine>,
     to: Option<(Plan, File)>,

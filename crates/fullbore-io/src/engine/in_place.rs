@@ -5,11 +5,8 @@ use super::io_queue::IoQueue;
 use crate::error::{Error, ErrorKind, Result};
 
 impl IoQueue {
-    /// Lends `len` bytes at `offset` of the file in place. Call [`check`](Self::check) before using a result computed from
-    /// them.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Changed`] if the file became shorter, and the system's.
+    /// Lends `len` bytes at `offset` in place; a result computed from them is valid only after [`check`](Self::check). Fails with
+    /// [`ErrorKind::Changed`] if the file became shorter.
     pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
         self.reachable("read", offset, len)?;
         self.stats.bytes += len as u64;
@@ -32,19 +29,14 @@ impl IoQueue {
         Judged { file: &self.file, limit: self.limit, before: self.before }
     }
 
-    /// Checks that all bytes lent so far, up to `offset`, were bytes of the file. `doing` is the verb of the error message:
-    /// "read", "write".
-    ///
-    /// # Errors
-    /// [`ErrorKind::Changed`] if the file was truncated during a read, [`ErrorKind::NoSpace`] if there was no space for a write.
+    /// Checks that all bytes lent so far, up to `offset`, were bytes of the file; `doing` is the verb of the message. Fails with
+    /// [`ErrorKind::Changed`] for a truncated file, [`ErrorKind::NoSpace`] for a write without space.
     pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
         self.engine.check().map_err(|error| self.judged().fault(doing, offset, error))
     }
 
-    /// Copies exactly `len` bytes at `offset`, in bytes, from the source to the same offset of this file.
-    ///
-    /// # Errors
-    /// The system's, and [`ErrorKind::Changed`] if the source ends sooner.
+    /// Copies exactly `len` bytes at `offset`, in bytes, from the source to the same offset. Fails with [`ErrorKind::Changed`] if
+    /// the source ends sooner.
     pub fn copy_in_kernel(&mut self, offset: u64, len: usize) -> Result<()> {
         self.reachable("copy to", offset, len)?;
         self.sound(offset)?;

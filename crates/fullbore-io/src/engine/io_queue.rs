@@ -126,8 +126,8 @@ pub struct IoQueue {
 }
 
 impl IoQueue {
-    /// Opens a file under an access method. `limit` is the length of an input, in bytes: if the file ends sooner, the error
-    /// is [`ErrorKind::Changed`]. Without a limit, the first empty read is the end.
+    /// Opens a file. If an input ends before `limit`, its length in bytes, the error is [`ErrorKind::Changed`]; without a limit,
+    /// the first empty read is the end.
     pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
         #[cfg(not(feature = "fault"))]
         let engine = (method.open)(config)?;
@@ -170,8 +170,7 @@ impl IoQueue {
         self.timing = Some(Box::new(Timing { since, latencies: Latencies::default() }));
     }
 
-    /// Returns the latencies of the requests completed since the last call; none unless they are
-    /// [recorded](Self::time_requests).
+    /// Returns the latencies of the requests completed since the last call; none unless they are [recorded](Self::time_requests).
     pub fn take_latencies(&mut self) -> Latencies {
         self.timing.as_mut().map(|timing| std::mem::take(&mut timing.latencies)).unwrap_or_default()
     }
@@ -207,12 +206,9 @@ impl IoQueue {
         }
     }
 
-    /// Queues a read of `len` bytes at `offset` into `buf`; [`next`](Self::next) returns it with `token`. The number of
-    /// requests in flight is limited by the depth of the queue.
-    ///
-    /// # Errors
-    /// If the request fails; [`ErrorKind::Invalid`] for a range that no file can contain, here and in every method that takes an
-    /// offset.
+    /// Queues a read of `len` bytes at `offset` into `buf`; [`next`](Self::next) returns it with `token`. At most as many requests
+    /// are in flight as the queue is deep. Every method that takes an offset fails with [`ErrorKind::Invalid`] for a range that no
+    /// file can contain.
     pub fn read(&mut self, token: u64, offset: u64, len: usize, mut buf: Buf) -> Result<()> {
         self.reachable("read", offset, len)?;
         buf.place(offset, len);
@@ -224,8 +220,7 @@ impl IoQueue {
         self.send(Direction::Read, PendingRequest { token, offset, len, head }, offset - head as u64, buf)
     }
 
-    /// Queues a write of the data of `buf`, which was [placed](Buf::place) at `offset`, in bytes; `token` as for
-    /// [`read`](Self::read).
+    /// Queues a write of the data of `buf`, [placed](Buf::place) at `offset`, in bytes; `token` as for [`read`](Self::read).
     pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
         let len = buf.len();
         self.reachable("write", offset, len)?;
@@ -278,8 +273,7 @@ impl IoQueue {
         Ok(self.hand_over())
     }
 
-    /// Returns a completed transfer without waiting.
-    /// Errors: as [`next`](Self::next).
+    /// Returns a completed transfer without waiting, as [`next`](Self::next).
     pub fn ready(&mut self) -> Result<Option<Done>> {
         if self.done.is_empty() && self.in_flight > 0 {
             self.reap(0)?;

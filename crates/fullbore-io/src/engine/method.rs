@@ -155,23 +155,18 @@ impl<'a> EngineConfig<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Engine {
-    /// Queues a request, or returns it if the queue is full until some requests are reaped. A method that takes no requests
-    /// always returns it.
+    /// Queues a request, or returns it if the queue is full; a method that takes no requests always returns it.
     fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {
         Err(request)
     }
 
-    /// Submits the queued requests to the system.
-    ///
-    /// # Errors
-    /// If the system accepts none of them. Errors of single requests are in their completions.
+    /// Submits the queued requests; fails if the system accepts none. Errors of single requests are in their completions.
     fn commit(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Commits the queued requests, waits until at least `least` requests are complete (0 does not wait) and appends the
-    /// available completions to `done`.
-    /// Errors: as [`commit`](Self::commit).
+    /// [Commits](Self::commit) the queued requests, waits for `least` completions (0 does not wait) and appends the available ones
+    /// to `done`.
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         let _ = (least, done);
         Ok(())
@@ -189,16 +184,13 @@ pub trait Engine {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Checks that every byte lent so far was a byte of the file.
-    ///
-    /// # Errors
-    /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no space.
+    /// Checks that every byte lent so far was one of the file: `UnexpectedEof` for a missing page (truncated, unreadable, no
+    /// space).
     fn check(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Copies up to `len` bytes from `offset` of the source to `target` of this file, both in bytes. Returns the number of
-    /// bytes copied; the caller continues after a short copy.
+    /// Copies up to `len` bytes from `offset` of the source to `target`, both in bytes; returns the number. The caller continues.
     fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let _ = (offset, target, len);
         Err(io::ErrorKind::Unsupported.into())

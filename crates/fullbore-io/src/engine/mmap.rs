@@ -36,8 +36,8 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// The length of the file in bytes: of an input, that at the start of the run, if it is known. A page that has
-    /// vanished since then is found when it is used.
+    /// The length in bytes: of an input, that at the start of the run, if it is known. A page that has vanished since is found on
+    /// use.
     fn size(&self) -> io::Result<u64> {
         match self.file.known_stamp().filter(|_| !self.write) {
             Some(before) => Ok(before.len),

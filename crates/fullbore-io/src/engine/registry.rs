@@ -37,8 +37,7 @@ pub static METHODS: &[&Method] = &[
 /// Methods that a test added. A name in [`METHODS`] is found without the lock.
 static ADDED: RwLock<Vec<&'static Method>> = RwLock::new(Vec::new());
 
-/// Adds a method to the registry of this process, for tests that show what a new method needs. It is found by its name and
-/// listed after the others.
+/// Adds a method to the registry of this process, for tests that show the needs of a new method. It is listed after the others.
 #[doc(hidden)]
 pub fn register(method: &'static Method) {
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(method);

@@ -98,8 +98,8 @@ fn try_out(
     })
 }
 
-/// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
-/// discards an io_uring. A file that others have locked does not refute the method: the run's first transfer reports the lock.
+/// As [`probe`] of a method that transfers, once per process and file system for regular files. A file that others have locked does
+/// not refute the method: the run's first transfer reports the lock.
 pub fn probe_once(
     method: &'static Method,
     file: &File,
@@ -124,8 +124,7 @@ pub fn probe_once(
     }
 }
 
-/// Opens a method that copies in the kernel and copies at an offset beyond the end of `from`, which moves no bytes. This
-/// tests everything except the file systems' support for the pair.
+/// Copies at an offset beyond the end of `from`, which tests everything except the file systems' support for the pair.
 fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
     let config = EngineConfig { from: Some(from), write: true, cache, ..EngineConfig::reading(file) };
     (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)

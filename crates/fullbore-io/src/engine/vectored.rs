@@ -113,8 +113,8 @@ impl<C: Run> Engine for Runs<C> {
     }
 }
 
-/// Divides the bytes moved among the requests of a run. A request that a non-empty transfer did not reach is to be repeated
-/// (`Interrupted`): the file need not have ended there.
+/// Divides the bytes moved among the requests. One that a non-empty transfer did not reach is to be repeated (`Interrupted`): the
+/// file need not have ended there.
 fn share(run: Vec<Request>, total: usize, done: &mut Vec<Completion>) {
     let mut left = total;
     for (index, request) in run.into_iter().enumerate() {

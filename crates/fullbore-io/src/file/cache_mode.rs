@@ -26,8 +26,8 @@ impl CacheMode {
         }
     }
 
-    /// Determines the mode of `file` for the policy `cache` by trying it, and its support. The result may hold a
-    /// further open file; `file` is unchanged, and nothing is written.
+    /// Determines the mode of `file` for a policy by trying it, and its support; nothing is written. It may hold a further open
+    /// file.
     pub(super) fn find(file: &File, cache: CachePolicy) -> (Self, Support) {
         match (cache, file.kind()) {
             (CachePolicy::Keep, _) => (Self::Plain, Support::Native),
@@ -109,8 +109,7 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// The cache policy of this handle and its support. A direct handle whose transfers the system rejected later
-    /// reports that here.
+    /// The cache policy of this handle and its support, also if the system rejected direct transfers later.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {
             CacheMode::Plain => (CachePolicy::Keep, Support::Native),

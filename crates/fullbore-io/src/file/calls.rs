@@ -48,8 +48,7 @@ impl File {
         })
     }
 
-    /// Returns the number of bytes, up to `len`, that one call on `pieces` may request, for callers that make it
-    /// themselves.
+    /// Returns the number of bytes, up to `len`, that one call on `pieces` may request, for callers that make it themselves.
     pub(crate) fn admitted(
         &self,
         direction: Direction,
@@ -115,8 +114,7 @@ impl File {
     }
 }
 
-/// Checks the offset for calls to which the largest number means "at the file's position" (`man 2 preadv2`): it is
-/// rejected, as by the other calls.
+/// Rejects the offset that some calls take for the file's own position (`man 2 preadv2`), as the other calls do.
 #[inline]
 fn somewhere(offset: u64) -> io::Result<u64> {
     if offset > i64::MAX as u64 { Err(Code::INVALID.into()) } else { Ok(offset) }
@@ -129,8 +127,7 @@ pub(super) fn in_environment(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Returns the number of bytes, up to `len`, that a call requests: `len`, or in builds with debug assertions now and
-/// then fewer, a multiple of `unit` (if `len` is greater than `unit`).
+/// Returns `len`, or in builds with debug assertions now and then fewer bytes, a multiple of `unit` (if `len` is greater).
 #[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
     if !cfg!(debug_assertions) || len <= unit || *WHOLE {

@@ -73,10 +73,8 @@ pub struct Temporary {
 const ATTEMPTS: usize = 16;
 
 impl Temporary {
-    /// Creates a file at `path` with `make`, to be removed later. If `make` fails, it must not have created anything.
-    ///
-    /// # Errors
-    /// Those of `make`, and a missing parent directory.
+    /// Creates a file at `path`, in an existing directory, with `make`, to be removed later. If `make` fails, it must have created
+    /// nothing.
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         Self::at(path, false, make)
     }
@@ -93,9 +91,8 @@ impl Temporary {
         Ok((Self::registered(&mut state, directory, name, path, tree), made))
     }
 
-    /// Creates a file in a held directory under a hidden, unpredictable name derived from `stem`, to be removed later.
-    /// `make` receives the directory and the name and fails with `EEXIST` if the name is taken; it is then called with
-    /// another name. It must create a file that only this user can open, and nothing if it fails.
+    /// Creates a file in a held directory under a hidden, unpredictable name from `stem`, to be removed later. `make` creates it
+    /// for this user alone or fails and creates nothing; with `EEXIST` it is called again with another name.
     pub fn create<T>(
         directory: &HeldDir,
         stem: &OsStr,
@@ -149,8 +146,8 @@ impl Temporary {
         &self.name
     }
 
-    /// Renames the file with `name`, and keeps it if that succeeds. Both happen under the lock: a concurrent cleanup
-    /// leaves the file removed or complete.
+    /// Renames the file with `name`, and keeps it if that succeeds; else it is removed. A concurrent cleanup leaves it removed or
+    /// complete.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -231,8 +228,7 @@ impl Drop for CleanupGuard {
     }
 }
 
-/// Enters the file that `open` opens. `open` runs under the lock, so that a file it creates is always in the list; it
-/// must not block.
+/// Enters the file that `open` opens under the lock, so that a file it creates is always in the list; it must not block.
 pub(super) fn register<E>(
     open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
 ) -> std::result::Result<CleanupGuard, E> {
@@ -242,8 +238,7 @@ pub(super) fn register<E>(
     Ok(CleanupGuard { id, delete_on_exit })
 }
 
-/// A file being rewritten in place. Until this is dropped, an interruption leaves it part old, part new, and
-/// [`cleanup`] returns its path.
+/// A file being rewritten in place: until this is dropped, [`cleanup`] returns its path as one that is part old, part new.
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
@@ -262,9 +257,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and
-/// returns the files that are left part old, part new. No temporary file can be created afterwards: for use just before
-/// the process exits.
+/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close); returns the
+/// files that are left part old, part new. None can be created afterwards: for use just before the process exits.
 ///
 /// ```
 /// // In the thread that waits for signals, before it ends the process.

@@ -84,8 +84,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Moves pages through a pipe: the source itself, or one between the files. Files are not spliced into a pipe that
-    /// another process reads: it would hold the file's own pages, and show later writes to them.
+    /// Moves pages through a pipe: the source itself, or one between the files. Not into a pipe that another process reads: it
+    /// would hold the file's own pages, and show later writes to them.
     pub(super) fn by_pipe(&mut self) -> Result<()> {
         let stored = |file: &File| !matches!(file.kind(), FileKind::Fifo | FileKind::Socket);
         if !self.plain || self.left == 0 {
@@ -133,8 +133,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Moves the `count` bytes in a pipe to the target; returns `true` if splicing moved all. The bytes have left the
-    /// source, so the rest is read from the pipe.
+    /// Moves the `count` bytes in a pipe to the target; `true` if splicing moved all. They have left the source, so the rest is
+    /// read from the pipe.
     fn empty(&mut self, exit: &Handle, count: usize) -> Result<bool> {
         let mut inside = count;
         while inside > 0 {
@@ -205,8 +205,7 @@ impl Copying<'_> {
         cut(self.left.min(most as u64) as usize, 1)
     }
 
-    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that
-    /// stops it.
+    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request.
     fn before_moving(&self, most: usize) -> Result<sys::Result<usize>> {
         let allowed = self
             .target
@@ -267,8 +266,7 @@ pub fn clones(devices: (u64, u64)) -> bool {
     devices.0 == devices.1 && !lacking().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
-/// Shares all blocks of a file with a new one on the same device; returns `true` if `target` is complete. For large
-/// numbers of files, so it makes no more calls than necessary.
+/// Shares all blocks of a file with a new one; `true` if `target` is complete. For many files, so it makes few calls.
 pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
     match sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
         Ok(()) => true,

@@ -31,8 +31,7 @@ pub struct DirOpener {
 }
 
 impl DirOpener {
-    /// Opens a file for reading.
-    /// Errors: as [`File::open`].
+    /// Opens a file for reading, as [`File::open`].
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         match self.beside(path) {
@@ -42,8 +41,7 @@ impl DirOpener {
         }
     }
 
-    /// Opens a file in the directory of the previous one and returns its descriptor, for callers that open other files
-    /// in their own way; `None` if the directory differs or opening fails.
+    /// Opens a file in the directory of the previous one; `None` if the directory differs or opening fails.
     pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         let path = path.as_ref().as_os_str().as_bytes();
         let slash = path.iter().rposition(|&byte| sys::is_separator(byte))?;

@@ -30,10 +30,9 @@ fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
 }
 
 impl File {
-    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
-    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
-    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
-    /// [`crate::engine::probe`] reports them.
+    /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
+    /// it is the size of one of its blocks, which is always valid: the cases change at any time (btrfs moves small files into its
+    /// tree and out of it). [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
         let offset = match self.announced_alignment() {
             Ok(alignment) => alignment.offset.max(alignment.memory),
@@ -216,8 +215,7 @@ impl Direct {
         Ok(done)
     }
 
-    /// Writes blocks of which some belong to the caller only in part; returns the number of the caller's bytes written,
-    /// at least 1.
+    /// Writes blocks of which some belong to the caller only in part; returns the number of the caller's bytes, at least 1.
     fn write_bounced(
         &self,
         plain: &File,
@@ -310,9 +308,8 @@ impl Direct {
         Ok(())
     }
 
-    /// Reads once, directly. A read past the end of the file into blocks that are reserved but not yet allocated fails
-    /// on XFS with `EIO`, where other file systems return a short read; it is repeated with no more bytes than the file
-    /// has.
+    /// Reads once, directly. A read past the end into blocks that are reserved and not allocated fails on XFS with `EIO`; it is
+    /// repeated with no more bytes than the file has.
     fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         match self.file.read_once(offset, data, TransferFlags::empty()) {
             Err(error) if Code::of(&error) == Some(Code::IO) => match self.up_to_the_end(offset) {

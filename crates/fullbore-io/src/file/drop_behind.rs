@@ -12,8 +12,8 @@ use crate::sys::{self, Advice, AsHandle};
 
 const INTERVAL: u64 = 8 << 20;
 
-/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. A folio is dropped whole or
-/// not at all, so each interval includes the one that its start falls into.
+/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. It is dropped whole or not at all, so
+/// each interval includes the one that its start falls into.
 const LARGEST_FOLIO: u64 = 2 << 20;
 
 impl Moved {

@@ -10,18 +10,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 impl File {
-    /// Opens a file for reading. Blocks where the system blocks: on a named pipe until it has a writer. Opening is one
-    /// system call, so a directory is rejected by the first [`stamp`](Self::stamp) or read.
-    ///
-    /// # Errors
-    /// If the system call fails, and for sockets, which cannot be opened.
+    /// Opens a file for reading, by one system call that may block (on a named pipe until it has a writer). A directory is rejected
+    /// by the first [`stamp`](Self::stamp) or read. Sockets cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
-    /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
-    /// a pipe's reader has already seen this one.
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns the
+    /// descriptor that must stay open until it is opened otherwise: a process that waits for a pipe's reader has already seen this
+    /// one.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Handle>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
@@ -42,8 +39,7 @@ impl File {
         Ok(Ok(Self::of(inner)))
     }
 
-    /// Opens an existing file for reading and writing; its content stays.
-    /// Errors: as [`open`](Self::open).
+    /// Opens an existing file for reading and writing, as [`open`](Self::open); its content stays.
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OpenFlags::READ_WRITE)
     }
@@ -69,9 +65,6 @@ impl File {
     }
 
     /// Creates a file, open for reading and writing; the name must not exist.
-    ///
-    /// # Errors
-    /// If the name exists or the system call fails.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
@@ -140,13 +133,9 @@ impl File {
         Ok(self.stamp()?.len)
     }
 
-    /// Closes the file and reports errors that a drop ignores: on some file systems (NFS, FUSE, quotas) `close(2)`
-    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) or
-    /// [reserved](super::OpenOptions::reserve) blocks may remain. If clones keep the file open, `close` has nothing to
-    /// report.
-    ///
-    /// # Errors
-    /// The errors of closing, of the deletion and of the release of reserved blocks.
+    /// Closes the file and returns the errors that a drop ignores: of a write that failed late (NFS, FUSE, quotas), of the
+    /// [deletion](super::OpenOptions::delete_on_close) or of the release of [reserved](super::OpenOptions::reserve) blocks. While
+    /// clones keep the file open, there is none.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
@@ -169,8 +158,7 @@ impl File {
         self.inner.status.contains(OpenFlags::APPEND)
     }
 
-    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open
-    /// file.
+    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open file.
     pub fn expect_sequential(&self) {
         // Only a hint: the error of a pipe does not matter.
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Sequential);
@@ -181,11 +169,7 @@ impl File {
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Random);
     }
 
-    /// Drops the file's clean pages from the page cache.
-    ///
-    /// # Errors
-    /// If the system call fails. Pages that stay cached (dirty, mapped, in use) are not an error; the residency shows
-    /// them.
+    /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
@@ -196,16 +180,16 @@ impl File {
         sys::position(&self.inner.fd).is_ok()
     }
 
-    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
-    /// close wait for both.
+    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared; the actions on close wait for
+    /// both.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// A separate open file on the same inode with its own read-ahead state, for reading and, if `write`, for writing.
-    /// Falls back to the same open file if the system cannot reopen it.
+    /// A separate open file on the same inode with its own read-ahead, for reading and, if `write`, for writing; the same one if
+    /// the system cannot reopen it.
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
@@ -213,8 +197,8 @@ impl File {
         }
     }
 
-    /// A handle for one worker of a run: [reopened](Self::reopen) for its own read-ahead state, unless the file is cached
-    /// or written. On Windows, where calls through one handle wait for each other, always. `true`: reopened.
+    /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen): for its own read-ahead unless the file is
+    /// cached or written, on Windows always, where calls through one handle wait for each other.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
@@ -256,8 +240,7 @@ impl File {
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
-    /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
-    /// to none.
+    /// A new open file on the same inode, through `/proc`, because the path may refer to another file by now, or to none.
     pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }

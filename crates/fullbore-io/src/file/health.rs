@@ -48,8 +48,7 @@ impl Health {
 #[derive(Debug, Default)]
 pub(super) struct SyncState {
     pub(super) failed: OnceLock<Arc<Failure>>,
-    /// Held during a sync: the system reports a failure to one caller only, and a concurrent sync must not succeed
-    /// before that caller has recorded it.
+    /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
     pub(super) syncing: Mutex<()>,
     reserved: AtomicU64,
 }

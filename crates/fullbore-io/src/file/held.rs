@@ -54,15 +54,13 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 /// The directories that may have one, oldest first.
 static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 
-/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in
-/// any case.
+/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in any case.
 static MOST: LazyLock<usize> = LazyLock::new(|| {
     let limit = sys::limit(sys::Resource::OpenFiles).current.unwrap_or(1 << 12);
     (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
-/// The number of further directory descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
-/// threads with enough descriptors for their own files.
+/// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and of threads that still have enough.
 pub fn spare() -> usize {
     *MOST / 4
 }
@@ -104,10 +102,7 @@ impl HeldDir {
         Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
     }
 
-    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set.
-    ///
-    /// # Errors
-    /// If the system call fails: `ELOOP` or `ENOTDIR` for a link that is not followed.
+    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set, else fails with `ELOOP` or `ENOTDIR`.
     pub fn child(&self, name: impl AsRef<OsStr>, follow: bool) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = sys::open_at(self.fd()?, name, FLAGS | unless(follow), 0)?;
@@ -147,10 +142,8 @@ impl HeldDir {
         Self(held)
     }
 
-    /// The descriptor. It stays open as long as a caller holds it.
-    ///
-    /// # Errors
-    /// Only if it was released: those of reopening, and `ESTALE` if the name now refers to another directory.
+    /// The descriptor, open as long as a caller holds it. If it was released and the name refers to another directory by now, fails
+    /// with `ESTALE`.
     pub fn fd(&self) -> io::Result<Arc<Handle>> {
         if let Some(fd) = &self.0.state().fd {
             return Ok(fd.clone());
@@ -244,8 +237,7 @@ fn unless(follow: bool) -> OpenFlags {
     if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW }
 }
 
-/// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
-/// too long.
+/// Opens a directory some levels below another in one call; `None` if the call is missing or forbidden, or the path too long.
 fn beneath_at_once(fd: &Handle, path: &Path) -> sys::Result<Option<Handle>> {
     match sys::open_beneath(fd, path, FLAGS) {
         Ok(found) => Ok(Some(found)),

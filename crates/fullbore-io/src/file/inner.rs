@@ -43,8 +43,8 @@ pub(super) struct Inner {
     pub(super) health: Health,
     /// The flags that a reopened file inherits: append and write-through.
     pub(super) status: OpenFlags,
-    /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
-    /// whose position never changes.
+    /// The initial position of an adopted descriptor, which others may move; `None` for files opened here, whose position never
+    /// changes.
     pub(super) start: Option<u64>,
     pub(super) on_close: Option<Arc<OnClose>>,
     pub(super) report: OnceLock<Vec<OptionSupport>>,
@@ -185,8 +185,7 @@ pub(super) struct Direct {
     pub(super) writes: Rule,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True once the system has rejected a transfer that satisfied the constraints: all transfers then go through the
-    /// cache.
+    /// True once the system has rejected a transfer that satisfied the constraints: then all go through the cache.
     pub(super) gave_up: AtomicBool,
     pub(super) identity: (u64, u64),
 }
@@ -206,13 +205,12 @@ pub(super) struct PendingDrops {
 
 #[derive(Debug)]
 pub(crate) struct DropBehind {
-    /// A separate open file on the same inode. Waiting for writeback consumes the error report of the open file that
-    /// waits, and the user's must still receive it at its sync (`man 2 sync_file_range`, errors).
+    /// A separate open file: waiting for writeback consumes the error report of the one that waits, and the user's must still
+    /// receive it at its sync (`man 2 sync_file_range`, errors).
     pub(super) fd: Descriptor,
     /// True if `fd` is the user's descriptor after all, on which writeback is never awaited.
     pub(super) shared: bool,
-    /// True if the file is on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages,
-    /// which belong to another inode.
+    /// True on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages, which belong to another inode.
     pub(super) overlaid: bool,
     pub(super) state: Mutex<PendingDrops>,
 }

@@ -109,8 +109,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file into `bytes`, which is emptied first and keeps its memory, and returns the length.
-/// Errors: as [`read`].
+/// Reads a whole file into `bytes`, emptied first, and returns the length; as [`read`].
 pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     let file = File::open(path)?;
     bytes.clear();

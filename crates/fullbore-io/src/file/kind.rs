@@ -78,9 +78,8 @@ impl File {
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A handle on the same open file that knows its present state. Runs over it (transform, fold, search, compare) take
-    /// that state as their start and do not determine it again; at their end they still compare it with the file's.
-    /// Errors: as [`stamp`](Self::stamp).
+    /// A handle that knows the file's present state: runs over it (transform, fold, search, compare) start from it and compare it
+    /// with the file's at their end.
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
@@ -92,7 +91,6 @@ impl File {
     }
 
     /// The state at the start of the runs over this handle: the known one, or the present.
-    /// Errors: as [`stamp`](Self::stamp).
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }

@@ -11,8 +11,8 @@ use super::types::Support;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, Code, Handle, LockRequest, WholeLock};
 
-/// Magic numbers of `statfs(2)` of file systems on which a shared lock with write access reports success and writes are
-/// dropped (dotnet/runtime issues 44546, 53182).
+/// Magic numbers of `statfs(2)` of file systems where a shared lock with write access succeeds and writes are dropped
+/// (dotnet/runtime issues 44546, 53182).
 const NETWORK: [(u64, &str); 4] =
     [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB2")];
 

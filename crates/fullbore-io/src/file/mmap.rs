@@ -195,8 +195,7 @@ impl MmapMut {
         self.mmap.check("write")
     }
 
-    /// Checks before the bytes are changed. Afterwards would be too late: on tmpfs, bytes written past the end of the
-    /// file in its last page appear when the file grows again.
+    /// Checks before the bytes are changed: on tmpfs, bytes written past the end in the last page appear when the file grows again.
     fn before(&self, offset: usize, len: usize) -> Result<()> {
         self.mmap.preflight(Direction::Write, offset, len)?;
         self.mmap.check("write")
@@ -207,8 +206,7 @@ impl MmapMut {
         self.mmap.read_at(data, offset)
     }
 
-    /// Calls `change` on the bytes in place, which it may modify, and returns its result; as [`Mmap::with`].
-    /// Errors: as [`write_at`](Self::write_at).
+    /// Calls `change` on the bytes in place and returns its result, as [`Mmap::with`] and [`write_at`](Self::write_at).
     pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         self.before(0, self.mmap.len())?;
         let place = self.mmap.place;
@@ -218,11 +216,8 @@ impl MmapMut {
         Ok(made)
     }
 
-    /// Waits until the written bytes are on the device (`msync`). A failure poisons the file, as a failure of
-    /// [`File::sync`] does.
-    ///
-    /// # Errors
-    /// The error of the system call, and [`ErrorKind::Changed`] if a page vanished.
+    /// Waits until the written bytes are on the device (`msync`), or fails with [`ErrorKind::Changed`] if a page vanished. A
+    /// failure poisons the file, as one of [`File::sync`] does.
     pub fn flush(&mut self) -> Result<()> {
         if let Mmap { file, range, map: Some(map), .. } = &self.mmap {
             file.in_turn(|| {

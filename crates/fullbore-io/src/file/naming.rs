@@ -113,8 +113,7 @@ fn call(linking: Linking, fd: impl AsHandle, directory: impl AsHandle, name: &Os
     }
 }
 
-/// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
-/// name at creation.
+/// Gives a nameless file a name. `false`: this system cannot, whatever the name, and later files get a name at creation.
 pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
@@ -249,8 +248,7 @@ pub fn umask() -> u32 {
     *MASK
 }
 
-/// The mode of a file created in the directory with `mode`: determined by the default access control list, or else by
-/// the umask.
+/// The mode of a file created in the directory with `mode`: by the default access control list, or else the umask.
 pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
     let mut list = [0; 4096];
     let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);

@@ -8,8 +8,7 @@ use super::cleanup::CleanupGuard;
 use crate::error::Error;
 use crate::sys::{self, AsHandle, Code, FileKind, Handle};
 
-/// The actions when the last handle is dropped: remove the name, or free the blocks reserved past the end; then release
-/// the lock, then close the descriptor.
+/// The actions when the last handle is dropped: remove the name or free reserved blocks, release the lock, close the descriptor.
 #[derive(Debug)]
 pub(super) struct OnClose {
     pub(super) fd: Arc<Handle>,
@@ -55,9 +54,8 @@ pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
     sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
 }
 
-/// Frees the blocks past the end of a file for which `reserved` bytes were reserved. Length, content and modification
-/// time stay. The system has no call that compares and truncates atomically: bytes that another process appends between
-/// the two calls are lost.
+/// Frees the blocks past the end of a file for which `reserved` bytes were reserved. The system cannot compare and truncate
+/// atomically: bytes that another process appends between the two calls are lost.
 pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
     if reserved == 0 {
         return Ok(());

@@ -86,8 +86,8 @@ impl OpenOptions {
         Inner { cache_mode, ..file.inner.kin() }
     }
 
-    /// The steps between the lock and the first use. Everything that can fail without changing the file comes before
-    /// the truncation, so that a strict open that fails has lost no bytes. Returns the number of bytes reserved.
+    /// The steps between the lock and the first use; those that can fail without a change come before the truncation, so that a
+    /// strict open that fails has lost no bytes. Returns the number of bytes reserved.
     fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);
@@ -146,8 +146,7 @@ impl OpenOptions {
         self.share.is_some() || self.strict || self.room > 0
     }
 
-    /// A nameless file in the directory `path`; on a file system without `O_TMPFILE`, a file whose name is removed at
-    /// once.
+    /// A nameless file in the directory `path`; without `O_TMPFILE`, a file whose name is removed at once.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
         let bits = self.permissions;
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
@@ -315,8 +314,8 @@ impl OpenOptions {
         Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
     }
 
-    /// Creates a file, or opens the existing one with `more`: alternates between two calls, each of which can succeed
-    /// in one way only, until one does. Dangling links are followed here, because `O_EXCL` does not follow them.
+    /// Creates a file, or opens the existing one with `more`: alternates between the two calls until one succeeds. Dangling links
+    /// are followed here, because `O_EXCL` does not follow them.
     fn new_or_there(&self, path: &Path, more: OpenFlags) -> sys::Result<Found> {
         let mut place = path.to_owned();
         for _ in 0..ATTEMPTS {

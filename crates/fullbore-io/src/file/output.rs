@@ -104,11 +104,9 @@ impl Output {
         }
     }
 
-    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it
-    /// leaves nothing. It inherits the old file's mode and, where permitted, its owner.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create), and [`ErrorKind::Unsupported`] for anything but a regular file.
+    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it leaves
+    /// nothing. It inherits the old file's mode and, where permitted, its owner. Anything but a regular file is
+    /// [`ErrorKind::Unsupported`].
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -117,8 +115,8 @@ impl Output {
         }
     }
 
-    /// As [`replace`](Self::replace), but the bytes written remain if the run ends early, for runs that are resumed.
-    /// `open` returns the file with the bytes so far, and its name in the same directory.
+    /// As [`replace`](Self::replace), for runs that are resumed: the bytes written remain if the run ends early. `open` returns the
+    /// file with the bytes so far, and its name in the same directory.
     pub fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -214,10 +212,7 @@ impl Output {
         Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
 
-    /// An output that modifies the input file in place.
-    ///
-    /// # Errors
-    /// If it is not a regular file or block device, or not writable.
+    /// An output that modifies the input file, regular or a block device, in place.
     pub fn in_place(path: &Path) -> Result<Self> {
         let place = Place::of(path)?;
         match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
@@ -251,9 +246,8 @@ impl Output {
         Ok(Self { file, state })
     }
 
-    /// Makes the output a clone of `source`, on systems that make clones under new names: it has the content, and other attributes
-    /// are those of a new file. Returns `false`, and changes nothing, if the system, the file system or the file does not
-    /// permit it.
+    /// Makes the output a clone of `source` with the attributes of a new file, where the system makes clones under new names.
+    /// Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
     pub fn become_clone(&mut self, source: &File) -> Result<bool> {
         self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
     }
@@ -365,8 +359,7 @@ fn only_regular(place: &Place) -> Result<Option<Status>> {
     }
 }
 
-/// The place of the file that is replaced if `place` refers to `there`, and the attributes that the new file inherits.
-/// Symbolic links are followed: their target is replaced, not the link.
+/// The place of the file that is replaced if `place` refers to `there`, with links followed, and the attributes to inherit.
 fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| stat.identity() == there.identity()) else {

@@ -35,8 +35,8 @@ pub(super) enum Blocks {
 }
 
 impl File {
-    /// Returns the number of bytes, up to `len`, that a transfer may request: all, unless a fault plan limits or fails
-    /// it. `memory` has the addresses of the buffers, and of several their lengths, combined by bitwise or.
+    /// Returns the number of bytes, up to `len`, that a transfer may request under the plan. `memory`: the addresses of the
+    /// buffers, and of several their lengths, combined by bitwise or.
     #[inline]
     pub(crate) fn before(
         &self,
@@ -57,8 +57,7 @@ impl File {
         Ok(len)
     }
 
-    /// The offset of the next byte for a fault plan, in a file without offsets: the bytes transferred so far in that
-    /// direction.
+    /// The offset of the next byte for a fault plan, in a file without offsets: the bytes transferred so far in that direction.
     #[inline]
     pub(super) fn flowed(&self, direction: Direction) -> u64 {
         #[cfg(feature = "fault")]
@@ -87,8 +86,8 @@ impl File {
         BUFFERS
     }
 
-    /// Returns the number of whole buffers that a transfer may take: all, unless a fault plan limits
-    /// or fails it. If it is 0, the second value is the number of bytes of the first buffer.
+    /// Returns the number of whole buffers that a transfer may take under the plan; if it is 0, also the number of bytes of the
+    /// first.
     #[inline]
     pub(super) fn before_vector<'a>(
         &self,

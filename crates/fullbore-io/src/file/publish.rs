@@ -163,8 +163,8 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits. On Windows also
-/// its access list and its named streams.
+/// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits; on Windows
+/// also its access list and named streams.
 fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     let mode = lawful(old.mode, give(file, old.owner));
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
@@ -178,8 +178,8 @@ fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files
-/// away; for other users the new file is theirs, as with any editor that renames.
+/// Gives the file an owner and a group, or the group alone; `true` if both were set. Only root gives files away; for others the new
+/// file is theirs, as with any editor that renames.
 fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     let (user, group) = (Some(uid), Some(gid));
     if sys::change_owner(file, user, group).is_ok() {
@@ -189,8 +189,8 @@ fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     false
 }
 
-/// The mode of a file that replaces another: without the set-user-ID and set-group-ID bits unless owner and group are
-/// the same, because it would run as a user that nobody chose.
+/// The mode of a file that replaces another: set-user-ID and set-group-ID only if owner and group are the same, because it would
+/// run as a user that nobody chose.
 pub fn lawful(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }

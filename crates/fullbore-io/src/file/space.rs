@@ -10,8 +10,7 @@ use super::preflight::Blocks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
 
-/// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
-/// lock.
+/// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
 static POSITION: Mutex<()> = Mutex::new(());
 
 impl File {
@@ -202,9 +201,7 @@ impl File {
         self.seek("find data in", SeekFrom::Data(offset), offset)
     }
 
-    /// The offset of the next hole at or after `offset`, in bytes; the end of a file counts as a hole. `None` if
-    /// `offset` is at or past the end.
-    /// Errors: as [`seek_data`](Self::seek_data).
+    /// The offset of the next hole at or after `offset`, in bytes; the end counts as one. `None` if `offset` is at or past the end.
     pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find a hole in", SeekFrom::Hole(offset), offset)
     }

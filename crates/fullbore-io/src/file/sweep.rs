@@ -64,8 +64,8 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
     }
 }
 
-/// Empties and removes a directory. At any depth, at most two descriptors are open: the way up is `..`, if that is the
-/// directory that the way down came through.
+/// Empties and removes a directory with at most two open descriptors: the way up is `..`, if that is the directory that the way
+/// down came through.
 fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
     let mut inner = open(top, name)?;
@@ -128,8 +128,7 @@ fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
     Ok((at, None))
 }
 
-/// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
-/// its meaning.
+/// A name in a held directory: neither a change of the working directory nor a rename of the directory changes its meaning.
 #[derive(Debug)]
 pub(super) struct Name {
     directory: Handle,
@@ -145,9 +144,8 @@ impl Name {
         Ok(Self { directory, name })
     }
 
-    /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
-    /// The system has no call that compares and removes atomically: a process that renames between the two calls
-    /// without requesting the lock can lose a name.
+    /// Removes the name if it refers to `fd`'s file; another or a missing one is no error. The system cannot compare and remove
+    /// atomically: a process that renames between the two calls without the lock can lose a name.
     pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
         let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
             Err(Code::NOT_FOUND) => return Ok(()),

@@ -37,8 +37,8 @@ impl File {
         self.sync_by(durability, |file| sys::sync_data(file))
     }
 
-    /// As [`sync`](Self::sync), before the file gets its name. At level [`Durability::Data`] the bytes reach the device before the
-    /// name does, and perhaps after this call.
+    /// As [`sync`](Self::sync), before the file gets its name. At [`Durability::Data`] the bytes reach the device before the name
+    /// does, perhaps after this call.
     pub(super) fn sync_before_name(&self, durability: Durability) -> Result<()> {
         self.sync_by(durability, |file| sys::sync_ordered(file))
     }
@@ -53,20 +53,18 @@ impl File {
         }
     }
 
-    /// Waits until the bytes and the metadata needed to read them are on the device (`fdatasync`): [`sync`](Self::sync)
-    /// with [`Durability::Data`].
+    /// [`sync`](Self::sync) with [`Durability::Data`]: the bytes and the metadata needed to read them (`fdatasync`).
     pub fn sync_data(&self) -> Result<()> {
         self.sync(Durability::Data)
     }
 
-    /// Waits until the bytes and all attributes are on the device (`fsync`): [`sync`](Self::sync) with
-    /// [`Durability::Full`].
+    /// [`sync`](Self::sync) with [`Durability::Full`]: the bytes and all attributes (`fsync`).
     pub fn sync_all(&self) -> Result<()> {
         self.sync(Durability::Full)
     }
 
-    /// Writes back dirty pages and waits for them; a write that the device rejected is reported as by
-    /// [`sync`](Self::sync). Does not flush the device's cache, and costs one call if no page is dirty.
+    /// Writes back dirty pages and waits for them; errors as by [`sync`](Self::sync). The device's cache is not flushed. One call
+    /// if no page is dirty.
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
             self.before_sync(Durability::Data)?;

@@ -20,8 +20,8 @@ impl File {
         }
     }
 
-    /// Returns `Ok` if the call was only interrupted, else the error. Separate, so that the code around the call stays
-    /// small: function returns are slow right after a system call.
+    /// Returns `Ok` if the call was only interrupted. Separate, so that the code around the call stays small: function returns are
+    /// slow right after a system call.
     #[cold]
     pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
         match error.kind() {
@@ -56,8 +56,8 @@ impl File {
         }
     }
 
-    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of
-    /// bytes read. The memory is not zeroed first: for a small file that would cost as much as the read.
+    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of bytes. It is
+    /// not zeroed first: for a small file that would cost as much as the read.
     pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
         if !matches!(self.inner.cache_mode, CacheMode::Plain) {
             memory.resize(size, 0);
@@ -149,10 +149,7 @@ impl File {
         }
     }
 
-    /// Writes all of `data` at `offset`, in bytes.
-    ///
-    /// # Errors
-    /// If the system call fails; a part may have been written then.
+    /// Writes all of `data` at `offset`, in bytes; after an error a part may have been written.
     pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {

@@ -103,8 +103,7 @@ fn processors_of(group: &Path, second: bool) -> Option<Limit<f64>> {
     Some(Limit { value: processors(&quota, &period)?, file })
 }
 
-/// Converts a quota of CPU time in a period, both in microseconds, to a number of processors. `None` means no limit
-/// (`max`, -1).
+/// Converts a quota of CPU time in a period, both in microseconds, to processors. `None`: no limit (`max`, -1).
 fn processors(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.trim().parse().ok()?;
     let period: u64 = period.trim().parse().ok()?;

@@ -144,8 +144,7 @@ fn virtual_disk(device: &Path) -> bool {
     ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
 }
 
-/// Returns the number of processors that this process may use at a time, from its affinity and its control groups'
-/// quota, rounded down, at least 1.
+/// Returns the number of processors that this process may use, by its affinity and its control groups' quota, at least 1.
 pub fn processors() -> usize {
     // Reading the control groups' files takes 33 µs.
     static LEARNED: OnceLock<usize> = OnceLock::new();

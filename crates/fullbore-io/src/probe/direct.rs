@@ -108,10 +108,8 @@ pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     try_reads(direct.into(), status.size)
 }
 
-/// Determines the alignment that direct I/O requires on a path: of the file itself, or in a directory that of a new
-/// file.
-///
-/// In a directory a nameless file is created and written (64 KiB) unless the file system reports the alignment.
+/// Determines the alignment that direct I/O requires on a path; in a directory that of a new file, for which a nameless one is
+/// written (64 KiB) unless the file system reports it.
 pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Alignment, NoDirect> {
     if let Some(reported) = reported(status) {
         return reported;
@@ -264,8 +262,7 @@ fn read_at(
     }
 }
 
-/// Drops the pages of a range from the cache; returns true if none is left. The cache drops only whole folios, so the
-/// range is enlarged until none is left.
+/// Drops the pages of a range from the cache, as whole folios: the range is enlarged until none is left. True if none is.
 fn emptied(file: &File, range: Range<u64>) -> bool {
     let gone = || residency(file, range.clone()).is_ok_and(|found| found.cached == 0);
     gone()
@@ -276,8 +273,7 @@ fn emptied(file: &File, range: Range<u64>) -> bool {
         })
 }
 
-/// Returns the distance from an address to the next multiple of `align` that is not a multiple of twice `align` (a
-/// power of two).
+/// Returns the distance from an address to the next multiple of `align`, a power of two, that is not one of twice `align`.
 fn odd_multiple(address: usize, align: usize) -> usize {
     let next = address.next_multiple_of(align);
     let odd = if next.is_multiple_of(2 * align) { next + align } else { next };
@@ -343,10 +339,10 @@ fn write_sample(file: &mut File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// True if a direct write to a trial file goes through the page cache. `None` if it cannot be determined.
+/// True if a direct write to a trial file goes through the page cache; `None` if unknown.
 ///
-/// btrfs drops the pages of such a write afterwards, so an empty cache proves nothing. But a page held by a pipe cannot
-/// be dropped, while a write that bypasses the cache must remove the old page, held or not.
+/// btrfs drops the pages of such a write afterwards. But a page held by a pipe cannot be dropped, while a write that bypasses the
+/// cache must remove the old page, held or not.
 fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
     let direct = sys::reopen(&file, OpenFlags::READ_WRITE | OpenFlags::DIRECT).ok()?;
     let direct = File::from(direct);

@@ -89,8 +89,7 @@ pub enum ProvenanceSource {
 }
 
 impl Provenance {
-    /// Returns the reason that speeds measured on this file would be wrong: bytes that no device ever held. `None` if
-    /// there is none.
+    /// Returns the reason that speeds measured on this file would be wrong, if there is one: bytes that no device ever held.
     pub fn objection(&self) -> Option<String> {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
@@ -197,10 +196,8 @@ impl LayoutCounts {
     }
 }
 
-/// Returns all extents of a file, in file order. Data not yet placed is reported as such, not flushed.
-///
-/// # Errors
-/// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` if the file system has no `FIEMAP`.
+/// Returns all extents of a file, in file order; data not yet placed is reported, not flushed. Fails with `EOPNOTSUPP` or `ENOTTY`
+/// without `FIEMAP`.
 pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
     sys::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
@@ -233,8 +230,7 @@ pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
     }
 }
 
-/// Returns the layout of a file and, from the same call, its provenance.
-/// Errors: as [`extents`].
+/// Returns the layout of a file and, from the same call, its provenance; fails as [`extents`].
 pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
     let fd = fd.as_handle();
     let status = sys::extended_status(fd)?;

@@ -136,10 +136,7 @@ pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
     survey(&KernelFiles::running(), path)
 }
 
-/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory.
-///
-/// # Errors
-/// As [`facts`], also if that directory does not exist.
+/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory, which must exist.
 pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
     match facts(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -17,8 +17,7 @@ pub(crate) struct Storage<'a> {
 }
 
 impl Storage<'_> {
-    /// Returns the devices under a mount; the error is the reason for their absence, as text. `own` is the device
-    /// number of the path itself.
+    /// Returns the devices under a mount, or the reason for their absence. `own` is the device number of the path itself.
     pub(crate) fn under(
         &self,
         mount: &Mount,
@@ -56,8 +55,8 @@ impl Storage<'_> {
         self.under(mount, own, level)
     }
 
-    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists its members, and the member named
-    /// in the mount table identifies the uuid.
+    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists the members, of which the mount table names
+    /// one.
     fn of_btrfs(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
         let folder = self.kernel.sys.join("fs/btrfs");
         let source = Path::new(&mount.source);

@@ -66,8 +66,8 @@ impl ProcessUsage {
     }
 }
 
-/// Returns the maximum resident memory of this program since its start, in bytes: `VmHWM` of `/proc/self/status`, which
-/// is reset when the program starts, or else that of [`ProcessUsage`]. `None` if the kernel reports neither.
+/// Returns the maximum resident memory since the start of the program, in bytes: `VmHWM` of `/proc/self/status`, which the start
+/// resets, or else that of [`ProcessUsage`].
 pub fn peak_memory() -> Option<u64> {
     let Some(status) = process_status("VmHWM") else {
         return ProcessUsage::now().ok().map(|usage| usage.max_resident);
@@ -82,8 +82,7 @@ pub fn process_status(name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Time spent by all processors together, in seconds, since the machine started. The kernel counts in ticks, usually of
-/// 10 ms.
+/// Time spent by all processors together, in seconds, since the machine started, counted in ticks, usually of 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SystemUsage {
@@ -106,9 +105,6 @@ pub struct SystemUsage {
 
 impl SystemUsage {
     /// Returns the times so far: `/proc/stat`.
-    ///
-    /// # Errors
-    /// If the file cannot be read or has no line for all processors.
     pub fn now() -> io::Result<Self> {
         Self::from(&KernelFiles::running())
     }

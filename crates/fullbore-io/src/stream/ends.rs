@@ -77,8 +77,8 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file
-    /// has no offsets.
+    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file has no
+    /// offsets.
     pub(super) fn read_fresh(
         &mut self,
         memory: &mut Vec<u8>,
@@ -107,8 +107,7 @@ impl Ends {
         Ok(())
     }
 
-    /// Writes all of `buffers` in as few calls as possible; returns the number of bytes written. It is lower only if an
-    /// error followed: a write of the rest returns that error.
+    /// Writes all of `buffers` in few calls. Returns fewer bytes only if an error followed: a write of the rest returns that error.
     pub(super) fn write_gathered(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (mut next, mut place, mut written) = (0, 0, 0);
         while let Some(first) = buffers.get(next) {

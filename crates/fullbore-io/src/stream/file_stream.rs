@@ -208,8 +208,7 @@ impl FileStream {
         Ok(count)
     }
 
-    /// Fills the buffer at the position. Returns `false` if nothing was read, because the file has no offsets and
-    /// `flowing` is false.
+    /// Fills the buffer at the position. `false`: nothing was read, because the file has no offsets and `flowing` is false.
     fn fill(&mut self, flowing: bool) -> Result<bool> {
         let (ends, position) = (&mut self.ends, self.position);
         let (size, mut refused) = (self.size.max(1), false);
@@ -262,8 +261,8 @@ impl FileStream {
         self.wrote(data.len());
     }
 
-    /// Removes the last held bytes, those of a write that failed. The position goes back even if the system took some
-    /// of them, so that a repeated write overwrites them with the same bytes.
+    /// Removes the last held bytes, of a write that failed. The position goes back even if the system took some: a repeated write
+    /// overwrites them with the same bytes.
     fn unhold(&mut self, len: usize) {
         self.pending.pull(len);
         if !self.ends.appends() && !self.ends.flows() {

@@ -61,8 +61,7 @@ impl Map {
         unsafe { std::slice::from_raw_parts_mut(self.view.start(), self.len) }
     }
 
-    /// Copies bytes out of the mapping, from `place` on. They are valid only if [`check`](Self::check) returns `true`
-    /// afterwards.
+    /// Copies bytes out of the mapping, from `place` on; valid only if [`check`](Self::check) returns `true` afterwards.
     ///
     /// # Panics
     /// If the range exceeds the mapping.
@@ -74,8 +73,7 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(self.view.start().add(place), data.as_mut_ptr(), data.len()) }
     }
 
-    /// Copies `data` to `place` in the mapping. The copy is valid only if [`check`](Self::check) returns `true`
-    /// afterwards.
+    /// Copies `data` to `place` in the mapping; valid only if [`check`](Self::check) returns `true` afterwards.
     ///
     /// # Panics
     /// If the range exceeds the mapping, or the mapping is read-only.

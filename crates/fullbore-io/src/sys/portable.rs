@@ -39,8 +39,7 @@ pub fn write_all_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> io::Resul
     Ok(())
 }
 
-/// Creates `name` in a directory as a clone of `source`: a file for this user alone that shares all blocks. Leaves nothing if it
-/// fails.
+/// Creates `name` in a directory as a clone of `source`, for this user alone, that shares all blocks. Leaves nothing on failure.
 #[cfg(not(target_os = "macos"))]
 pub fn clone_to_name(
     source: BorrowedHandle<'_>,

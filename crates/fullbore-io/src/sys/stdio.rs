@@ -10,8 +10,7 @@ use super::unix::Handle;
 #[cfg(windows)]
 use super::windows::Handle;
 
-/// An open stream of the C library. Dropping it closes and therefore flushes it; call [`flush`](Self::flush) before
-/// that to get errors.
+/// An open stream of the C library. Dropping it closes and so flushes it; [`flush`](Self::flush) before that returns the errors.
 #[derive(Debug)]
 pub(crate) struct Stream {
     file: NonNull<FILE>,

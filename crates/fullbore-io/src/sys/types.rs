@@ -234,8 +234,8 @@ pub struct ProcessUsage {
     pub voluntary_switches: u64,
     /// Number of times the process was preempted.
     pub involuntary_switches: u64,
-    /// Maximum resident memory so far, in bytes. Not a difference, even after [`ProcessUsage::since`]. The kernel
-    /// includes the memory of the parent process at the moment of the start: see [`peak_memory`](crate::probe::peak_memory).
+    /// Maximum resident memory so far, in bytes, even after [`ProcessUsage::since`]. The kernel includes that of the parent process
+    /// at the start: see [`peak_memory`](crate::probe::peak_memory).
     pub max_resident: u64,
 }
 
@@ -298,8 +298,8 @@ pub(crate) struct Completed<F> {
     pub(crate) result: io::Result<usize>,
 }
 
-/// Requests of one open file that the system executes. A buffer belongs to the queue until its completion is reaped; dropping the
-/// queue waits for the requests in flight.
+/// Requests of one open file that the system executes. A buffer belongs to the queue until its completion is reaped; dropping
+/// waits.
 pub(crate) trait RequestQueue {
     /// Queues a request; returns it if the queue is full.
     fn queue(&mut self, request: Request) -> Result<(), Request>;
@@ -307,13 +307,12 @@ pub(crate) trait RequestQueue {
     /// Submits the queued requests. One that the system refuses is complete, with the error.
     fn submit(&mut self) -> io::Result<()>;
 
-    /// Submits the queued requests, waits until `least` requests are complete (0: does not wait) and appends the complete ones to
-    /// `done`.
+    /// Submits the queued requests, waits until `least` are complete (0: does not wait) and appends the complete ones to `done`.
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()>;
 }
 
-/// Reaps the requests in flight of a queue that is being dropped. False if that fails: the system may still use their memory, which
-/// must be leaked.
+/// Reaps the requests in flight of a queue that is being dropped. False: the system may still use their memory, which must be
+/// leaked.
 pub(crate) fn drain<Q: RequestQueue>(queue: &mut Q, in_flight: impl Fn(&Q) -> usize) -> bool {
     let mut done = Vec::new();
     while in_flight(queue) > 0 {

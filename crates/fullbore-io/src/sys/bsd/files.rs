@@ -32,8 +32,7 @@ pub const PROC: &str = "/proc/none";
 
 pub const SYS: &str = "/sys/none";
 
-/// Opens a file again, with other flags and a position of its own. Fails with [`Code::STALE`] if its path leads to another
-/// file by now.
+/// As on Linux; fails with [`Code::STALE`] if the path of the file leads to another file by now.
 pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<Handle> {
     #[cfg(target_os = "freebsd")]
     if let Ok(again) = open_at(file, c"", flags | OpenFlags::from_bits_retain(libc::O_EMPTY_PATH as u32), 0) {
@@ -154,8 +153,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
     }
 }
 
-/// Announces to the kernel the expected access to a range; no length means to the end. Pages cannot be dropped through an
-/// open file.
+/// As on Linux; pages cannot be dropped through an open file.
 #[cfg(target_os = "macos")]
 pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
     let read_ahead = |on: libc::c_int| {
@@ -187,8 +185,7 @@ pub fn sync_data(file: impl AsFd) -> Result<()> {
     return Ok(rustix::fs::fdatasync(file)?);
 }
 
-/// Makes the content and all metadata of a file durable. On macOS `fsync` leaves them in the device's cache, so the command
-/// `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
+/// On macOS `fsync` leaves the content in the device's cache, so `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
 pub fn sync_all(file: impl AsFd) -> Result<()> {
     #[cfg(target_os = "macos")]
     match rustix::fs::fcntl_fullfsync(&file) {
@@ -198,8 +195,8 @@ pub fn sync_all(file: impl AsFd) -> Result<()> {
     Ok(rustix::fs::fsync(file)?)
 }
 
-/// Makes the content of a file durable before everything that is written after it, without a wait for the device:
-/// `F_BARRIERFSYNC`. File systems that lack it wait.
+/// As [`sync_data`](super::sync_data), but before all later writes and without a wait for the device: `F_BARRIERFSYNC`. File
+/// systems that lack it wait.
 #[cfg(target_os = "macos")]
 pub fn sync_ordered(file: impl AsFd) -> Result<()> {
     // SAFETY: a command with a number on a borrowed descriptor.
@@ -280,8 +277,7 @@ pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
     Ok((reader, writer))
 }
 
-/// Moves the selected memory of `loan` by one system call; without an offset at the file's own position. No flag is
-/// supported.
+/// Moves the selected memory of `loan` by one call; without an offset at the file's own position. No flag is supported.
 pub(crate) fn transfer_loan(
     loan: &mut Loan,
     fd: BorrowedHandle<'_>,

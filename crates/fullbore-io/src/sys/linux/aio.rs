@@ -44,8 +44,7 @@ struct Event {
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing until its
-/// completion is reaped, and dropping waits for the requests in flight.
+/// A kernel context with the requests it owns from queueing until their completions are reaped; dropping waits for them.
 pub(crate) struct Context<F: AsFd> {
     context: libc::c_ulong,
     file: F,

@@ -88,8 +88,8 @@ struct Request {
 
 const FS_IOC_FIEMAP: rustix::ioctl::Opcode = rustix::ioctl::opcode::read_write::<Header>(b'f', 11);
 
-/// Passes every extent of the file to `take`, in file order: the `FS_IOC_FIEMAP` ioctl, in chunks. Nothing is flushed first, so data without a place on the
-/// device appears as delayed allocation.
+/// Passes every extent to `take`, in file order, by the `FS_IOC_FIEMAP` ioctl. Nothing is flushed first: data without a place
+/// appears as delayed allocation.
 pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
     let mut request = Box::new(Request {
         header: Header { start: 0, length: 0, flags: 0, mapped: 0, count: 0, reserved: 0 },
@@ -121,8 +121,7 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
     }
 }
 
-/// The call's number: one for all architectures since the tables were unified (MIPS, which adds an offset, returns
-/// `ENOSYS`, and `mincore(2)` is used).
+/// The call's number on all architectures but MIPS, which adds an offset, returns `ENOSYS` and so uses `mincore(2)`.
 const CACHESTAT: libc::c_long = 451;
 
 #[repr(C)]

@@ -220,8 +220,8 @@ pub(crate) fn clone_range(
     Ok(unsafe { ioctl::ioctl(fd, ioctl::Setter::<FICLONERANGE, CloneRange>::new(range)) }?)
 }
 
-/// Moves the selected memory of `loan`, which need not be initialised, by one `preadv2` or `pwritev2`; without an offset at the
-/// file's own position.
+/// Moves the selected memory of `loan`, initialised or not, by one `preadv2` or `pwritev2`; without an offset at the file's
+/// position.
 pub(crate) fn transfer_loan(
     loan: &mut Loan,
     fd: BorrowedHandle<'_>,
@@ -250,8 +250,7 @@ pub(crate) fn start_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::
     sync_range(fd, range, libc::SYNC_FILE_RANGE_WRITE)
 }
 
-/// Writes the dirty pages of a range and waits until they are clean. The file's length, its blocks and the device's
-/// cache are not durable then: this is for dropping pages, not for safety.
+/// Writes the dirty pages of a range and waits until they are clean: for dropping them, not for durability.
 pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::Result<()> {
     let flags =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;

@@ -52,8 +52,7 @@ pub(crate) struct RingWaiter {
 }
 
 impl<F: AsFd> SharedRing<F> {
-    /// Creates a ring for about `depth` transfers. Tests it with an empty request: a container may forbid what the kernel
-    /// supports.
+    /// Creates a ring for about `depth` transfers, and tests it: a container may forbid it.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let depth = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth is enough
@@ -142,8 +141,7 @@ impl<F: AsFd> SharedRing<F> {
         unsafe { self.push(&opcode::Nop::new().build().user_data(NOBODY)) }
     }
 
-    /// Submits the queued entries to the kernel, in as many calls as necessary: an entry left in the queue would never
-    /// complete.
+    /// Submits the queued entries, in as many calls as necessary: one left in the queue would never complete.
     pub(crate) fn submit(&mut self) {
         while self.queued() > 0 {
             if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {

@@ -48,8 +48,8 @@ macro_rules! entry {
     };
 }
 
-/// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
-/// the kernel and its limits allow it.
+/// Creates a ring for `file` with room for `depth` requests; registers the file and the buffers of `pool` where the kernel permits
+/// it.
 pub(crate) fn open<F: AsFd>(
     file: F,
     depth: usize,

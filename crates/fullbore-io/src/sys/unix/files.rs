@@ -54,8 +54,7 @@ fn wanted(interest: Interest) -> PollFlags {
     }
 }
 
-/// Waits until one of the files is ready, or failed, at most for `patience`; says which are. Fails with
-/// [`Code::INTERRUPTED`] after a signal.
+/// Waits until one of the files is ready, or failed, at most for `patience`; fails with [`Code::INTERRUPTED`] after a signal.
 pub fn wait_ready<const N: usize>(
     files: [BorrowedHandle<'_>; N],
     interest: Interest,
@@ -186,8 +185,7 @@ fn set_lock(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, wa
     }
 }
 
-/// Sets, changes or releases the lock of a range that is not empty, which belongs to the open file and not to the process (`man 2
-/// fcntl_locking`); waits for conflicting locks.
+/// Sets, changes or releases the lock of a range that is not empty, of the open file (`man 2 fcntl_locking`); waits for others.
 pub(crate) fn lock_range(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
     Ok(set_lock(fd, range, request, true)?)
 }

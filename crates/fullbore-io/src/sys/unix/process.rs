@@ -146,8 +146,7 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns a number that differs in a forked child, without a system call: `getpid` is one. Children created without the C library
-/// (a bare `clone`) are not detected.
+/// Returns a number that differs in a forked child, without a system call. Children of a bare `clone` are not detected.
 pub(crate) fn forks() -> u32 {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {

@@ -157,10 +157,8 @@ impl View {
 /// Address space of one `mincore` call in bytes.
 const WINDOW: u64 = 256 << 20;
 
-/// Counts the resident pages of `length` bytes from `offset` with `mincore(2)`, in parts.
-///
-/// `offset` must be a multiple of the page size, and the descriptor open for reading. Fails with `PermissionDenied` if
-/// the kernel would report every page as resident: for a file that the caller neither owns nor may write.
+/// Counts the resident pages of `length` bytes from `offset`, a multiple of the page size, with `mincore(2)`, in parts.
+/// `PermissionDenied` if the kernel would report every page as resident: for a file that the caller neither owns nor may write.
 pub(crate) fn resident_pages(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io::Result<u64> {
     if !sees_residency(fd)? {
         return Err(io::Error::new(

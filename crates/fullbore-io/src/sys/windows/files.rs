@@ -56,8 +56,7 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
 /// The byte that the lock of a whole file is on, behind every content.
 const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
 
-/// Locks a file, without waiting. The lock is on a byte behind every content, so that it binds no transfer. Fails with
-/// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
+/// Locks a byte behind every content, so that it binds no transfer. Fails with [`Code::WOULD_BLOCK`] if another lock conflicts.
 pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
     let mut range = call_at(WHOLE_LOCK);
     let file = raw(&file) as _;
@@ -150,8 +149,8 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     }
 }
 
-/// Announces the expected access. The system takes hints when it opens a file only. But opening a file without buffering
-/// drops the pages of the whole file that nobody uses; whether they were dropped cannot be seen.
+/// The system takes hints only when it opens a file. But opening without buffering drops the pages of the whole file that nobody
+/// uses; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {
     match advice {
         Advice::DontNeed => reopen(&file, OpenFlags::READ | OpenFlags::DIRECT).map(drop),
@@ -159,8 +158,7 @@ pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Re
     }
 }
 
-/// Drops the file pages of the whole system that no program uses: its standby list. Needs a privilege that administrators have,
-/// and shows no failure to drop a page.
+/// Drops the system's standby list: file pages that no program uses. Needs a privilege of administrators; shows no failure.
 pub fn purge_unused_pages() -> Result<()> {
     type SetInformation = unsafe extern "system" fn(i32, *const u32, u32) -> w::NTSTATUS;
     /// `SystemMemoryListInformation`, which the headers lack, and its command `MemoryPurgeStandbyList`.
@@ -180,8 +178,7 @@ pub fn sync_data(file: impl AsHandle) -> Result<()> {
     flush(file, FLUSH_FLAGS_FILE_DATA_SYNC_ONLY)
 }
 
-/// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
-/// directory, which the system cannot flush, the call succeeds.
+/// Makes content and metadata durable. Names are so by the journal: for a directory, which cannot be flushed, the call succeeds.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
     flush(file, 0)
 }
@@ -195,9 +192,8 @@ fn write_out(file: impl AsHandle) -> Result<()> {
 const FLUSH_FLAGS_NO_SYNC: u32 = 2;
 const FLUSH_FLAGS_FILE_DATA_SYNC_ONLY: u32 = 4;
 
-/// Flushes a file. Where the system or the file system lacks the flags, which are those of NTFS, it flushes everything. A file
-/// that is open for reading only is opened again, since flushing needs the right to write. Pipes have nothing to flush: the
-/// system would wait for their reader.
+/// Flushes a file, everything where the flags of NTFS are missing. A file open for reading only is opened again, since flushing
+/// needs the right to write. Pipes have nothing to flush: the system would wait for their reader.
 fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::INVALID);
@@ -304,8 +300,8 @@ pub fn monotonic_nanoseconds() -> u64 {
     START.elapsed().as_nanos() as u64
 }
 
-/// Shares `len` bytes (0: all to the end) from `offset` of `source` with offset `target` of `file`, without a copy: on ReFS. The
-/// system shares whole clusters, of which the last may end with both files, and the target must have them.
+/// Shares `len` bytes (0: all to the end) without a copy, on ReFS: whole clusters, of which the last may end with both files, and
+/// the target must have them.
 pub(crate) fn clone_range(
     source: BorrowedHandle<'_>,
     offset: u64,

@@ -97,8 +97,7 @@ fn renamed(
     }
 }
 
-/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right: it may be
-/// removed, or others do not share it.
+/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right.
 fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;

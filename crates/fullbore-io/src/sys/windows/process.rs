@@ -126,8 +126,7 @@ pub fn restore_console() {
     }
 }
 
-/// Calls a function, on a thread of its own, when the user or the system ends the process: by Ctrl-C or Ctrl-Break, by closing
-/// the console, at the end of the session.
+/// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the console closes.
 pub fn on_console_event(call: fn()) -> Result<()> {
     static CALL: OnceLock<fn()> = OnceLock::new();
     unsafe extern "system" fn handler(_: u32) -> windows_sys::core::BOOL {
@@ -219,8 +218,7 @@ pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
     })
 }
 
-/// Returns the CPU time of all processes that this one started since the first call: they are in a job with it, which the
-/// system accounts for.
+/// Returns the CPU time of all processes started since the first call: they are in a job with this one.
 pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
     /// A handle that is never closed, as a number.
     static JOB: OnceLock<Result<usize>> = OnceLock::new();

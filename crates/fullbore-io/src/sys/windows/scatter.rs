@@ -33,8 +33,7 @@ impl Scatter {
         len > 0 && start.addr().is_multiple_of(self.page) && (len as usize).is_multiple_of(self.page)
     }
 
-    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end of the
-    /// file.
+    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end.
     pub(crate) fn transfer(&self, run: &mut [Request]) -> io::Result<usize> {
         let Some(first) = run.first() else { return Ok(0) };
         let (direction, offset) = (first.direction, first.offset);

@@ -103,8 +103,7 @@ impl<F: AsHandle> SharedRing<F> {
         RingWaiter { packets: self.packets.clone() }
     }
 
-    /// Starts a transfer of the selected part of `loan` at an offset. `file` is [attached](RingWaiter::attach). No flag is
-    /// supported.
+    /// Starts a transfer of the selected part of `loan` at an offset of an [attached](RingWaiter::attach) file, without flags.
     pub(crate) fn transfer(
         &mut self,
         key: u64,
@@ -241,8 +240,7 @@ impl<F> Drop for SharedRing<F> {
 }
 
 impl RingWaiter {
-    /// Opens a file again for transfers whose completions the port reports. Fails for pipes, devices without offsets and
-    /// directories.
+    /// Opens a file again for transfers that the port reports. Fails for pipes, devices without offsets and directories.
     pub(crate) fn attach(&self, file: &impl AsHandle) -> Result<Option<Handle>> {
         seekable(file)?;
         if query::<fs::FILE_STANDARD_INFO>(file, fs::FileStandardInfo).is_ok_and(|found| found.Directory) {

@@ -156,8 +156,7 @@ pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64
     each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is
-/// supported.
+/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is supported.
 pub(crate) fn transfer_loan(
     loan: &mut Loan,
     file: BorrowedHandle<'_>,
@@ -188,8 +187,7 @@ pub(crate) fn transfer_loan(
     Ok(moved)
 }
 
-/// The next data at an offset or behind, or the next hole, of a file of `len` bytes. A file whose file system does not report its
-/// ranges is data to its end.
+/// The next data at an offset or behind, or the next hole, of a file of `len` bytes: data to its end if no ranges are reported.
 fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Result<u64> {
     let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
     let mut at = offset;
