@@ -142,7 +142,6 @@ impl Error {
         self
     }
 
-    /// Replaces the path.
     pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
         self.inner.path = path.as_ref().to_owned();
         self

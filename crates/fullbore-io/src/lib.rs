@@ -4,6 +4,8 @@
 //! the same transfers futures, and [`mod@buf`] has the aligned memory that direct I/O needs. The crate `fullbore` builds on it:
 //! operations over whole files on all workers, by the access method that suits them.
 //!
+//! A function that returns a [`Result`] fails with the error of its system call; a section of errors names others and what they mean.
+//!
 //! ```
 //! use fullbore_io::file::File;
 //! # let directory = tempfile::tempdir()?;

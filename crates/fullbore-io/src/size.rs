@@ -108,7 +108,6 @@ fn digits(text: &str) -> Result<u128, Problem> {
     })
 }
 
-/// Bytes per unit.
 fn unit_bytes(unit: &str) -> Result<u128, Problem> {
     let upper = unit.to_ascii_uppercase();
     if upper.is_empty() || upper == "B" {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use super::driver::Driver;
-use super::operation::Operation;
 use super::slots::Key;
+use super::state::Operation;
 use crate::error::{Error, Result};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
@@ -39,7 +39,6 @@ impl<T: Send + 'static> BlockingCall<T> {
         Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
     }
 
-    /// Creates a call that is complete.
     pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
         Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
     }

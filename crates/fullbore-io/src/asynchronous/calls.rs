@@ -12,9 +12,6 @@ use crate::sys::{self, Code};
 
 impl AsyncFile {
     /// Returns the current length in bytes, as [`File::len`].
-    ///
-    /// # Errors
-    /// As [`File::len`].
     #[allow(
         clippy::len_without_is_empty,
         reason = "a file of /proc has length 0; only reading shows if it is empty"
@@ -24,9 +21,6 @@ impl AsyncFile {
     }
 
     /// Sets the length in bytes, as [`File::set_len`]. The order relative to transfers in flight is not defined.
-    ///
-    /// # Errors
-    /// As [`File::set_len`].
     pub fn set_len(&self, len: u64) -> BlockingCall<()> {
         self.on_thread("set the length of", move |file| file.set_len(len))
     }
@@ -50,9 +44,6 @@ impl AsyncFile {
     /// # assert_eq!(std::fs::read(&to)?, b"ello");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`File::copy_range`].
     pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> BlockingCall<CopyReport> {
         let target = target.file().clone();
         self.on_thread("copy", move |file| file.copy_range(range, &target, offset))
@@ -60,34 +51,24 @@ impl AsyncFile {
 
     /// Waits until the bytes, or with [`Durability::Full`] the metadata too, are on the device. As with [`File::sync`], a
     /// failure poisons every handle of the file.
-    ///
-    /// # Errors
-    /// If the sync fails.
     pub fn sync(&self, durability: Durability) -> BlockingCall<()> {
         self.on_thread("sync", move |file| file.sync(durability))
     }
 
     /// Syncs with [`Durability::Data`], as [`File::sync_data`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
+    /// Errors: as [`sync`](Self::sync).
     pub fn sync_data(&self) -> BlockingCall<()> {
         self.sync(Durability::Data)
     }
 
     /// Syncs with [`Durability::Full`], as [`File::sync_all`].
-    ///
-    /// # Errors
-    /// As [`sync`](Self::sync).
+    /// Errors: as [`sync`](Self::sync).
     pub fn sync_all(&self) -> BlockingCall<()> {
         self.sync(Durability::Full)
     }
 
     /// Closes the file and returns the error that a network file system may report only then. While a clone or a transfer
     /// in flight keeps the file open, there is no error to return yet.
-    ///
-    /// # Errors
-    /// Those of `close(2)`.
     pub fn close(self) -> BlockingCall<()> {
         let driver = self.driver().clone();
         let Some((file, reads_only)) = self.into_file() else {

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::driver::Driver;
 use super::slots::IoResult;
-use super::transfer::Transfer;
-use crate::buf::{Buffer, Direction};
+use crate::buf::Direction;
 use crate::file::{File, FileKind};
 use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 
@@ -41,8 +40,8 @@ struct Inner {
     direct: bool,
     /// True if the file is open for reading only, so that closing it writes nothing back.
     reads_only: bool,
-    /// Condition for reads in the first poll: [`NEVER`], [`NO_WAIT`] or [`ALWAYS`]. Direct I/O waits for the device in any
-    /// case.
+    /// Condition for reads in the first poll: [`NEVER`] (also for direct I/O, which waits for the device), [`NO_WAIT`] or
+    /// [`ALWAYS`].
     reads: AtomicU8,
     /// The same for writes; [`NEVER`] if each write is synced.
     writes: AtomicU8,
@@ -120,41 +119,6 @@ impl AsyncFile {
         &self.inner.driver
     }
 
-    /// Reads once at `offset`, up to the capacity of the buffer: a `Vec<u8>` is filled up to its capacity. The read may be
-    /// short; it returns 0 only at the end of the file. Bytes in the page cache are read in the first poll.
-    pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
-    }
-
-    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
-    ///
-    /// ```
-    /// use fullbore_io::asynchronous::AsyncFile;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("f");
-    /// # std::fs::write(&path, "hello")?;
-    /// # futures_lite::future::block_on(async {
-    /// let file = AsyncFile::open(&path).await?;
-    /// let (count, bytes) = file.read_exact_at(vec![0; 4], 1).await;
-    /// assert_eq!((count?, &bytes[..]), (4, &b"ello"[..]));
-    /// assert!(file.read_exact_at(vec![0; 4], 2).await.0.is_err());
-    /// # Ok::<(), fullbore_io::Error>(()) })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read_exact_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
-    }
-
-    /// Writes the buffer's bytes to `offset` once. The write may be short.
-    pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
-    }
-
-    /// Writes all of the buffer's bytes to `offset`.
-    pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
-        Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
-    }
-
     /// The file of the last handle, and if it is open for reading only.
     pub(super) fn into_file(self) -> Option<(File, bool)> {
         Arc::into_inner(self.inner).map(|inner| (inner.file, inner.reads_only))
@@ -164,9 +128,8 @@ impl AsyncFile {
         matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
     }
 
-    /// Makes a call at once if it does not wait for a device: a read that the page cache holds, a write that it has room for
-    /// where the file system supports `RWF_NOWAIT` writes (not ext4), and any transfer in memory. `call` receives the flags to
-    /// add.
+    /// Makes a call at once, with further flags, if it does not wait for a device: on cached bytes, on ones for which the cache has
+    /// room (`RWF_NOWAIT` writes, not on ext4), or in memory.
     pub(super) fn at_once(
         &self,
         direction: Direction,
@@ -204,8 +167,8 @@ impl AsyncFile {
         self.at_once(Direction::Write, |more| self.file().write_once(offset, data, flags | more))?.ok()
     }
 
-    /// True if threads execute the transfer, one at a time: a buffered write. A ring would pass these to kernel threads, which
-    /// ext4 serialises.
+    /// True if threads execute the transfer in turn: a buffered write, which a ring would pass to kernel threads that ext4
+    /// serialises.
     pub(super) fn writes_in_turn(&self, direction: Direction) -> bool {
         direction == Direction::Write && !self.inner.direct && self.seekable()
     }

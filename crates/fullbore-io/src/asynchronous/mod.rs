@@ -28,11 +28,13 @@ mod dispatch;
 mod driver;
 mod file;
 mod open;
-mod operation;
+mod readiness;
 mod slots;
+mod state;
 #[cfg(any(feature = "tokio", feature = "futures", test))]
 mod stream;
 mod transfer;
+mod workers;
 
 pub use blocking_call::BlockingCall;
 pub use calls::copy;

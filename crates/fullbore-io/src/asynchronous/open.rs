@@ -47,9 +47,6 @@ impl AsyncFile {
     /// # Ok::<(), fullbore_io::Error>(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// Those of `how`.
     pub fn open_with(
         driver: &Driver,
         how: impl FnOnce() -> Result<File> + Send + 'static,

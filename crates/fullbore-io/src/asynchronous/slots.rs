@@ -24,7 +24,6 @@ impl Key {
         u64::from(self.turn) << 32 | u64::from(self.index)
     }
 
-    /// Decodes a key.
     pub(super) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, turn: (bits >> 32) as u32 }
     }
@@ -48,7 +47,6 @@ struct Slot<T> {
     state: SlotState<T>,
 }
 
-/// All operations of a driver.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
@@ -63,7 +61,6 @@ pub(super) struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Creates slots for `limit` operations in flight.
     pub(super) fn new(limit: usize) -> Self {
         let slot = |_| Slot { turn: 0, limited: true, state: SlotState::Vacant };
         Self {
@@ -76,7 +73,6 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns the number of operations in flight.
     pub(super) fn flying(&self) -> usize {
         self.flying + self.unlimited
     }
@@ -123,7 +119,6 @@ impl<T> Slots<T> {
         Some(Key { index, turn: slot.turn })
     }
 
-    /// Returns the operation in flight.
     pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slot(key)?.state {
             SlotState::Flight(operation, _) | SlotState::Detached(operation) => Some(operation),
@@ -154,11 +149,7 @@ impl<T> Slots<T> {
     }
 
     fn landed(&mut self, limited: bool) {
-        if limited {
-            self.flying -= 1;
-        } else {
-            self.unlimited -= 1;
-        }
+        *if limited { &mut self.flying } else { &mut self.unlimited } -= 1;
     }
 
     /// Takes the result, or stores the waker. `None` if there is no such operation.
@@ -183,30 +174,9 @@ impl<T> Slots<T> {
         }
     }
 
-    /// True if the result of an operation can be taken.
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(&mut self, key: Key) -> bool {
         self.slot(key).is_some_and(|slot| matches!(slot.state, SlotState::Done(..)))
-    }
-
-    /// Removes and returns an operation that waits or is done.
-    fn withdraw(&mut self, key: Key) -> Option<T> {
-        let slot = self.slot(key)?;
-        match std::mem::replace(&mut slot.state, SlotState::Vacant) {
-            SlotState::Waiting(operation, _) => {
-                self.waiting.retain(|index| *index != key.index);
-                self.vacate(key);
-                Some(operation)
-            }
-            SlotState::Done(operation, _) => {
-                self.vacate(key);
-                Some(operation)
-            }
-            other => {
-                slot.state = other;
-                None
-            }
-        }
     }
 
     /// Ends a waiting operation with this result for its future. False if it does not wait.
@@ -227,11 +197,17 @@ impl<T> Slots<T> {
 
     /// Detaches an operation whose future is dropped. Returns it if it does not run; otherwise its completion does.
     pub(super) fn detach(&mut self, key: Key) -> Option<T> {
-        if let Some(operation) = self.withdraw(key) {
-            return Some(operation);
-        }
         let slot = self.slot(key)?;
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+            SlotState::Waiting(operation, _) => {
+                self.waiting.retain(|index| *index != key.index);
+                self.vacate(key);
+                return Some(operation);
+            }
+            SlotState::Done(operation, _) => {
+                self.vacate(key);
+                return Some(operation);
+            }
             SlotState::Flight(operation, _) => slot.state = SlotState::Detached(operation),
             other => slot.state = other,
         }
@@ -301,7 +277,6 @@ mod interleavings {
     use loom::sync::{Arc, Mutex};
     use loom::thread;
 
-    /// Returns slots with one operation, in flight.
     fn flying() -> (Arc<Mutex<Slots<()>>>, Key) {
         let mut slots = Slots::new(1);
         let key = slots.insert((), None);

@@ -5,11 +5,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::file::AsyncFile;
-use super::operation::{How, Movement, Operation};
 use super::slots::{IoResult, Key};
+use super::state::{How, Movement, Operation};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{AsHandle, Code, TransferFlags, transfer};
+use crate::sys::{self, AsHandle, Code, TransferFlags};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -25,10 +25,47 @@ pub struct Transfer<B: Buffer> {
     whole: bool,
     done: usize,
     cancelled: bool,
-    /// True if the direct handle refused an aligned transfer, or a lock of the file bound the ring's handle: the file's cache mode
-    /// or a thread executes the transfer instead.
+    /// True if the direct handle refused an aligned transfer, or a lock bound the ring's handle: the cache mode or a thread
+    /// executes it.
     bent: bool,
     state: TransferState<B>,
+}
+
+impl AsyncFile {
+    /// Reads once at `offset`, up to the capacity of the buffer: a `Vec<u8>` is filled up to its capacity. The read may be
+    /// short; it returns 0 only at the end of the file. Bytes in the page cache are read in the first poll.
+    pub fn read_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
+    }
+
+    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
+    ///
+    /// ```
+    /// use fullbore_io::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// let (count, bytes) = file.read_exact_at(vec![0; 4], 1).await;
+    /// assert_eq!((count?, &bytes[..]), (4, &b"ello"[..]));
+    /// assert!(file.read_exact_at(vec![0; 4], 2).await.0.is_err());
+    /// # Ok::<(), fullbore_io::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_exact_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Read, buffer, offset, true)
+    }
+
+    /// Writes the buffer's bytes to `offset` once. The write may be short.
+    pub fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Write, buffer, offset, false)
+    }
+
+    /// Writes all of the buffer's bytes to `offset`.
+    pub fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        Transfer::new(self.clone(), Direction::Write, buffer, offset, true)
+    }
 }
 
 #[derive(Debug)]
@@ -148,8 +185,7 @@ impl<B: Buffer> Transfer<B> {
         None
     }
 
-    /// True if the call is to be repeated: it was interrupted, the direct handle refused an aligned transfer, or a lock of the
-    /// file bound the ring's handle.
+    /// True if the call is to be repeated: it was interrupted, or the direct handle or the ring's handle cannot make it.
     fn repeats(&mut self, error: &io::Error) -> bool {
         match Code::of(error) {
             Some(Code::INTERRUPTED) => true,
@@ -165,8 +201,7 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for
-    /// polling.
+    /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for polling.
     fn begin(
         &mut self,
         mut loan: Loan,
@@ -191,7 +226,7 @@ impl<B: Buffer> Transfer<B> {
             }
         }
         if let (None, Some(offset), Some(flags)) = (straight, offset, flags) {
-            let call = |more| transfer::once(&mut loan, file.as_handle(), Some(offset), flags | more);
+            let call = |more| sys::transfer_loan(&mut loan, file.as_handle(), Some(offset), flags | more);
             if let Some(outcome) = self.file.at_once(self.direction, call) {
                 return Ok((loan, outcome));
             }
@@ -226,11 +261,10 @@ impl<B: Buffer> Transfer<B> {
     }
 }
 
-/// Takes the buffer of a transfer that has ended.
 fn lent(operation: Operation) -> Loan {
     match operation {
         Operation::Transfer(Movement { owned: Some((_, loan)), .. }) => loan,
-        other => unreachable!("no transfer that has ended: {other:?}"),
+        _ => unreachable!("no transfer that has ended"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
 use super::request::Direction;
-use crate::sys::IoVec;
+use crate::sys::memory::IoVec;
 
 /// Maximum width of a buffer in words; a [`Buf`](super::pool::Buf) has five.
 const WORDS: usize = 8;
@@ -179,8 +179,8 @@ impl Loan {
         (self.count, self.bytes) = (0, 0);
     }
 
-    /// Makes the next call by `read` or `write`, one of them for each piece, with the number of bytes that the pieces before
-    /// it moved. Ends after a short one. An error after moved bytes is not returned.
+    /// Makes the next call by `read` or `write`, for each piece with the bytes moved before it, up to a short one. An error after
+    /// moved bytes is not returned.
     pub(crate) fn move_by(
         &mut self,
         mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>,
@@ -241,7 +241,6 @@ impl std::fmt::Debug for Loan {
 mod tests {
     use super::*;
 
-    /// Reads as the system would.
     fn fill(loan: &mut Loan, byte: u8) {
         for piece in loan.pieces() {
             // SAFETY: the loan owns the memory.

@@ -10,7 +10,6 @@ use crate::sys::memory;
 /// known device (`STATX_DIOALIGN`).
 pub const ALIGNMENT: usize = 4096;
 
-/// The memory of a pool.
 #[derive(Debug)]
 struct Region {
     base: NonNull<u8>,
@@ -55,7 +54,6 @@ impl Region {
     }
 }
 
-/// The error for a length that no memory can have.
 fn too_much() -> io::Error {
     io::ErrorKind::OutOfMemory.into()
 }
@@ -167,9 +165,6 @@ pub struct Pool {
 
 impl Pool {
     /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
-    ///
-    /// # Errors
-    /// If the memory cannot be allocated.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
         let count = count.max(1);
         let capacity = Self::capacity(request);

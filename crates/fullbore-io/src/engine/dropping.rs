@@ -15,10 +15,7 @@ pub(super) struct Dropping {
 }
 
 impl Dropping {
-    /// Determines the mechanism by a test on the file.
-    ///
-    /// # Errors
-    /// `EOPNOTSUPP` on file systems in memory, where the pages are the file.
+    /// Determines the mechanism by a test on the file. Fails with `EOPNOTSUPP` in memory, where the pages are the file.
     pub(super) fn find(file: &File) -> io::Result<Self> {
         if drops_by_flag(file) {
             return Ok(Self { drop_behind: None });
@@ -29,7 +26,6 @@ impl Dropping {
         Ok(Self { drop_behind: Some(DropBehind::of(file)) })
     }
 
-    /// The mechanism that the cache policy needs, as [`find`](Self::find).
     pub(super) fn of(config: &EngineConfig<'_>) -> io::Result<Option<Self>> {
         match config.cache {
             CachePolicy::DontCache => Self::find(config.file).map(Some),
@@ -42,12 +38,10 @@ impl Dropping {
         self.drop_behind.is_none()
     }
 
-    /// Returns the flags of each transfer.
     pub(super) fn flags(&self) -> TransferFlags {
         if self.by_flag() { DONTCACHE } else { TransferFlags::empty() }
     }
 
-    /// Accounts for `count` bytes moved at `offset`.
     pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
         match (&self.drop_behind, direction) {
             (None, _) => {}
@@ -56,7 +50,6 @@ impl Dropping {
         }
     }
 
-    /// Accounts for completed requests.
     pub(super) fn completed(&self, done: &[Completion]) {
         for Completion { request, result } in done {
             if let Ok(count) = result {

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-/// Buckets per doubling, a power of two.
 const STEPS: u64 = 1 << STEP_BITS;
 const STEP_BITS: u32 = 7;
 
@@ -31,7 +30,6 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Counts a request with latency `time`.
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         if self.buckets.is_empty() {
@@ -43,7 +41,6 @@ impl Latencies {
         self.longest = self.longest.max(nanos);
     }
 
-    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         if self.buckets.is_empty() {
             self.buckets.clone_from(&other.buckets);
@@ -55,7 +52,6 @@ impl Latencies {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// Returns the number of requests counted.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -83,14 +79,12 @@ impl Latencies {
     }
 }
 
-/// Returns the bucket of a latency in nanoseconds.
 fn place(nanos: u64) -> usize {
     let doublings = nanos.max(1).ilog2().saturating_sub(STEP_BITS);
     // The shifted value keeps its highest bit, worth STEPS: it carries over into the buckets of the next doubling.
     (u64::from(doublings) * STEPS + (nanos >> doublings)) as usize
 }
 
-/// Returns the middle of a bucket, in nanoseconds.
 fn middle(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < 2 * STEPS {
@@ -125,7 +119,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with all latencies, sorted.
         #[test]
         fn quantiles_are_those_of_the_sorted_lengths(
             mut lengths in proptest::collection::vec(0u64..3_000_000_000, 1..400),

@@ -42,15 +42,12 @@ impl Capabilities {
 /// Availability of a behaviour in an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The method never does it.
     Never,
     /// The cache policy decides.
     AsTold,
-    /// The method always does it.
     Always,
 }
 
-/// Capabilities of a plain synchronous method; the others override some of them.
 pub(super) const SYNCHRONOUS: Capabilities = Capabilities {
     transfers: true,
     depth: 1,
@@ -68,9 +65,7 @@ pub struct Method {
     pub name: &'static str,
     /// Description in one line.
     pub summary: &'static str,
-    /// Capabilities.
     pub capabilities: Capabilities,
-    /// Opens an engine.
     pub open: fn(&EngineConfig<'_>) -> io::Result<Box<dyn Engine>>,
 }
 
@@ -108,7 +103,6 @@ pub struct EngineConfig<'a> {
     pub from: Option<&'a File>,
     /// True if the file will be written; it is then open for reading too.
     pub write: bool,
-    /// The cache policy.
     pub cache: CachePolicy,
     /// Maximum number of requests in flight, at least 1.
     pub depth: usize,
@@ -161,73 +155,48 @@ impl<'a> EngineConfig<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Engine {
-    /// Queues a request, or returns it if the queue is full until some requests are reaped. A method that takes no requests
-    /// always returns it.
-    ///
-    /// # Errors
-    /// The request, if the queue is full.
+    /// Queues a request, or returns it if the queue is full; a method that takes no requests always returns it.
     fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {
         Err(request)
     }
 
-    /// Submits the queued requests to the system.
-    ///
-    /// # Errors
-    /// If the system accepts none of them. Errors of single requests are in their completions.
+    /// Submits the queued requests; fails if the system accepts none. Errors of single requests are in their completions.
     fn commit(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Commits the queued requests, waits until at least `least` requests are complete (0 does not wait) and appends the
-    /// available completions to `done`.
-    ///
-    /// # Errors
-    /// As [`commit`](Self::commit).
+    /// [Commits](Self::commit) the queued requests, waits for `least` completions (0 does not wait) and appends the available ones
+    /// to `done`.
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         let _ = (least, done);
         Ok(())
     }
 
     /// Lends `len` bytes at `offset` in place. They are valid only if [`check`](Self::check) succeeds afterwards.
-    ///
-    /// # Errors
-    /// If the method does not map, or mapping fails.
     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
-    ///
-    /// # Errors
-    /// As [`view`](Self::view).
     fn view_mut(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Checks that every byte lent so far was a byte of the file.
-    ///
-    /// # Errors
-    /// `UnexpectedEof` if a page was missing: the file was truncated, could not be read or had no space.
+    /// Checks that every byte lent so far was one of the file: `UnexpectedEof` for a missing page (truncated, unreadable, no
+    /// space).
     fn check(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Copies up to `len` bytes from `offset` of the source to `target` of this file, both in bytes. Returns the number of
-    /// bytes copied; the caller continues after a short copy.
-    ///
-    /// # Errors
-    /// If the method does not copy in the kernel, or the call fails.
+    /// Copies up to `len` bytes from `offset` of the source to `target`, both in bytes; returns the number. The caller continues.
     fn copy_in_kernel(&mut self, offset: u64, target: u64, len: usize) -> io::Result<usize> {
         let _ = (offset, target, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Writes out the bytes that the method buffers itself.
-    ///
-    /// # Errors
-    /// If the write fails.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -27,7 +27,6 @@ fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(Mapped { copying: Synchronous::new(mapping) }))
 }
 
-/// A file and its currently mapped part.
 struct Mapping {
     file: File,
     write: bool,
@@ -37,8 +36,8 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// The length of the file in bytes: of an input, that at the start of the run, if it is known. A page that has
-    /// vanished since then is found when it is used.
+    /// The length in bytes: of an input, that at the start of the run, if it is known. A page that has vanished since is found on
+    /// use.
     fn size(&self) -> io::Result<u64> {
         match self.file.known_stamp().filter(|_| !self.write) {
             Some(before) => Ok(before.len),
@@ -93,7 +92,6 @@ impl Mapping {
     }
 }
 
-/// The error of a missing page, the same as for a read past the end.
 fn missing() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "a mapped page is gone")
 }

@@ -1,4 +1,4 @@
-//! Access methods: one file each, behind one trait, in one registry.
+//! Access methods: one file for each kind, behind one trait, in one registry.
 //!
 //! An engine is one open file under one access method, used by one worker. Requests are queued, committed and reaped; a
 //! synchronous engine completes a request when it is queued, so one loop serves synchronous and asynchronous engines (an
@@ -17,33 +17,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod aio;
-mod buffered;
-mod copy_file_range;
-mod direct;
+mod completion;
 mod dropping;
+#[cfg(feature = "fault")]
+mod faulty;
+mod in_place;
 mod io_queue;
+mod kernel_copy;
 mod latencies;
 mod method;
 mod mmap;
-mod null;
 #[cfg(windows)]
 mod overlapped;
-mod posix_aio;
 mod queued;
 mod registry;
-#[cfg(windows)]
-mod scatter;
-mod splice;
-mod stdio;
 mod survey;
 mod synchronous;
-mod through;
-mod uncached;
-mod uring;
 mod vectored;
 
 pub use dropping::drop_emulated;
+#[cfg(feature = "fault")]
+pub use faulty::Faulty;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Capabilities, Choice, Engine, EngineConfig, Method};

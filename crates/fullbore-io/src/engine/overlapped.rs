@@ -1,14 +1,18 @@
 //! `port`, `event` and `routine`: overlapped transfers of Windows, which differ in the way to learn of a completion: from a
-//! completion port, by an event for each request, or by a completion routine. `ioring`: the I/O ring of Windows 11.
+//! completion port, by an event for each request, or by a completion routine. `ioring`: the I/O ring of Windows 11. `scatter`:
+//! `ReadFileScatter` and `WriteFileGather`, one call for queued requests that are adjacent in the file, without the page cache.
 
 use std::io;
 
 use super::dropping::Dropping;
-use super::method::{Capabilities, Engine, EngineConfig, Method};
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::queued::{QUEUED, Queued};
-use crate::file::CachePolicy;
+use super::vectored::{Run, Runs};
+use crate::buf::{Direction, Request};
+use crate::file::{CachePolicy, File};
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
-use crate::sys::{Handle, OpenFlags, RequestQueue, ioring, reopen};
+use crate::sys::scatter::Scatter;
+use crate::sys::{Handle, OpenFlags, RequestQueue, TransferFlags, ioring, reopen};
 
 pub(super) static PORT: Method = Method {
     name: "port",
@@ -52,12 +56,48 @@ fn open<Q: RequestQueue + 'static>(
     Ok(Queued::engine(queue(reopen(config.file, flags)?)?, dropping))
 }
 
+pub(super) static SCATTER: Method = Method {
+    name: "scatter",
+    summary: "ReadFileScatter and WriteFileGather, up to `depth` buffers per call",
+    capabilities: Capabilities { depth: 1024, batched: true, direct: Choice::Always, ..SYNCHRONOUS },
+    open: open_scatter,
+};
+
+fn open_scatter(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let calls = ScatterCalls {
+        pages: Scatter::new(config.file, config.write)?,
+        file: config.file.direct_handle(config.write)?,
+    };
+    Ok(Box::new(Runs::new(calls, config.depth)))
+}
+
+struct ScatterCalls {
+    pages: Scatter,
+    /// For requests that are not whole pages.
+    file: File,
+}
+
+impl Run for ScatterCalls {
+    fn joins(&self, request: &Request) -> bool {
+        self.pages.takes(request)
+    }
+
+    fn call(&self, run: &mut [Request]) -> io::Result<usize> {
+        match run {
+            [one] if !self.pages.takes(one) => match one.direction {
+                Direction::Read => self.file.read_once(one.offset, one.data_mut(), TransferFlags::empty()),
+                Direction::Write => self.file.write_once(one.offset, one.data(), TransferFlags::empty()),
+            },
+            run => self.pages.transfer(run),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::buf::{ALIGNMENT, Pool};
     use crate::engine::{IoQueue, probe};
-    use crate::file::File;
 
     /// Rings where the system has none: with functions that answer as Windows documents.
     static FAKE_RING: Method = Method {

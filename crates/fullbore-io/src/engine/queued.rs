@@ -3,10 +3,48 @@
 use std::io;
 
 use super::dropping::Dropping;
-use super::method::{Capabilities, Choice, Engine, EngineConfig, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, Method, SYNCHRONOUS};
+use super::synchronous::Positional;
 use crate::buf::{Completion, Request};
-use crate::file::{CachePolicy, File};
-use crate::sys::RequestQueue;
+use crate::file::CachePolicy;
+use crate::sys::{RequestQueue, RingPages, aio, posix_aio, uring};
+
+/// Through the page cache it would be synchronous.
+pub(super) static AIO: Method = Method {
+    name: "aio",
+    summary: "Linux native asynchronous I/O (io_submit), direct",
+    capabilities: Capabilities { direct: Choice::Always, drops: Choice::Never, ..QUEUED },
+    open: |config| {
+        let file = config.file.direct_handle(config.write)?;
+        Ok(Queued::engine(aio::open(file, config.depth)?, None))
+    },
+};
+
+/// The C library (Linux) or the kernel (FreeBSD, macOS) executes the requests by threads.
+pub(super) static POSIX_AIO: Method = Method {
+    name: "posixaio",
+    summary: "POSIX asynchronous I/O (aio_read, aio_write)",
+    capabilities: QUEUED,
+    open: |config| {
+        let Positional { file, dropping, .. } = Positional::of(config)?;
+        Ok(Queued::engine(posix_aio::open(file, config.depth)?, dropping))
+    },
+};
+
+pub(super) static URING: Method = Method {
+    name: "uring",
+    summary: "io_uring with registered buffers and file",
+    capabilities: QUEUED,
+    open: |config| {
+        let Positional { file, dropping, .. } = Positional::of(config)?;
+        let pages = match &dropping {
+            _ if config.cache == CachePolicy::Direct => RingPages::None,
+            Some(dropping) if dropping.by_flag() => RingPages::Dropped,
+            _ => RingPages::Kept,
+        };
+        Ok(Queued::engine(uring::open(file, config.depth, config.pool, pages)?, dropping))
+    },
+};
 
 /// Capabilities of a facility that takes any policy.
 pub(super) const QUEUED: Capabilities =
@@ -19,17 +57,8 @@ pub(super) struct Queued<Q> {
 }
 
 impl<Q: RequestQueue + 'static> Queued<Q> {
-    /// Returns the engine of a queue.
     pub(super) fn engine(queue: Q, dropping: Option<Dropping>) -> Box<dyn Engine> {
         Box::new(Self { queue, dropping })
-    }
-}
-
-/// The file with the flags that the cache policy needs.
-pub(super) fn file_of(config: &EngineConfig<'_>) -> io::Result<File> {
-    match config.cache {
-        CachePolicy::Direct => config.file.direct_handle(config.write),
-        CachePolicy::Keep | CachePolicy::DontCache => Ok(config.file.clone()),
     }
 }
 

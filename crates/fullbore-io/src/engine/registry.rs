@@ -3,27 +3,24 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::method::Method;
-use super::{
-    aio, buffered, copy_file_range, direct, mmap, null, posix_aio, splice, stdio, through, uncached, uring,
-    vectored,
-};
 #[cfg(windows)]
-use super::{overlapped, scatter};
+use super::overlapped;
+use super::{kernel_copy, mmap, queued, synchronous, vectored};
 
 /// All access methods of this platform.
 pub static METHODS: &[&Method] = &[
-    &buffered::METHOD,
-    &uncached::METHOD,
-    &direct::METHOD,
-    &through::METHOD,
+    &synchronous::BUFFERED,
+    &synchronous::UNCACHED,
+    &synchronous::DIRECT,
+    &synchronous::THROUGH,
     &mmap::METHOD,
-    &stdio::METHOD,
-    &uring::METHOD,
-    &aio::METHOD,
-    &posix_aio::METHOD,
+    &synchronous::STDIO,
+    &queued::URING,
+    &queued::AIO,
+    &queued::POSIX_AIO,
     &vectored::METHOD,
-    &splice::METHOD,
-    &copy_file_range::METHOD,
+    &kernel_copy::SPLICE,
+    &kernel_copy::COPY_FILE_RANGE,
     #[cfg(windows)]
     &overlapped::PORT,
     #[cfg(windows)]
@@ -33,26 +30,23 @@ pub static METHODS: &[&Method] = &[
     #[cfg(windows)]
     &overlapped::IORING,
     #[cfg(windows)]
-    &scatter::METHOD,
-    &null::METHOD,
+    &overlapped::SCATTER,
+    &synchronous::NULL,
 ];
 
 /// Methods that a test added. A name in [`METHODS`] is found without the lock.
 static ADDED: RwLock<Vec<&'static Method>> = RwLock::new(Vec::new());
 
-/// Adds a method to the registry of this process, for tests that show what a new method needs. It is found by its name and
-/// listed after the others.
+/// Adds a method to the registry of this process, for tests that show the needs of a new method. It is listed after the others.
 #[doc(hidden)]
 pub fn register(method: &'static Method) {
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(method);
 }
 
-/// Returns all access methods: those of the platform, then those added.
 pub fn methods() -> impl Iterator<Item = &'static Method> {
     METHODS.iter().copied().chain(added())
 }
 
-/// Returns the access method of that name.
 pub fn method(name: &str) -> Option<&'static Method> {
     let named = |method: &&Method| method.name == name;
     METHODS.iter().copied().find(named).or_else(|| added().into_iter().find(named))

@@ -16,9 +16,7 @@ use crate::sys::Code;
 /// The reason why an access method is unavailable on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The method's name.
     pub method: &'static str,
-    /// The reason.
     pub reason: String,
 }
 
@@ -39,9 +37,6 @@ impl fmt::Display for Unsupported {
 /// assert_eq!(unsupported.reason, "needs a file to copy from");
 /// # Ok::<(), fullbore_io::Error>(())
 /// ```
-///
-/// # Errors
-/// The reason, if the method does not work.
 pub fn probe(
     method: &'static Method,
     file: &File,
@@ -52,7 +47,6 @@ pub fn probe(
     try_out(method, file, from, write, cache).map_err(|failure| failure.unsupported)
 }
 
-/// The failure of a method.
 struct Failure {
     unsupported: Unsupported,
     /// True if it concerns the file alone, which others use at the moment.
@@ -104,11 +98,8 @@ fn try_out(
     })
 }
 
-/// Tests a method that transfers, as [`probe`], once per process and file system for regular files: the test creates and
-/// discards an io_uring. A file that others have locked does not refute the method: the run's first transfer reports the lock.
-///
-/// # Errors
-/// As [`probe`].
+/// As [`probe`] of a method that transfers, once per process and file system for regular files. A file that others have locked does
+/// not refute the method: the run's first transfer reports the lock.
 pub fn probe_once(
     method: &'static Method,
     file: &File,
@@ -133,14 +124,12 @@ pub fn probe_once(
     }
 }
 
-/// Opens a method that copies in the kernel and copies at an offset beyond the end of `from`, which moves no bytes. This
-/// tests everything except the file systems' support for the pair.
+/// Copies at an offset beyond the end of `from`, which tests everything except the file systems' support for the pair.
 fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
     let config = EngineConfig { from: Some(from), write: true, cache, ..EngineConfig::reading(file) };
     (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
 }
 
-/// Describes an error of the system in terms of access methods.
 fn explain_error(error: &io::Error) -> String {
     let meaning = match Code::of(error) {
         Some(Code::UNSUPPORTED) => "the file system does not support it",

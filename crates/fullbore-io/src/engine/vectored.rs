@@ -2,12 +2,10 @@
 
 use std::io;
 
-use super::dropping::Dropping;
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, Method, SYNCHRONOUS};
+use super::synchronous::Positional;
 use crate::buf::{Completion, Direction, Request};
-use crate::file::CachePolicy;
-use crate::file::File;
-use crate::sys::{self, TransferFlags};
+use crate::sys;
 
 /// Maximum number of buffers per call (`IOV_MAX`, `man 2 readv`).
 const MOST: usize = 1024;
@@ -22,24 +20,8 @@ pub(super) static METHOD: Method = Method {
         drops: Choice::AsTold,
         ..SYNCHRONOUS
     },
-    open,
+    open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(MOST)))),
 };
-
-fn open(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
-    let (file, dropping) = match config.cache {
-        CachePolicy::Keep => (config.file.clone(), None),
-        CachePolicy::DontCache => (config.file.clone(), Some(Dropping::find(config.file)?)),
-        CachePolicy::Direct => (config.file.direct_handle(config.write)?, None),
-    };
-    let flags = dropping.as_ref().map_or(TransferFlags::empty(), Dropping::flags);
-    Ok(Box::new(Runs::new(Vectored { file, flags, dropping }, config.depth.min(MOST))))
-}
-
-struct Vectored {
-    file: File,
-    flags: TransferFlags,
-    dropping: Option<Dropping>,
-}
 
 /// The calls of a method that transfers several adjacent requests at a time.
 pub(super) trait Run {
@@ -53,7 +35,7 @@ pub(super) trait Run {
     fn call(&self, run: &mut [Request]) -> io::Result<usize>;
 }
 
-impl Run for Vectored {
+impl Run for Positional {
     fn call(&self, run: &mut [Request]) -> io::Result<usize> {
         let (direction, offset) = (run[0].direction, run[0].offset);
         let moved = match direction {
@@ -67,10 +49,7 @@ impl Run for Vectored {
                 sys::write_vectored_flagged(&self.file, &parts, offset, self.flags)?
             }
         };
-        if let Some(dropping) = &self.dropping {
-            dropping.moved(direction, offset, moved);
-        }
-        Ok(moved)
+        Ok(self.moved(direction, offset, moved))
     }
 }
 
@@ -82,7 +61,6 @@ pub(super) struct Runs<C> {
 }
 
 impl<C: Run> Runs<C> {
-    /// Creates an engine from the method's calls, each of up to `depth` requests.
     pub(super) fn new(calls: C, depth: usize) -> Self {
         Self { calls, depth, queued: Vec::new() }
     }
@@ -135,8 +113,8 @@ impl<C: Run> Engine for Runs<C> {
     }
 }
 
-/// Divides the bytes moved among the requests of a run. A request that a non-empty transfer did not reach is to be repeated
-/// (`Interrupted`): the file need not have ended there.
+/// Divides the bytes moved among the requests. One that a non-empty transfer did not reach is to be repeated (`Interrupted`): the
+/// file need not have ended there.
 fn share(run: Vec<Request>, total: usize, done: &mut Vec<Completion>) {
     let mut left = total;
     for (index, request) in run.into_iter().enumerate() {

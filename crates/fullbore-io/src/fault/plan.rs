@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use super::call::{Call, Counts, Event, Fault, Operation, Subject, Verdict};
 use super::rules::{self, Mappings};
 use super::unsynced::{Unsynced, Worst};
-use super::{Call, Counts, Event, Fault, Operation, Verdict};
-use crate::file::File;
 use crate::sys::{self, Code};
 
 /// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
@@ -77,7 +76,6 @@ impl Plan {
     /// are kept in memory, so this is for files of a test's size.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Plan, Worst};
     /// use fullbore_io::file::File;
@@ -90,8 +88,7 @@ impl Plan {
     /// file.write_all_at(b" and not", 6)?;
     /// plan.crash(Worst::RenameLost)?;
     /// assert_eq!(std::fs::read(&path)?, b"synced");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with_power_failure(self) -> Self {
@@ -115,7 +112,6 @@ impl Plan {
     /// `InvalidInput` if the plan does not [record changes](Self::with_power_failure), and the system's.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Plan, Worst};
     /// use fullbore_io::file::{Durability, Output};
@@ -128,8 +124,7 @@ impl Plan {
     /// output.commit(Durability::None)?;
     /// plan.crash(Worst::RenameKept)?;
     /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn crash(&self, worst: Worst) -> io::Result<()> {
         let state = &mut *self.state();
@@ -150,7 +145,6 @@ impl Plan {
     /// Returns the faults, syncs and name changes so far, in order.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::fault::{Event, Plan};
     /// use fullbore_io::file::{File, Durability};
@@ -160,8 +154,7 @@ impl Plan {
     /// file.set_len(5)?;
     /// file.sync_all()?;
     /// assert_eq!(plan.events(), [Event::SetLen(5), Event::Synced(Durability::Full)]);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn events(&self) -> Vec<Event> {
         self.state().events.clone()
@@ -176,17 +169,15 @@ impl Plan {
         self.state().faults.iter().filter_map(most).min()
     }
 
-    /// Returns the size of the device's sectors, if the plan sets it.
     pub(crate) fn sectors(&self) -> Option<u64> {
         rules::sectors(&self.state().faults)
     }
 
     /// Returns a plan with the device of this one and nothing else.
-    pub(super) fn device(&self) -> Option<Self> {
+    pub(crate) fn device(&self) -> Option<Self> {
         self.sectors().map(|size| Self::new(0).with(Fault::Sectors { size }))
     }
 
-    /// Returns the mappings made under the plan.
     pub(crate) fn mappings(&self) -> &Mappings {
         &self.mappings
     }
@@ -211,30 +202,26 @@ impl PlanState {
             Call::Change { offset, len } => self.view(file, offset, len, true),
             Call::Punch { offset, len } => {
                 self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
-                self.note(Event::Punched { offset, len });
-                Ok(0)
+                self.done(Event::Punched { offset, len })
             }
             Call::Zero { offset, len } => {
                 self.fits(offset, len)?;
                 self.remember(|unsynced| unsynced.zeroed(file, offset, len))?;
-                self.note(Event::Zeroed { offset, len });
-                Ok(0)
+                self.done(Event::Zeroed { offset, len })
             }
             Call::Allocate { offset, len, extends } => {
                 self.fits(offset, len)?;
                 if extends {
                     self.remember(|unsynced| unsynced.extended(file, offset.saturating_add(len)))?;
                 }
-                self.note(Event::Allocated { offset, len });
-                Ok(0)
+                self.done(Event::Allocated { offset, len })
             }
             Call::SetLen { len } => {
                 if self.faults.contains(&Fault::Mapped) && self.mappings.hold(file, len)? {
                     return self.fail(Event::Refused(Fault::Mapped), Code::MAPPED);
                 }
                 self.remember(|unsynced| unsynced.set_len(file, len))?;
-                self.note(Event::SetLen(len));
-                Ok(0)
+                self.done(Event::SetLen(len))
             }
             Call::Sync(durability) => {
                 let failed = self.sync_fails();
@@ -250,28 +237,20 @@ impl PlanState {
             Call::SyncDirectory(directory) => {
                 let failed = self.sync_fails();
                 if !failed {
-                    self.remember(|unsynced| {
-                        unsynced.synced_directory(directory);
-                        Ok(())
-                    })?;
+                    self.remember(|unsynced| unsynced.synced_directory(directory))?;
                 }
                 self.synced(failed, Event::SyncedDirectory(directory.to_owned()))
             }
             Call::Link { name } => {
-                self.remember(|unsynced| {
-                    unsynced.linked(name);
-                    Ok(())
-                })?;
-                self.note(Event::Linked(name.to_owned()));
-                Ok(0)
+                self.remember(|unsynced| unsynced.linked(name))?;
+                self.done(Event::Linked(name.to_owned()))
             }
             Call::Rename { from, to } => {
                 if self.faults.contains(&Fault::Held) {
                     return self.fail(Event::Refused(Fault::Held), Code::HELD);
                 }
                 self.remember(|unsynced| unsynced.renamed(from, to))?;
-                self.note(Event::Renamed { from: from.to_owned(), to: to.to_owned() });
-                Ok(0)
+                self.done(Event::Renamed { from: from.to_owned(), to: to.to_owned() })
             }
         }
     }
@@ -279,35 +258,26 @@ impl PlanState {
     /// Decides about a transfer that may be shortened.
     fn transfer(
         &mut self,
-        file: &File,
+        file: &dyn Subject,
         offset: u64,
         len: usize,
         unit: usize,
         writes: bool,
     ) -> io::Result<usize> {
         self.disturb(file, offset, len, writes)?;
-        if std::mem::take(&mut self.spared) {
-            // The caller is repeating the call.
-        } else if self.hits(|fault| match fault {
-            Fault::Interrupted { one_in } => Some(one_in),
-            _ => None,
-        }) {
-            self.spared = true;
-            return self.fail(Event::Interrupted, Code::INTERRUPTED);
-        } else if self.hits(|fault| match fault {
-            Fault::WouldBlock { one_in } => Some(one_in),
-            _ => None,
-        }) {
-            self.spared = true;
-            return self.fail(Event::WouldBlock, Code::WOULD_BLOCK);
+        // A caller that repeats the call is spared.
+        if !std::mem::take(&mut self.spared) {
+            if self.hits(|fault| matches!(fault, Fault::Interrupted { .. })) {
+                self.spared = true;
+                return self.fail(Event::Interrupted, Code::INTERRUPTED);
+            }
+            if self.hits(|fault| matches!(fault, Fault::WouldBlock { .. })) {
+                self.spared = true;
+                return self.fail(Event::WouldBlock, Code::WOULD_BLOCK);
+            }
         }
         let mut given = len;
-        if len > unit
-            && self.hits(|fault| match fault {
-                Fault::Short { one_in } => Some(one_in),
-                _ => None,
-            })
-        {
+        if len > unit && self.hits(|fault| matches!(fault, Fault::Short { .. })) {
             let units = ((len - 1) / unit) as u64;
             given = (1 + self.random.next_u64() % units) as usize * unit;
         }
@@ -328,7 +298,7 @@ impl PlanState {
     }
 
     /// Decides about an all-or-nothing transfer.
-    fn view(&mut self, file: &File, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
+    fn view(&mut self, file: &dyn Subject, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
         self.disturb(file, offset, len, changes)?;
         if changes {
             self.fits(offset, len as u64)?;
@@ -338,7 +308,7 @@ impl PlanState {
     }
 
     /// Applies the faults of all kinds of transfers: truncation, an altered byte, an I/O error.
-    fn disturb(&mut self, file: &File, offset: u64, len: usize, writes: bool) -> io::Result<()> {
+    fn disturb(&mut self, file: &dyn Subject, offset: u64, len: usize, writes: bool) -> io::Result<()> {
         self.counts.transfers += 1;
         let number = self.counts.transfers;
         let cut = self.faults.iter().find_map(|fault| match *fault {
@@ -381,11 +351,12 @@ impl PlanState {
         }
     }
 
-    /// True if a random fault hits this call.
-    fn hits(&mut self, one_in: impl Fn(Fault) -> Option<u32>) -> bool {
+    fn hits(&mut self, is: fn(&Fault) -> bool) -> bool {
         let mut hit = false;
-        for fault in &self.faults {
-            if let Some(one_in) = one_in(*fault) {
+        for fault in self.faults.iter().filter(|fault| is(fault)) {
+            if let Fault::Short { one_in } | Fault::Interrupted { one_in } | Fault::WouldBlock { one_in } =
+                *fault
+            {
                 hit |= self.random.next_u64().is_multiple_of(u64::from(one_in.max(1)));
             }
         }
@@ -401,7 +372,6 @@ impl PlanState {
         self.faults.iter().filter_map(end).min().map_or(u64::MAX, |end| end.saturating_sub(offset))
     }
 
-    /// Fails if there is no space for the whole range.
     fn fits(&mut self, offset: u64, len: u64) -> io::Result<()> {
         if self.room(offset) < len {
             return self.fail(Event::NoSpace, Code::NO_SPACE);
@@ -419,8 +389,7 @@ impl PlanState {
         if failed {
             return self.fail(Event::SyncFailed, Code::IO);
         }
-        self.note(event);
-        Ok(0)
+        self.done(event)
     }
 
     fn remember(&mut self, note: impl FnOnce(&mut Unsynced) -> io::Result<()>) -> io::Result<()> {
@@ -430,6 +399,12 @@ impl PlanState {
     fn note(&mut self, event: Event) {
         self.counts.note(&event);
         self.events.push(event);
+    }
+
+    /// Records a call that moves no bytes.
+    fn done(&mut self, event: Event) -> io::Result<usize> {
+        self.note(event);
+        Ok(0)
     }
 
     fn fail<T>(&mut self, event: Event, error: Code) -> io::Result<T> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Fault;
-use crate::file::File;
+use super::call::{Fault, Subject};
 use crate::sys::{self, Code};
 
 /// The rule that a transfer breaks, with the error. `unit` is 1 for a transfer through the page cache.
@@ -29,12 +28,8 @@ pub(super) fn of_transfer(
     })
 }
 
-/// The size of the sectors, if the rules have some.
 pub(super) fn sectors(faults: &[Fault]) -> Option<u64> {
-    let size = |fault: &Fault| match fault {
-        Fault::Sectors { size } => Some(*size),
-        _ => None,
-    };
+    let size = |fault: &Fault| if let Fault::Sectors { size } = fault { Some(*size) } else { None };
     faults.iter().filter_map(size).max()
 }
 
@@ -48,20 +43,19 @@ impl Mappings {
     }
 
     /// Counts a mapping of `file` until the result is dropped.
-    pub(crate) fn add(&self, file: &File) -> Option<MappedUnder> {
+    pub(crate) fn add(&self, file: &dyn Subject) -> Option<MappedUnder> {
         let identity = sys::status(file).ok()?.identity();
         *self.count().entry(identity).or_default() += 1;
         Some(MappedUnder { mappings: self.clone(), identity })
     }
 
     /// True if `file` is mapped and longer than `len` bytes.
-    pub(super) fn hold(&self, file: &File, len: u64) -> sys::Result<bool> {
+    pub(super) fn hold(&self, file: &dyn Subject, len: u64) -> sys::Result<bool> {
         let found = sys::status(file)?;
         Ok(found.size > len && self.count().get(&found.identity()).is_some_and(|&count| count > 0))
     }
 }
 
-/// A mapping that is counted.
 #[derive(Debug)]
 pub(crate) struct MappedUnder {
     mappings: Mappings,

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::Rng;
 
-use super::directory_of;
-use crate::file::File;
-use crate::sys;
+use super::call::Subject;
+use crate::sys::{self, FileKind};
 
 /// A class of states that a power failure could leave; for [`Plan::crash`](super::Plan::crash).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +37,6 @@ pub(super) struct Unsynced {
 /// The unsynced changes of one file, oldest first.
 #[derive(Debug)]
 struct Pending {
-    /// Device and inode.
     identity: (u64, u64),
     /// The plan's own handle, which also prevents reuse of the inode number.
     handle: fs::File,
@@ -48,9 +46,7 @@ struct Pending {
 /// A write or change of length, with the previous content.
 #[derive(Debug)]
 struct Change {
-    /// Previous length of the file.
     len: u64,
-    /// Start of the change.
     offset: u64,
     /// Number of bytes written; `None` if the file was truncated or extended to `offset`.
     written: Option<u64>,
@@ -73,7 +69,7 @@ struct Name {
 
 impl Unsynced {
     /// Records the bytes that a write replaces.
-    pub(super) fn write(&mut self, file: &File, offset: u64, len: usize) -> io::Result<()> {
+    pub(super) fn write(&mut self, file: &dyn Subject, offset: u64, len: usize) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         let held = now.saturating_sub(offset).min(len as u64);
@@ -81,14 +77,14 @@ impl Unsynced {
     }
 
     /// Records the bytes that a change of the length removes.
-    pub(super) fn set_len(&mut self, file: &File, len: u64) -> io::Result<()> {
+    pub(super) fn set_len(&mut self, file: &dyn Subject, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         pending.note(now, len, None, now.saturating_sub(len))
     }
 
     /// Records the bytes that become zeros. The length stays.
-    pub(super) fn zeroed(&mut self, file: &File, offset: u64, len: u64) -> io::Result<()> {
+    pub(super) fn zeroed(&mut self, file: &dyn Subject, offset: u64, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         let held = now.saturating_sub(offset).min(len);
@@ -96,14 +92,19 @@ impl Unsynced {
     }
 
     /// Records the length if it grows.
-    pub(super) fn extended(&mut self, file: &File, len: u64) -> io::Result<()> {
+    pub(super) fn extended(&mut self, file: &dyn Subject, len: u64) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         let now = pending.handle.metadata()?.len();
         if now < len { pending.note(now, len, None, 0) } else { Ok(()) }
     }
 
     /// Notes a sync, or failed sync, of a range and of the file's length.
-    pub(super) fn synced_range(&mut self, file: &File, range: &Range<u64>, failed: bool) -> io::Result<()> {
+    pub(super) fn synced_range(
+        &mut self,
+        file: &dyn Subject,
+        range: &Range<u64>,
+        failed: bool,
+    ) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         if failed {
             // A failed sync may lose more than the range, so all changes are dropped.
@@ -113,8 +114,7 @@ impl Unsynced {
         pending.mark_synced(range)
     }
 
-    /// Notes a sync, or failed sync, of the file.
-    pub(super) fn synced(&mut self, file: &File, failed: bool) -> io::Result<()> {
+    pub(super) fn synced(&mut self, file: &dyn Subject, failed: bool) -> io::Result<()> {
         let Some(pending) = self.pending(file)? else { return Ok(()) };
         if failed {
             pending.changes.iter_mut().for_each(|change| change.dropped = true);
@@ -124,18 +124,18 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Notes a sync of the names in a directory.
-    pub(super) fn synced_directory(&mut self, directory: &Path) {
+    pub(super) fn synced_directory(&mut self, directory: &Path) -> io::Result<()> {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         self.names.retain(|name| name.directory != directory);
+        Ok(())
     }
 
     /// Records the first name of a nameless file.
-    pub(super) fn linked(&mut self, name: &Path) {
+    pub(super) fn linked(&mut self, name: &Path) -> io::Result<()> {
         self.names.push(Name { directory: directory_of(name), from: None, to: name.to_owned(), old: None });
+        Ok(())
     }
 
-    /// Records a rename within a directory.
     pub(super) fn renamed(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let old = match fs::metadata(to) {
             Ok(status) => {
@@ -159,7 +159,6 @@ impl Unsynced {
         Ok(())
     }
 
-    /// Reverts the recorded changes.
     pub(super) fn lose(&mut self, worst: Worst, random: &mut SplitMix64) -> io::Result<()> {
         for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
             let len = pending.handle.metadata()?.len();
@@ -193,8 +192,8 @@ impl Unsynced {
     }
 
     /// Returns the changes of a file; `None` if it is not a regular file, which loses nothing.
-    fn pending(&mut self, file: &File) -> io::Result<Option<&mut Pending>> {
-        if file.kind() != crate::file::FileKind::Regular {
+    fn pending(&mut self, file: &dyn Subject) -> io::Result<Option<&mut Pending>> {
+        if file.kind() != FileKind::Regular {
             return Ok(None);
         }
         let stat = sys::status(file)?;
@@ -267,10 +266,19 @@ impl Pending {
     }
 }
 
+fn directory_of(name: &Path) -> PathBuf {
+    let directory = match name.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fault::Plan;
+    use crate::file::File;
 
     /// Compares random writes, truncations and syncs with a model that keeps the state at the last sync.
     #[test]

@@ -4,15 +4,14 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::option_report::{OptionSupport, Support};
+use super::inner::File;
 use super::options::{Hint, Mode, OpenOptions};
-use super::{Durability, FileKind};
+use super::types::{Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
-use crate::sys::{self, Advice, Allocate, AsHandle, Code, Handle, OpenFlags};
+use crate::sys::{self, Advice, Allocate, AsHandle, Code, FileKind, Handle, OpenFlags};
 
 impl OpenOptions {
-    /// Records the options applied by opening. The kernel accepts a flag also for files on which it has no effect.
     pub(super) fn note(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<()> {
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
@@ -86,8 +85,23 @@ impl OpenOptions {
     }
 }
 
-/// The effect of `O_APPEND` on a file of that kind.
-pub(super) fn appending(kind: FileKind) -> OptionSupport {
+impl File {
+    /// The support of each option that was given at opening.
+    pub fn option_report(&self) -> &[OptionSupport] {
+        // A file opened in one call has no options to report, except perhaps append.
+        self.inner.report.get_or_init(|| {
+            let appends = self.inner.status.contains(OpenFlags::APPEND);
+            appends.then(|| appending(self.kind())).into_iter().collect()
+        })
+    }
+
+    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
+    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
+        hinted(&self.inner.fd, range, hint)
+    }
+}
+
+fn appending(kind: FileKind) -> OptionSupport {
     let support = match kind {
         FileKind::Regular => Support::Native,
         // Linux writes at the given offset in spite of the flag: `blkdev_write_iter` ignores it.
@@ -99,7 +113,6 @@ pub(super) fn appending(kind: FileKind) -> OptionSupport {
     OptionSupport { option: "mode=append", support }
 }
 
-/// The effect of `O_DSYNC` and `O_SYNC` on a file of that kind.
 fn writing_through(kind: FileKind, in_memory: bool) -> Support {
     match kind {
         FileKind::Regular if in_memory => {
@@ -111,7 +124,7 @@ fn writing_through(kind: FileKind, in_memory: bool) -> Support {
 }
 
 /// Passes a hint to the system and returns its support.
-pub(super) fn hinted(fd: impl AsHandle, range: Range<u64>, hint: Hint) -> Support {
+fn hinted(fd: impl AsHandle, range: Range<u64>, hint: Hint) -> Support {
     let advice = match hint {
         Hint::Sequential => Advice::Sequential,
         Hint::Random => Advice::Random,

@@ -20,7 +20,6 @@ fn pool() -> MutexGuard<'static, Option<Pool>> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A borrowed buffer.
 #[derive(Debug)]
 pub(super) struct Bounce {
     buf: Option<Buf>,
@@ -28,9 +27,6 @@ pub(super) struct Bounce {
 
 impl Bounce {
     /// Borrows a buffer of [`BOUNCE`] bytes; waits until one is free.
-    ///
-    /// # Errors
-    /// If the memory cannot be allocated.
     pub(super) fn borrow() -> io::Result<Self> {
         let mut pool = pool();
         loop {

@@ -1,77 +1,33 @@
 //! The treatment of the page cache by a handle's transfers: keep, drop by flag, drop behind, or bypass.
 
-use std::fmt;
 use std::io;
-use std::str::FromStr;
 
-use super::direct::Direct;
-use super::drop_behind::DropBehind;
-use super::option_report::Support;
-use super::{File, FileKind};
+use super::inner::{CacheMode, Direct, DropBehind, File};
+use super::types::{CachePolicy, Support};
 use crate::error::Result;
-use crate::sys::{self, Code, IoVec, TransferFlags};
-
-/// The page-cache policy of a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum CachePolicy {
-    /// The system decides how long pages stay cached.
-    #[default]
-    Keep,
-    /// Pages are dropped after use (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` as drop-behind).
-    #[cfg_attr(feature = "serde", serde(rename = "drop"))]
-    DontCache,
-    /// Transfers bypass the page cache (`O_DIRECT`).
-    Direct,
-}
-
-impl fmt::Display for CachePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Keep => "keep",
-            Self::DontCache => "drop",
-            Self::Direct => "direct",
-        })
-    }
-}
-
-impl FromStr for CachePolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "keep" => Ok(Self::Keep),
-            "drop" => Ok(Self::DontCache),
-            "direct" => Ok(Self::Direct),
-            _ => Err(format!("{text:?} is none of keep, drop, direct")),
-        }
-    }
-}
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, FileKind, TransferFlags};
 
 /// `RWF_DONTCACHE` of `linux/fs.h`.
 pub(crate) const DONTCACHE: TransferFlags = TransferFlags::from_bits_retain(0x80);
 
-/// The emulation of `cache=drop` on systems without it.
 pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
                                    that were cached before";
 
-/// The way in which a handle's transfers treat the page cache.
-#[derive(Debug)]
-pub(super) enum CacheMode {
-    /// `pread` and `pwrite`.
-    Plain,
-    /// With `RWF_DONTCACHE`.
-    Flagged,
-    /// Plain, with the pages dropped after use.
-    DropBehind(Box<DropBehind>),
-    /// Bypass.
-    Direct(Box<Direct>),
-}
-
 impl CacheMode {
-    /// Determines the mode of `file` for the policy `cache` by trying it, and its support. The result may hold a
-    /// further open file; `file` is unchanged, and nothing is written.
+    /// The flags of plain calls and the state that counts them, or the direct handle that makes calls of its own.
+    #[inline]
+    pub(super) fn calls(&self) -> std::result::Result<(TransferFlags, Option<&DropBehind>), &Direct> {
+        match self {
+            Self::Plain => Ok((TransferFlags::empty(), None)),
+            Self::Flagged => Ok((DONTCACHE, None)),
+            Self::DropBehind(drop_behind) => Ok((TransferFlags::empty(), Some(drop_behind))),
+            Self::Direct(direct) => Err(direct),
+        }
+    }
+
+    /// Determines the mode of `file` for a policy by trying it, and its support; nothing is written. It may hold a further open
+    /// file.
     pub(super) fn find(file: &File, cache: CachePolicy) -> (Self, Support) {
         match (cache, file.kind()) {
             (CachePolicy::Keep, _) => (Self::Plain, Support::Native),
@@ -153,8 +109,7 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// The cache policy of this handle and its support. A direct handle whose transfers the system rejected later
-    /// reports that here.
+    /// The cache policy of this handle and its support, also if the system rejected direct transfers later.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {
             CacheMode::Plain => (CachePolicy::Keep, Support::Native),
@@ -183,33 +138,25 @@ impl File {
         }
     }
 
-    /// Reads in a mode other than plain.
     #[cold]
     pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
-        match &self.inner.cache_mode {
-            CacheMode::Plain => self.read_flagged(data, offset, TransferFlags::empty()),
-            CacheMode::Flagged => self.read_flagged(data, offset, DONTCACHE),
-            CacheMode::DropBehind(drop_behind) => {
-                let read = self.read_flagged(data, offset, TransferFlags::empty())?;
-                drop_behind.read(offset, read);
-                Ok(read)
-            }
-            CacheMode::Direct(direct) => direct.read(self, data, offset),
-        }
+        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
+            Ok(calls) => calls,
+            Err(direct) => return direct.read(self, data, offset),
+        };
+        let read = self.read_flagged(data, offset, flags)?;
+        drop_behind.inspect(|drop_behind| drop_behind.read(offset, read));
+        Ok(read)
     }
 
-    /// Writes in a mode other than plain.
     #[cold]
     pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
-        match &self.inner.cache_mode {
-            CacheMode::Plain => self.write_flagged(data, offset, TransferFlags::empty()),
-            CacheMode::Flagged => self.write_flagged(data, offset, DONTCACHE),
-            CacheMode::DropBehind(drop_behind) => {
-                let written = self.write_flagged(data, offset, TransferFlags::empty())?;
-                drop_behind.wrote(offset, written);
-                Ok(written)
-            }
-            CacheMode::Direct(direct) => direct.write(self, data, offset),
-        }
+        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
+            Ok(calls) => calls,
+            Err(direct) => return direct.write(self, data, offset),
+        };
+        let written = self.write_flagged(data, offset, flags)?;
+        drop_behind.inspect(|drop_behind| drop_behind.wrote(offset, written));
+        Ok(written)
     }
 }

@@ -7,9 +7,10 @@ use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::LazyLock;
 
-use super::File;
+use super::inner::File;
 use crate::buf::Direction;
-use crate::sys::{self, Code, IoVec, TransferFlags};
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
@@ -18,7 +19,6 @@ pub(super) const BUFFERS: usize = 1024;
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 impl File {
-    /// One `preadv2` of one buffer.
     #[inline]
     pub(crate) fn read_once(&self, offset: u64, data: &mut [u8], flags: TransferFlags) -> io::Result<usize> {
         let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
@@ -36,7 +36,6 @@ impl File {
         })
     }
 
-    /// One `pwritev2` of one buffer.
     #[inline]
     pub(crate) fn write_once(&self, offset: u64, data: &[u8], flags: TransferFlags) -> io::Result<usize> {
         self.sound()?;
@@ -49,8 +48,7 @@ impl File {
         })
     }
 
-    /// Returns the number of bytes, up to `len`, that one call on `pieces` may request, for callers that make it
-    /// themselves.
+    /// Returns the number of bytes, up to `len`, that one call on `pieces` may request, for callers that make it themselves.
     pub(crate) fn admitted(
         &self,
         direction: Direction,
@@ -116,14 +114,12 @@ impl File {
     }
 }
 
-/// Checks the offset for calls to which the largest number means "at the file's position" (`man 2 preadv2`): it is
-/// rejected, as by the other calls.
+/// Rejects the offset that some calls take for the file's own position (`man 2 preadv2`), as the other calls do.
 #[inline]
 fn somewhere(offset: u64) -> io::Result<u64> {
     if offset > i64::MAX as u64 { Err(Code::INVALID.into()) } else { Ok(offset) }
 }
 
-/// True during measurements. Only used in builds with debug assertions.
 static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));
 
 /// True if a variable of the environment is set to anything but empty or 0.
@@ -131,8 +127,7 @@ pub(super) fn in_environment(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Returns the number of bytes, up to `len`, that a call requests: `len`, or in builds with debug assertions now and
-/// then fewer, a multiple of `unit` (if `len` is greater than `unit`).
+/// Returns `len`, or in builds with debug assertions now and then fewer bytes, a multiple of `unit` (if `len` is greater).
 #[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
     if !cfg!(debug_assertions) || len <= unit || *WHOLE {

@@ -11,12 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::held::HeldDir;
-use super::on_close::DeleteOnExit;
-use super::sweep::{remove, remove_tree, reserve};
+use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::sys::{self, BorrowedHandle, Code};
 
-/// True once the cleanup has begun.
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
@@ -28,7 +26,6 @@ struct Registry {
     unfinished: Vec<(u64, PathBuf)>,
 }
 
-/// An entry of the list.
 #[derive(Debug)]
 enum Leftover {
     /// Any file with this name in the directory.
@@ -73,22 +70,16 @@ pub struct Temporary {
     kept: bool,
 }
 
-/// The number of random names tried if they are taken.
 const ATTEMPTS: usize = 16;
 
 impl Temporary {
-    /// Creates a file at `path` with `make`, to be removed later. If `make` fails, it must not have created anything.
-    ///
-    /// # Errors
-    /// Those of `make`, and a missing parent directory.
+    /// Creates a file at `path`, in an existing directory, with `make`, to be removed later. If `make` fails, it must have created
+    /// nothing.
     pub fn make<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         Self::at(path, false, make)
     }
 
     /// As [`make`](Self::make), for a directory that is removed with its content.
-    ///
-    /// # Errors
-    /// As [`make`](Self::make).
     pub fn make_tree<T>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         Self::at(path, true, make)
     }
@@ -100,12 +91,8 @@ impl Temporary {
         Ok((Self::registered(&mut state, directory, name, path, tree), made))
     }
 
-    /// Creates a file in a held directory under a hidden, unpredictable name derived from `stem`, to be removed later.
-    /// `make` receives the directory and the name and fails with `EEXIST` if the name is taken; it is then called with
-    /// another name. It must create a file that only this user can open, and nothing if it fails.
-    ///
-    /// # Errors
-    /// Those of `make`.
+    /// Creates a file in a held directory under a hidden, unpredictable name from `stem`, to be removed later. `make` creates it
+    /// for this user alone or fails and creates nothing; with `EEXIST` it is called again with another name.
     pub fn create<T>(
         directory: &HeldDir,
         stem: &OsStr,
@@ -159,8 +146,8 @@ impl Temporary {
         &self.name
     }
 
-    /// Renames the file with `name`, and keeps it if that succeeds. Both happen under the lock: a concurrent cleanup
-    /// leaves the file removed or complete.
+    /// Renames the file with `name`, and keeps it if that succeeds; else it is removed. A concurrent cleanup leaves it removed or
+    /// complete.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -223,7 +210,6 @@ pub fn hidden_name(stem: &OsStr) -> OsString {
     OsString::from_vec(name)
 }
 
-/// An open file whose name is removed at cleanup, until this guard is dropped.
 #[derive(Debug)]
 pub(super) struct CleanupGuard {
     id: u64,
@@ -231,7 +217,6 @@ pub(super) struct CleanupGuard {
 }
 
 impl CleanupGuard {
-    /// The file.
     pub(super) fn delete_on_exit(&self) -> &DeleteOnExit {
         &self.delete_on_exit
     }
@@ -243,11 +228,7 @@ impl Drop for CleanupGuard {
     }
 }
 
-/// Enters the file that `open` opens. `open` runs under the lock, so that a file it creates is always in the list; it
-/// must not block.
-///
-/// # Errors
-/// Those of `open`.
+/// Enters the file that `open` opens under the lock, so that a file it creates is always in the list; it must not block.
 pub(super) fn register<E>(
     open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
 ) -> std::result::Result<CleanupGuard, E> {
@@ -257,8 +238,7 @@ pub(super) fn register<E>(
     Ok(CleanupGuard { id, delete_on_exit })
 }
 
-/// A file being rewritten in place. Until this is dropped, an interruption leaves it part old, part new, and
-/// [`cleanup`] returns its path.
+/// A file being rewritten in place: until this is dropped, [`cleanup`] returns its path as one that is part old, part new.
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
@@ -277,9 +257,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close), and
-/// returns the files that are left part old, part new. No temporary file can be created afterwards: for use just before
-/// the process exits.
+/// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close); returns the
+/// files that are left part old, part new. None can be created afterwards: for use just before the process exits.
 ///
 /// ```
 /// // In the thread that waits for signals, before it ends the process.

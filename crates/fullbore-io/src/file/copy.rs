@@ -2,32 +2,11 @@
 
 use std::ops::Range;
 
-use super::cache_mode::CacheMode;
 use super::copy_methods::{Copying, clone_once, positional};
-use super::{File, FileKind};
+use super::inner::{CacheMode, File};
+use super::types::CopyReport;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::Code;
-
-/// The bytes of a copy, by method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct CopyReport {
-    /// Bytes in blocks that both files share now (`FICLONERANGE`); none were moved.
-    pub cloned: u64,
-    /// Bytes copied by the file system (`copy_file_range`), which may have shared blocks too.
-    pub in_kernel: u64,
-    /// Bytes moved through a pipe in the kernel (`splice`).
-    pub spliced: u64,
-    /// Bytes read into memory and written.
-    pub through_memory: u64,
-}
-
-impl CopyReport {
-    /// The sum of all bytes copied.
-    pub fn bytes(&self) -> u64 {
-        self.cloned + self.in_kernel + self.spliced + self.through_memory
-    }
-}
+use crate::sys::{Code, FileKind};
 
 impl File {
     /// Makes a range of this file appear at `offset` of `target` (all in bytes) by sharing the blocks; a later write to
@@ -128,7 +107,6 @@ impl File {
     }
 }
 
-/// The length of a range.
 fn length(doing: &'static str, source: &File, range: &Range<u64>) -> Result<u64> {
     range.end.checked_sub(range.start).ok_or_else(|| {
         let what = format!("the range {}..{} ends before it starts", range.start, range.end);

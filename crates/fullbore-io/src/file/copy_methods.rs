@@ -7,16 +7,17 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
+use super::calls::{LONGEST, cut};
+use super::inner::File;
 use super::spans::clonable;
-use super::{CopyReport, File, FileKind, LONGEST, cut};
+use super::types::CopyReport;
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, Code, Handle, Splice, clone};
+use crate::sys::{self, AsHandle, Code, FileKind, Handle, Splice};
 
 /// The request size of the last method and the size of the pipe of the one before it, in bytes.
 const REQUEST: usize = 256 << 10;
 
-/// A method that can be missing between two devices, for all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CopyMethod {
     Clone,
@@ -26,14 +27,12 @@ enum CopyMethod {
 /// The methods found missing, with the devices; they are not tried again.
 static UNSUPPORTED: Mutex<BTreeSet<(CopyMethod, u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// A copy in progress.
 pub(super) struct Copying<'a> {
     pub(super) source: &'a File,
     pub(super) target: &'a File,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) left: u64,
-    /// The devices of source and target.
     pub(super) devices: (u64, u64),
     /// True if both use the page cache normally.
     pub(super) plain: bool,
@@ -85,8 +84,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Moves pages through a pipe: the source itself, or one between the files. Files are not spliced into a pipe that
-    /// another process reads: it would hold the file's own pages, and show later writes to them.
+    /// Moves pages through a pipe: the source itself, or one between the files. Not into a pipe that another process reads: it
+    /// would hold the file's own pages, and show later writes to them.
     pub(super) fn by_pipe(&mut self) -> Result<()> {
         let stored = |file: &File| !matches!(file.kind(), FileKind::Fifo | FileKind::Socket);
         if !self.plain || self.left == 0 {
@@ -134,8 +133,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Moves the `count` bytes in a pipe to the target; returns `true` if splicing moved all. The bytes have left the
-    /// source, so the rest is read from the pipe.
+    /// Moves the `count` bytes in a pipe to the target; `true` if splicing moved all. They have left the source, so the rest is
+    /// read from the pipe.
     fn empty(&mut self, exit: &Handle, count: usize) -> Result<bool> {
         let mut inside = count;
         while inside > 0 {
@@ -170,7 +169,6 @@ impl Copying<'_> {
         Ok(inside == 0)
     }
 
-    /// Reads and writes until the source ends.
     pub(super) fn by_memory(&mut self) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -196,7 +194,6 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Writes all bytes at the target's offset.
     fn put(&self, data: &[u8]) -> Result<()> {
         if positional(self.target) {
             return self.target.write_all_at(data, self.to);
@@ -204,13 +201,11 @@ impl Copying<'_> {
         self.target.write_all_next(data)
     }
 
-    /// The number of bytes to request from a call.
     fn request(&self, most: usize) -> usize {
         cut(self.left.min(most as u64) as usize, 1)
     }
 
-    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request, or the error that
-    /// stops it.
+    /// Returns the number of bytes, at most `most`, that a call that reads and writes may request.
     fn before_moving(&self, most: usize) -> Result<sys::Result<usize>> {
         let allowed = self
             .target
@@ -220,7 +215,6 @@ impl Copying<'_> {
         plainly(self.target, allowed)
     }
 
-    /// Advances by `count` bytes and returns `count`.
     fn moved(&mut self, count: u64) -> u64 {
         self.from += count;
         self.to += count;
@@ -272,10 +266,9 @@ pub fn clones(devices: (u64, u64)) -> bool {
     devices.0 == devices.1 && !lacking().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
-/// Shares all blocks of a file with a new one on the same device; returns `true` if `target` is complete. For large
-/// numbers of files, so it makes no more calls than necessary.
+/// Shares all blocks of a file with a new one; `true` if `target` is complete. For many files, so it makes few calls.
 pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
-    match clone::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
+    match sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
         Ok(()) => true,
         Err(error) => {
             if matches!(
@@ -293,7 +286,6 @@ fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(CopyMethod, u64, u64)>>
     UNSUPPORTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if the file is read and written at offsets, not sequentially.
 pub(super) fn positional(file: &File) -> bool {
     matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice)
 }
@@ -309,7 +301,6 @@ fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<sys::Result<T>> {
     }
 }
 
-/// Shares blocks if the files allow it.
 pub(super) fn clone_once(
     source: &File,
     from: u64,
@@ -326,7 +317,7 @@ pub(super) fn clone_once(
         return Ok(Err(error));
     }
     Ok(loop {
-        match clone::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
+        match sys::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
             Err(Code::INTERRUPTED) => {}
             result => break result,
         }

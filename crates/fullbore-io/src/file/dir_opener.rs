@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::File;
-use crate::error::Result;
+use super::held::HeldDir;
+use super::inner::File;
+use crate::error::{Error, Result};
 use crate::sys::{self, Handle, OpenFlags, OsStrExt};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
@@ -30,10 +31,7 @@ pub struct DirOpener {
 }
 
 impl DirOpener {
-    /// Opens a file for reading.
-    ///
-    /// # Errors
-    /// As [`File::open`].
+    /// Opens a file for reading, as [`File::open`].
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         match self.beside(path) {
@@ -43,8 +41,7 @@ impl DirOpener {
         }
     }
 
-    /// Opens a file in the directory of the previous one and returns its descriptor, for callers that open other files
-    /// in their own way; `None` if the directory differs or opening fails.
+    /// Opens a file in the directory of the previous one; `None` if the directory differs or opening fails.
     pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         let path = path.as_ref().as_os_str().as_bytes();
         let slash = path.iter().rposition(|&byte| sys::is_separator(byte))?;
@@ -61,6 +58,20 @@ impl DirOpener {
         }
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         sys::open_at(self.directory.as_ref()?, OsStr::from_bytes(name), flags, 0).ok()
+    }
+}
+
+impl HeldDir {
+    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
+    pub fn open_file(&self, name: impl AsRef<OsStr>) -> Result<File> {
+        let path = self.path().join(name.as_ref());
+        let fail = |error| Error::io("open", &path, error);
+        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
+        // The name may have been replaced by a pipe without a writer, whose open would block.
+        let file =
+            File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OpenFlags::NONBLOCK)?;
+        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
+        Ok(file)
     }
 }
 

@@ -10,16 +10,16 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::File;
 use super::bounce::{BOUNCE, Bounce};
 use super::calls::BUFFERS;
+use super::inner::{Direct, File};
 use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
 use crate::probe::{self, Alignment, NoDirect};
-use crate::sys::{self, Code, IoVec, OpenFlags, TransferFlags};
+use crate::sys::memory::IoVec;
+use crate::sys::{self, Code, OpenFlags, TransferFlags};
 
-/// The devices that rejected direct I/O, with the reason; they are not tried again.
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 
 /// One lock for all files of a number, held while a part of a block is changed.
@@ -30,10 +30,9 @@ fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
 }
 
 impl File {
-    /// The alignment of direct transfers of this file in bytes. If the file system serves them through the page cache,
-    /// or does not report an alignment, it is the size of one of its blocks, which is always valid. The call does not
-    /// fail in these cases, because they can change at any time (btrfs moves small files into its tree and out of it).
-    /// [`crate::engine::probe`] reports them.
+    /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
+    /// it is the size of one of its blocks, which is always valid: the cases change at any time (btrfs moves small files into its
+    /// tree and out of it). [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
         let offset = match self.announced_alignment() {
             Ok(alignment) => alignment.offset.max(alignment.memory),
@@ -49,7 +48,7 @@ impl File {
     pub(super) fn announced_alignment(&self) -> std::result::Result<Alignment, NoDirect> {
         let found = probe::direct_alignment(self);
         #[cfg(feature = "fault")]
-        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::Plan::sectors)) {
+        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::plan::Plan::sectors)) {
             let (memory, offset) = (found.memory.max(size), found.offset.max(size));
             return Ok(Alignment { memory, offset, read_offset: None, ..*found });
         }
@@ -68,21 +67,6 @@ impl File {
             "direct transfers are multiples of {unit} bytes, in the file and in memory: align them, or use the page cache"
         ))
     }
-}
-
-/// The direct handle that accompanies a plain one.
-#[derive(Debug)]
-pub(super) struct Direct {
-    file: File,
-    reads: Rule,
-    writes: Rule,
-    readable: bool,
-    writable: bool,
-    /// True once the system has rejected a transfer that satisfied the constraints: all transfers then go through the
-    /// cache.
-    gave_up: AtomicBool,
-    /// The device and inode numbers.
-    identity: (u64, u64),
 }
 
 impl Direct {
@@ -203,7 +187,6 @@ impl Direct {
         Ok(count)
     }
 
-    /// Writes at any offset.
     pub(super) fn write(&self, plain: &File, data: &[u8], offset: u64) -> Result<usize> {
         if !self.writable || self.gave_up() || past_every_end(offset, data.len()) {
             return plain.write_flagged(data, offset, TransferFlags::empty());
@@ -232,8 +215,7 @@ impl Direct {
         Ok(done)
     }
 
-    /// Writes blocks of which some belong to the caller only in part; returns the number of the caller's bytes written,
-    /// at least 1.
+    /// Writes blocks of which some belong to the caller only in part; returns the number of the caller's bytes, at least 1.
     fn write_bounced(
         &self,
         plain: &File,
@@ -311,7 +293,6 @@ impl Direct {
         retried(|| self.file.writev_once(offset, buffers, TransferFlags::empty())).ok()
     }
 
-    /// Reads a whole block.
     fn fill(&self, offset: u64, block: &mut [u8]) -> io::Result<()> {
         let mut read = 0;
         while read < block.len() {
@@ -327,9 +308,8 @@ impl Direct {
         Ok(())
     }
 
-    /// Reads once, directly. A read past the end of the file into blocks that are reserved but not yet allocated fails
-    /// on XFS with `EIO`, where other file systems return a short read; it is repeated with no more bytes than the file
-    /// has.
+    /// Reads once, directly. A read past the end into blocks that are reserved and not allocated fails on XFS with `EIO`; it is
+    /// repeated with no more bytes than the file has.
     fn read_once(&self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         match self.file.read_once(offset, data, TransferFlags::empty()) {
             Err(error) if Code::of(&error) == Some(Code::IO) => match self.up_to_the_end(offset) {
@@ -371,13 +351,11 @@ impl Direct {
         no
     }
 
-    /// The reason why the handle uses the cache now, if it does.
     pub(super) fn why_not(&self) -> Option<String> {
         self.gave_up().then(|| refused().get(&self.identity.0).cloned()).flatten()
     }
 }
 
-/// The system's message alone.
 fn plainly(error: &io::Error) -> String {
     crate::error::message(error)
 }
@@ -387,7 +365,6 @@ fn past_every_end(offset: u64, len: usize) -> bool {
     offset.checked_add(len as u64).is_none_or(|end| end > i64::MAX as u64 - BOUNCE as u64)
 }
 
-/// Repeats a call while it is interrupted.
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

@@ -7,23 +7,14 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::File;
-use super::descriptor::Descriptor;
-use crate::sys::{self, Advice, AsHandle, writeback};
+use super::inner::{Descriptor, DropBehind, File, Moved};
+use crate::sys::{self, Advice, AsHandle};
 
-/// The number of bytes between two drops.
 const INTERVAL: u64 = 8 << 20;
 
-/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. A folio is dropped whole or
-/// not at all, so each interval includes the one that its start falls into.
+/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. It is dropped whole or not at all, so
+/// each interval includes the one that its start falls into.
 const LARGEST_FOLIO: u64 = 2 << 20;
-
-/// The bytes moved since the last drop.
-#[derive(Debug, Default)]
-struct Moved {
-    bytes: u64,
-    range: Option<Range<u64>>,
-}
 
 impl Moved {
     /// Counts a transfer; returns the range to drop at the end of an interval.
@@ -42,30 +33,7 @@ impl Moved {
     }
 }
 
-#[derive(Debug, Default)]
-struct PendingDrops {
-    read: Moved,
-    written: Moved,
-    /// The range whose writeback was started.
-    in_writeback: Option<Range<u64>>,
-}
-
-/// The drop-behind state of one open file.
-#[derive(Debug)]
-pub(crate) struct DropBehind {
-    /// A separate open file on the same inode. Waiting for writeback consumes the error report of the open file that
-    /// waits, and the user's must still receive it at its sync (`man 2 sync_file_range`, errors).
-    fd: Descriptor,
-    /// True if `fd` is the user's descriptor after all, on which writeback is never awaited.
-    shared: bool,
-    /// True if the file is on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages,
-    /// which belong to another inode.
-    overlaid: bool,
-    state: Mutex<PendingDrops>,
-}
-
 impl DropBehind {
-    /// The initial state for `file`.
     pub(crate) fn of(file: &File) -> Self {
         let (fd, shared) = match file.reopen_fd(false) {
             Ok(fd) => (Descriptor::Own(fd), false),
@@ -74,7 +42,6 @@ impl DropBehind {
         Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
     }
 
-    /// Records a read of `len` bytes at `offset`.
     pub(crate) fn read(&self, offset: u64, len: usize) {
         let over = self.state.lock().unwrap_or_else(PoisonError::into_inner).read.add(offset, len);
         if let Some(range) = over {
@@ -82,7 +49,6 @@ impl DropBehind {
         }
     }
 
-    /// Records a write of `len` bytes at `offset`.
     pub(crate) fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +62,7 @@ impl DropBehind {
             match self.overlaid {
                 // Starts the writeback of pages that it cannot drop yet.
                 true => self.drop_pages(range),
-                false => drop(writeback::start(self.fd.as_handle(), range)),
+                false => drop(sys::start_writeback(self.fd.as_handle(), range)),
             }
         }
         if let Some(range) = settled {
@@ -109,7 +75,7 @@ impl DropBehind {
         if !self.shared {
             let _ = match self.overlaid {
                 true => sys::sync_data(&self.fd).map_err(Into::into),
-                false => writeback::finish(self.fd.as_handle(), range.clone()),
+                false => sys::finish_writeback(self.fd.as_handle(), range.clone()),
             };
         }
         self.drop_pages(range);

@@ -1,129 +1,24 @@
-//! The open file.
+//! Opening and closing of files, and further handles of them.
 
 use std::ffi::OsStr;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::FileKind;
-use super::cache_mode::CacheMode;
-use super::descriptor::Descriptor;
-use super::kind::Before;
-use super::on_close::OnClose;
-use super::option_report::{OptionSupport, Support};
-use super::options::Hint;
-use super::preflight::Blocks;
-use super::sync::Health;
+use super::inner::{CacheMode, Descriptor, File, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Advice, Allocate, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
-
-/// An open file and its path. Clones refer to the same open file; the last one closes it.
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore_io::file::File;
-/// let file = File::create_new(directory.path().join("file"))?;
-/// let other = file.clone();
-/// other.write_all_at(b"bytes", 0)?;
-/// assert_eq!(file.len()?, 5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct File {
-    pub(super) inner: Arc<Inner>,
-    /// The state at the start of the runs over this handle, once determined.
-    pub(super) before: Option<Before>,
-    /// True if workers may share the open file, because no read-ahead is needed.
-    pub(super) shared: bool,
-}
-
-/// The data that the clones of a [`File`] share.
-#[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) fd: Descriptor,
-    /// The path at opening, used in messages.
-    pub(super) path: PathBuf,
-    /// The kind of file, determined at first use.
-    pub(super) kind: OnceLock<FileKind>,
-    /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
-    pub(super) unit: usize,
-    /// The treatment of the page cache by transfers.
-    pub(super) cache_mode: CacheMode,
-    /// The state of syncs and the fault plan of a test, shared by all derived handles.
-    pub(super) health: Health,
-    /// The flags that a reopened file inherits: append and write-through.
-    pub(super) status: OpenFlags,
-    /// The initial position of an adopted descriptor, which other processes may move; `None` for files opened here,
-    /// whose position never changes.
-    pub(super) start: Option<u64>,
-    /// The actions when the last handle is closed.
-    pub(super) on_close: Option<Arc<OnClose>>,
-    /// The support of each option at opening.
-    pub(super) report: OnceLock<Vec<OptionSupport>>,
-}
-
-impl Inner {
-    /// A newly opened file with these flags, about which nothing has been determined yet.
-    pub(super) fn plain(fd: Handle, path: PathBuf, flags: OpenFlags) -> Self {
-        Self::on(Descriptor::Own(fd), path, flags)
-    }
-
-    /// As [`plain`](Self::plain), on a descriptor that others may hold too.
-    pub(super) fn shared(fd: Arc<Handle>, path: PathBuf, flags: OpenFlags) -> Self {
-        Self::on(Descriptor::Shared(fd), path, flags)
-    }
-
-    fn on(fd: Descriptor, path: PathBuf, flags: OpenFlags) -> Self {
-        Self {
-            fd,
-            path,
-            kind: OnceLock::new(),
-            unit: 1,
-            cache_mode: CacheMode::Plain,
-            health: Health::default(),
-            status: flags & (OpenFlags::APPEND | OpenFlags::SYNC | OpenFlags::DATA_SYNC),
-            start: None,
-            on_close: None,
-            report: OnceLock::new(),
-        }
-    }
-
-    /// A copy in plain mode, for a handle that differs in some fields.
-    pub(super) fn kin(self: &Arc<Self>) -> Self {
-        let fd = match &self.fd {
-            Descriptor::Own(_) => Descriptor::Of(self.clone()),
-            Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
-            Descriptor::Of(inner) => Descriptor::Of(inner.clone()),
-        };
-        Self {
-            fd,
-            path: self.path.clone(),
-            kind: self.kind.clone(),
-            unit: self.unit,
-            cache_mode: CacheMode::Plain,
-            health: self.health.shared(),
-            status: self.status,
-            start: self.start,
-            on_close: self.on_close.clone(),
-            report: self.report.clone(),
-        }
-    }
-}
+use crate::sys::{self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 impl File {
-    /// Opens a file for reading. Blocks where the system blocks: on a named pipe until it has a writer. Opening is one
-    /// system call, so a directory is rejected by the first [`stamp`](Self::stamp) or read.
-    ///
-    /// # Errors
-    /// If the system call fails, and for sockets, which cannot be opened.
+    /// Opens a file for reading, by one system call that may block (on a named pipe until it has a writer). A directory is rejected
+    /// by the first [`stamp`](Self::stamp) or read. Sockets cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns
-    /// `Err` with the descriptor that must stay open until the file was opened in another way: a process that waits for
-    /// a pipe's reader has already seen this one.
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns the
+    /// descriptor that must stay open until it is opened otherwise: a process that waits for a pipe's reader has already seen this
+    /// one.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Handle>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
@@ -144,10 +39,7 @@ impl File {
         Ok(Ok(Self::of(inner)))
     }
 
-    /// Opens an existing file for reading and writing; its content stays.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Opens an existing file for reading and writing, as [`open`](Self::open); its content stays.
     pub fn open_write(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), OpenFlags::READ_WRITE)
     }
@@ -172,20 +64,7 @@ impl File {
         }
     }
 
-    /// The first handle of an open file.
-    pub(super) fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner), before: None, shared: false }
-    }
-
-    /// The file that was just opened at `path` with `flags`.
-    pub(super) fn opened(fd: Handle, path: &Path, flags: OpenFlags) -> Self {
-        Self::of(Inner::plain(fd, path.to_owned(), flags))
-    }
-
     /// Creates a file, open for reading and writing; the name must not exist.
-    ///
-    /// # Errors
-    /// If the name exists or the system call fails.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
@@ -202,9 +81,6 @@ impl File {
     /// assert_eq!(file.path().to_str(), Some("the manifest"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// If the kind of file cannot be determined, or it is a directory.
     pub fn from_fd(fd: Handle, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
@@ -229,17 +105,11 @@ impl File {
     }
 
     /// The process's standard input.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdin() -> Result<Self> {
         Self::standard(sys::stdin(), "standard input")
     }
 
     /// The process's standard output.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdout() -> Result<Self> {
         Self::standard(sys::stdout(), "standard output")
     }
@@ -249,37 +119,12 @@ impl File {
         Self::from_fd(fd, name)
     }
 
-    /// The path at opening.
-    pub fn path(&self) -> &Path {
-        &self.inner.path
-    }
-
-    /// The kind of file: one system call at first use, unless opening has already determined it.
-    pub fn kind(&self) -> FileKind {
-        *self
-            .inner
-            .kind
-            .get_or_init(|| sys::status(&self.inner.fd).map_or(FileKind::Other, |stat| stat.kind()))
-    }
-
-    /// The support of each option that was given at opening.
-    pub fn option_report(&self) -> &[OptionSupport] {
-        // A file opened in one call has no options to report, except perhaps append.
-        self.inner.report.get_or_init(|| {
-            let appends = self.inner.status.contains(OpenFlags::APPEND);
-            appends.then(|| super::apply_options::appending(self.kind())).into_iter().collect()
-        })
-    }
-
     /// The offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
     pub fn start(&self) -> u64 {
         self.inner.start.unwrap_or(0)
     }
 
     /// The current length in bytes.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[allow(
         clippy::len_without_is_empty,
         reason = "a file of /proc has length 0; only reading shows if it is empty"
@@ -288,13 +133,9 @@ impl File {
         Ok(self.stamp()?.len)
     }
 
-    /// Closes the file and reports errors that a drop ignores: on some file systems (NFS, FUSE, quotas) `close(2)`
-    /// reports a failed write, and a file marked for [deletion](super::OpenOptions::delete_on_close) or
-    /// [reserved](super::OpenOptions::reserve) blocks may remain. If clones keep the file open, `close` has nothing to
-    /// report.
-    ///
-    /// # Errors
-    /// The errors of closing, of the deletion and of the release of reserved blocks.
+    /// Closes the file and returns the errors that a drop ignores: of a write that failed late (NFS, FUSE, quotas), of the
+    /// [deletion](super::OpenOptions::delete_on_close) or of the release of [reserved](super::OpenOptions::reserve) blocks. While
+    /// clones keep the file open, there is none.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
@@ -306,15 +147,10 @@ impl File {
             // The inner file also holds the actions on close.
             Descriptor::Of(inner) => return Self { inner, before: None, shared: false }.close(),
         };
-        let closed = fd.map_or(Ok(()), crate::sys::close::close);
+        let closed = fd.map_or(Ok(()), crate::sys::close);
         // The more serious error first: possible loss of bytes, then what remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
         finished
-    }
-
-    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
-    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
-        super::apply_options::hinted(&self.inner.fd, range, hint)
     }
 
     /// True if every write goes to the end of the file, at any offset.
@@ -322,37 +158,7 @@ impl File {
         self.inner.status.contains(OpenFlags::APPEND)
     }
 
-    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
-    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
-        loop {
-            self.before_blocks(Blocks::Extended, &(0..len))
-                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
-            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
-                Ok(()) => Ok(()),
-                Err(Code::INTERRUPTED) => continue,
-                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "allocate",
-                    &self.inner.path,
-                    "the file system cannot allocate",
-                )),
-                Err(Code::NO_SPACE) => Err(Error::new(
-                    ErrorKind::NoSpace,
-                    "write",
-                    &self.inner.path,
-                    format!("No space left on device for {len} bytes"),
-                )
-                .advise("free some space or write somewhere else")),
-                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
-            };
-        }
-    }
-
-    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open
-    /// file.
+    /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open file.
     pub fn expect_sequential(&self) {
         // Only a hint: the error of a pipe does not matter.
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Sequential);
@@ -363,11 +169,7 @@ impl File {
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Random);
     }
 
-    /// Drops the file's clean pages from the page cache.
-    ///
-    /// # Errors
-    /// If the system call fails. Pages that stay cached (dirty, mapped, in use) are not an error; the residency shows
-    /// them.
+    /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
@@ -378,19 +180,16 @@ impl File {
         sys::position(&self.inner.fd).is_ok()
     }
 
-    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared, and the actions on
-    /// close wait for both.
-    ///
-    /// # Errors
-    /// If no descriptor is free.
+    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared; the actions on close wait for
+    /// both.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// A separate open file on the same inode with its own read-ahead state, for reading and, if `write`, for writing.
-    /// Falls back to the same open file if the system cannot reopen it.
+    /// A separate open file on the same inode with its own read-ahead, for reading and, if `write`, for writing; the same one if
+    /// the system cannot reopen it.
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
@@ -398,8 +197,8 @@ impl File {
         }
     }
 
-    /// A handle for one worker of a run: [reopened](Self::reopen) for its own read-ahead state, unless the file is cached
-    /// or written. On Windows, where calls through one handle wait for each other, always. `true`: reopened.
+    /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen): for its own read-ahead unless the file is
+    /// cached or written, on Windows always, where calls through one handle wait for each other.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
@@ -422,7 +221,6 @@ impl File {
     ///
     /// ```
     /// use fullbore_io::file::OpenOptions;
-    /// # fn main() -> fullbore_io::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let directory = directory.path();
     /// let file = OpenOptions::new().temporary(true).open(directory)?;
@@ -430,7 +228,7 @@ impl File {
     /// file.link_to(directory.join("name"))?;
     /// assert_eq!(std::fs::read(directory.join("name")).unwrap(), b"whole");
     /// assert!(file.link_to(directory.join("name")).is_err());
-    /// # Ok(()) }
+    /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     ///
     /// # Errors
@@ -442,45 +240,29 @@ impl File {
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
-    /// A new open file on the same inode. Opened through `/proc`, because the path may refer to another file by now, or
-    /// to none.
+    /// A new open file on the same inode, through `/proc`, because the path may refer to another file by now, or to none.
     pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
-    /// As [`reopen`](Self::reopen_fd) with `O_DIRECT`.
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
         self.handle_with(write, OpenFlags::DIRECT)
     }
 
-    /// As [`reopen`](Self::reopen_fd) with further flags.
     pub(crate) fn handle_with(&self, write: bool, flags: OpenFlags) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let unit = if flags.contains(OpenFlags::DIRECT) { self.direct_alignment() } else { 1 };
         Ok(self.same(self.reopen_fd_with(access | flags)?, unit))
     }
 
-    /// The same file by another handle of it.
     pub(crate) fn with_handle(&self, fd: Handle) -> Self {
         self.same(fd, self.inner.unit)
-    }
-
-    /// A handle on another open file of the same inode.
-    pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
-        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
-    }
-
-    /// A handle on the same open file with another cache mode.
-    pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
-        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
     }
 
     pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
     }
 }
-
-crate::as_handle!(File, this => this.inner.fd.as_handle());
 
 pub(super) fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")

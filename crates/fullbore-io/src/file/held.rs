@@ -35,7 +35,6 @@ struct Held {
     parent: Option<HeldDir>,
     /// True if the name may be a symbolic link.
     follow: bool,
-    /// The device and inode numbers.
     identity: (u64, u64),
     state: Mutex<OpenDir>,
 }
@@ -43,7 +42,6 @@ struct Held {
 #[derive(Debug)]
 struct OpenDir {
     fd: Option<Arc<Handle>>,
-    /// The name in the parent.
     name: OsString,
 }
 
@@ -56,24 +54,19 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 /// The directories that may have one, oldest first.
 static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 
-/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in
-/// any case.
+/// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in any case.
 static MOST: LazyLock<usize> = LazyLock::new(|| {
     let limit = sys::limit(sys::Resource::OpenFiles).current.unwrap_or(1 << 12);
     (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
-/// The number of further directory descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
-/// threads with enough descriptors for their own files.
+/// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and of threads that still have enough.
 pub fn spare() -> usize {
     *MOST / 4
 }
 
 impl HeldDir {
     /// Opens a directory by path; the empty path is the working directory.
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -109,10 +102,7 @@ impl HeldDir {
         Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
     }
 
-    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set.
-    ///
-    /// # Errors
-    /// If the system call fails: `ELOOP` or `ENOTDIR` for a link that is not followed.
+    /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set, else fails with `ELOOP` or `ENOTDIR`.
     pub fn child(&self, name: impl AsRef<OsStr>, follow: bool) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = sys::open_at(self.fd()?, name, FLAGS | unless(follow), 0)?;
@@ -152,10 +142,8 @@ impl HeldDir {
         Self(held)
     }
 
-    /// The descriptor. It stays open as long as a caller holds it.
-    ///
-    /// # Errors
-    /// Only if it was released: those of reopening, and `ESTALE` if the name now refers to another directory.
+    /// The descriptor, open as long as a caller holds it. If it was released and the name refers to another directory by now, fails
+    /// with `ESTALE`.
     pub fn fd(&self) -> io::Result<Arc<Handle>> {
         if let Some(fd) = &self.0.state().fd {
             return Ok(fd.clone());
@@ -209,25 +197,6 @@ impl HeldDir {
         }
     }
 
-    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
-    ///
-    /// # Errors
-    /// If the system call fails.
-    pub fn open_file(&self, name: impl AsRef<OsStr>) -> crate::Result<super::File> {
-        let path = self.path().join(name.as_ref());
-        let fail = |error| crate::Error::io("open", &path, error);
-        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
-        // The name may have been replaced by a pipe without a writer, whose open would block.
-        let file = super::File::open_at(
-            self.fd().map_err(fail)?,
-            name.as_ref(),
-            &path,
-            flags | OpenFlags::NONBLOCK,
-        )?;
-        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
-        Ok(file)
-    }
-
     /// The device and inode numbers.
     ///
     /// ```
@@ -268,8 +237,7 @@ fn unless(follow: bool) -> OpenFlags {
     if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW }
 }
 
-/// Opens a directory some levels below another in one call; `None` if that call is missing or forbidden, or the path is
-/// too long.
+/// Opens a directory some levels below another in one call; `None` if the call is missing or forbidden, or the path too long.
 fn beneath_at_once(fd: &Handle, path: &Path) -> sys::Result<Option<Handle>> {
     match sys::open_beneath(fd, path, FLAGS) {
         Ok(found) => Ok(Some(found)),
@@ -380,7 +348,7 @@ mod tests {
             assert!(held.fd().is_ok());
             assert!(OPEN.load(Ordering::Relaxed) <= *MOST + 64);
         }
-        super::super::sweep::remove_tree(&chain[0], OsStr::new("d"));
+        crate::file::sweep::remove_tree(&chain[0], OsStr::new("d"));
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
     }
 }

@@ -1,17 +1,18 @@
-//! Conversions from and to the types of std, and what std's `File` and `std::fs` offer beside transfers.
+//! Conversions from and to the types of std, and what std's `File` and `std::fs` offer beside transfers: whole files, documents.
 
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Durability, File, Output, Placement};
+use super::inner::File;
+use super::output::{Output, Placement};
+use super::types::Durability;
 use crate::error::{Error, ErrorKind, Result};
+use crate::size;
+use crate::stream::FileStream;
 use crate::sys::{self, AsHandle, Handle};
 
 /// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
-///
-/// # Errors
-/// As [`File::from_fd`].
 impl TryFrom<fs::File> for File {
     type Error = Error;
 
@@ -41,34 +42,22 @@ impl TryFrom<&File> for fs::File {
 
 impl File {
     /// std's metadata of the open file.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn metadata(&self) -> Result<Metadata> {
         self.by_std("inspect", |file| file.metadata())
     }
 
     /// Sets the permissions of the open file.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn set_permissions(&self, permissions: Permissions) -> Result<()> {
         self.by_std("set the permissions of", |file| file.set_permissions(permissions))
     }
 
     /// Sets the time of the last access or modification.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn set_times(&self, times: FileTimes) -> Result<()> {
         self.by_std("set the times of", |file| file.set_times(times))
     }
 
     /// Takes the exclusive lock of the file (`flock`), or a shared one, and waits for it. The lock belongs to the open file: clones
     /// share it, and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn lock(&self, exclusive: bool) -> Result<()> {
         self.by_std("lock", |file| if exclusive { file.lock() } else { file.lock_shared() })
     }
@@ -86,9 +75,6 @@ impl File {
     /// assert!(other.try_lock(false)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn try_lock(&self, exclusive: bool) -> Result<bool> {
         self.by_std("lock", |file| match if exclusive { file.try_lock() } else { file.try_lock_shared() } {
             Ok(()) => Ok(true),
@@ -98,9 +84,6 @@ impl File {
     }
 
     /// Releases the lock. Closing the file releases it too.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn unlock(&self) -> Result<()> {
         self.by_std("unlock", |file| file.unlock())
     }
@@ -126,18 +109,14 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file into `bytes`, which is emptied first and keeps its memory, and returns the length.
-///
-/// # Errors
-/// As [`read`].
+/// Reads a whole file into `bytes`, emptied first, and returns the length; as [`read`].
 pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     let file = File::open(path)?;
     bytes.clear();
     let (before, len) = file.measure()?;
     let Some(len) = len else {
-        let mut input = crate::stream::FileStream::new(file.clone());
-        return io::Read::read_to_end(&mut input, bytes)
-            .map_err(|error| Error::io("read", file.path(), error));
+        let mut input = FileStream::new(file.clone());
+        return input.read_to_end(bytes).map_err(|error| Error::io("read", file.path(), error));
     };
     bytes.resize(usize::try_from(len).map_err(|_| too_long(&file))?, 0);
     file.read_exact_at(bytes, 0)?;
@@ -166,12 +145,37 @@ pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     if output.seekable() {
         output.file().write_all_at(bytes, 0)?;
     } else {
-        let mut stream = crate::stream::FileStream::new(output.file().clone());
+        let mut stream = FileStream::new(output.file().clone());
         io::Write::write_all(&mut stream, bytes)
             .and_then(|()| io::Write::flush(&mut stream))
             .map_err(|error| Error::io("write", path.as_ref(), error))?;
     }
     output.commit_len(bytes.len() as u64, Durability::None).map(drop)
+}
+
+/// The limit for documents written by people, and for profiles, in bytes.
+pub const DOCUMENT_LIMIT: u64 = 4 << 20;
+
+/// Reads a document of at most `limit` bytes from a file, a pipe or a device. Reads at most one byte past the limit.
+///
+/// ```
+/// use fullbore_io::file::read_text;
+/// assert_eq!(read_text(&b"text"[..], 4)?, "text");
+/// let error = read_text(std::fs::File::open("/dev/zero")?, 1 << 20).unwrap_err();
+/// assert_eq!(error.to_string(), "longer than the limit of 1M");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// If it is longer, is not UTF-8 text, or cannot be read.
+pub fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let what = format!("longer than the limit of {}", size::exact(limit));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
 }
 
 #[cfg(test)]

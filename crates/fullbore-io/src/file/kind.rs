@@ -1,51 +1,13 @@
 //! The kind of a path's target, and stamps of files.
 
-use std::io;
 use std::path::Path;
 
-use super::File;
-use super::cache_mode::CacheMode;
 use super::handle::directory;
+use super::inner::{Before, CacheMode, File};
 use super::settled::SettledReader;
+use super::types::FileStamp;
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, Code, FileKind, SeekFrom, Status};
-
-/// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
-/// identities mean the same file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FileStamp {
-    /// The device and inode numbers.
-    pub identity: (u64, u64),
-    /// The length in bytes; for anything but a regular file, the value that the system reports.
-    pub len: u64,
-    /// The time of the last modification: seconds and nanoseconds.
-    pub modified: (i64, i64),
-}
-
-impl FileStamp {
-    /// The kind and the stamp of an open file that is not a [`File`].
-    ///
-    /// # Errors
-    /// If the system call fails.
-    pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
-        let stat = sys::status(file)?;
-        Ok((stat.kind(), Self::of(&stat)))
-    }
-
-    #[doc(hidden)]
-    pub fn of(stat: &Status) -> Self {
-        Self { identity: stat.identity(), len: stat.size, modified: (stat.mtime, stat.mtime_nsec) }
-    }
-}
-
-/// The state of a file at the start of a run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
-    stamp: FileStamp,
-    /// True if it has fewer blocks than bytes.
-    sparse: bool,
-}
+use crate::sys::{self, Code, FileKind, SeekFrom};
 
 impl File {
     /// The current identity, length and modification time.
@@ -106,9 +68,6 @@ impl File {
     /// assert!(File::open("/dev/zero")?.seekable_len()?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// If the system call fails.
     pub fn seekable_len(&self) -> Result<Option<u64>> {
         Ok(self.measure()?.1)
     }
@@ -119,11 +78,8 @@ impl File {
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A handle on the same open file that knows its present state. Runs over it (transform, fold, search, compare) take
-    /// that state as their start and do not determine it again; at their end they still compare it with the file's.
-    ///
-    /// # Errors
-    /// As [`stamp`](Self::stamp).
+    /// A handle that knows the file's present state: runs over it (transform, fold, search, compare) start from it and compare it
+    /// with the file's at their end.
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
@@ -135,9 +91,6 @@ impl File {
     }
 
     /// The state at the start of the runs over this handle: the known one, or the present.
-    ///
-    /// # Errors
-    /// As [`stamp`](Self::stamp).
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }
@@ -196,9 +149,6 @@ impl File {
 /// assert_eq!(stat("missing".as_ref())?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// If the system call fails for another reason.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match sys::stat(path) {
         Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),

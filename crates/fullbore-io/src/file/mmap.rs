@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use super::{File, FileKind};
+use super::inner::File;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
-use crate::sys::{self, AsHandle, Code};
+use crate::sys::{self, AsHandle, Code, FileKind};
 
 /// A range of a file mapped into memory for reading.
 ///
@@ -37,9 +37,8 @@ pub struct Mmap {
     map: Option<Map>,
     /// The offset of the range in the mapping.
     place: usize,
-    /// Counts the mapping for a fault plan.
     #[cfg(feature = "fault")]
-    _mapped: Option<crate::fault::MappedUnder>,
+    _mapped: Option<crate::fault::rules::MappedUnder>,
 }
 
 impl Mmap {
@@ -129,7 +128,6 @@ impl Mmap {
         Ok(made)
     }
 
-    /// Checks that this part of the mapping may be read or changed.
     fn preflight(&self, direction: Direction, offset: usize, len: usize) -> Result<()> {
         let (doing, at) = match direction {
             Direction::Read => ("read", self.range.start + offset as u64),
@@ -148,7 +146,6 @@ impl Mmap {
         Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(self.range.start))
     }
 
-    /// Checks that all bytes so far came from the file.
     fn check(&self, doing: &'static str) -> Result<()> {
         let gone = self.map.as_ref().is_some_and(|map| !map.check());
         let what = if gone {
@@ -198,25 +195,18 @@ impl MmapMut {
         self.mmap.check("write")
     }
 
-    /// Checks before the bytes are changed. Afterwards would be too late: on tmpfs, bytes written past the end of the
-    /// file in its last page appear when the file grows again.
+    /// Checks before the bytes are changed: on tmpfs, bytes written past the end in the last page appear when the file grows again.
     fn before(&self, offset: usize, len: usize) -> Result<()> {
         self.mmap.preflight(Direction::Write, offset, len)?;
         self.mmap.check("write")
     }
 
     /// As [`Mmap::read_at`].
-    ///
-    /// # Errors
-    /// As [`Mmap::read_at`].
     pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.mmap.read_at(data, offset)
     }
 
-    /// Calls `change` on the bytes in place, which it may modify, and returns its result; as [`Mmap::with`].
-    ///
-    /// # Errors
-    /// As [`write_at`](Self::write_at).
+    /// Calls `change` on the bytes in place and returns its result, as [`Mmap::with`] and [`write_at`](Self::write_at).
     pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         self.before(0, self.mmap.len())?;
         let place = self.mmap.place;
@@ -226,11 +216,8 @@ impl MmapMut {
         Ok(made)
     }
 
-    /// Waits until the written bytes are on the device (`msync`). A failure poisons the file, as a failure of
-    /// [`File::sync`] does.
-    ///
-    /// # Errors
-    /// The error of the system call, and [`ErrorKind::Changed`] if a page vanished.
+    /// Waits until the written bytes are on the device (`msync`), or fails with [`ErrorKind::Changed`] if a page vanished. A
+    /// failure poisons the file, as one of [`File::sync`] does.
     pub fn flush(&mut self) -> Result<()> {
         if let Mmap { file, range, map: Some(map), .. } = &self.mmap {
             file.in_turn(|| {

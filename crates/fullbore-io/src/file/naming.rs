@@ -7,11 +7,11 @@ use std::sync::{LazyLock, OnceLock};
 
 use super::cleanup::Temporary;
 use super::held::HeldDir;
-use super::{CommitReport, Durability, File, Step};
+use super::inner::File;
+use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
-/// A name in a held directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) directory: HeldDir,
@@ -22,7 +22,6 @@ pub(crate) struct Place {
 const LINKS: usize = 40;
 
 impl Place {
-    /// The place that a path refers to.
     pub(super) fn of(path: &Path) -> Result<Self> {
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
@@ -37,7 +36,6 @@ impl Place {
         }
     }
 
-    /// The path, for messages.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }
@@ -75,7 +73,6 @@ impl Place {
     }
 }
 
-/// The call that gives a nameless file a name.
 #[derive(Debug, Clone, Copy)]
 enum Linking {
     /// By its descriptor, which needs a capability of root.
@@ -116,8 +113,7 @@ fn call(linking: Linking, fd: impl AsHandle, directory: impl AsHandle, name: &Os
     }
 }
 
-/// Gives a nameless file a name in a directory. `false`: this system cannot, whatever the name, and later files get a
-/// name at creation.
+/// Gives a nameless file a name. `false`: this system cannot, whatever the name, and later files get a name at creation.
 pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
@@ -137,7 +133,6 @@ pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys:
     }
 }
 
-/// The result of naming a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     /// The file has the name.
@@ -148,7 +143,6 @@ pub(super) enum Link {
     Refused,
 }
 
-/// Gives a nameless file the name `place` if no file has it.
 pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     let failed = |error: std::io::Error| Error::io("create", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
@@ -238,7 +232,6 @@ pub(super) fn sync_directory(
     Ok(())
 }
 
-/// The parent directory of a path.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -255,8 +248,7 @@ pub fn umask() -> u32 {
     *MASK
 }
 
-/// The mode of a file created in the directory with `mode`: determined by the default access control list, or else by
-/// the umask.
+/// The mode of a file created in the directory with `mode`: by the default access control list, or else the umask.
 pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
     let mut list = [0; 4096];
     let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);

@@ -1,72 +1,19 @@
 //! The actions when the last handle of an open file is closed: removal of its name, release of reserved blocks and of
 //! its lock.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::cleanup::CleanupGuard;
-use super::reservation::release;
 use crate::error::Error;
-use crate::sys::{self, AtFlags, Code, Handle, OpenFlags};
+use crate::sys::{self, AsHandle, Code, FileKind, Handle};
 
-/// A name in a held directory, so that neither a change of the working directory nor a rename of the directory changes
-/// its meaning.
-#[derive(Debug)]
-pub(super) struct Name {
-    directory: Handle,
-    name: OsString,
-}
-
-impl Name {
-    pub(super) fn of(path: &Path) -> Result<Self, Code> {
-        let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
-        let directory = sys::open(directory.unwrap_or(Path::new(".")), flags, 0)?;
-        Ok(Self { directory, name })
-    }
-
-    /// Removes the name if it refers to `fd`'s file; succeeds without effect if it refers to another file or is gone.
-    /// The system has no call that compares and removes atomically: a process that renames between the two calls
-    /// without requesting the lock can lose a name.
-    pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
-        let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Code::NOT_FOUND) => return Ok(()),
-            there => there?,
-        };
-        let ours = sys::status(fd)?;
-        if there.identity() != ours.identity() {
-            return Ok(());
-        }
-        match sys::remove(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Code::NOT_FOUND) => Ok(()),
-            removed => removed,
-        }
-    }
-}
-
-/// An open file whose name is to be removed.
-#[derive(Debug)]
-pub(super) struct DeleteOnExit {
-    pub(super) name: Name,
-    pub(super) fd: Arc<Handle>,
-}
-
-impl DeleteOnExit {
-    pub(super) fn remove(&self) -> Result<(), Code> {
-        self.name.remove(&self.fd)
-    }
-}
-
-/// The actions when the last handle is dropped: remove the name, or free the blocks reserved past the end; then release
-/// the lock, then close the descriptor.
+/// The actions when the last handle is dropped: remove the name or free reserved blocks, release the lock, close the descriptor.
 #[derive(Debug)]
 pub(super) struct OnClose {
     pub(super) fd: Arc<Handle>,
     pub(super) delete_on_exit: Option<CleanupGuard>,
     pub(super) locked: bool,
-    /// The number of bytes reserved at opening.
     pub(super) reserved: u64,
 }
 
@@ -101,4 +48,33 @@ impl Drop for OnClose {
         // A drop cannot return the error; `File::close` does.
         let _ = self.end(Path::new(""));
     }
+}
+
+pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
+    sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
+}
+
+/// Frees the blocks past the end of a file for which `reserved` bytes were reserved. The system cannot compare and truncate
+/// atomically: bytes that another process appends between the two calls are lost.
+pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
+    if reserved == 0 {
+        return Ok(());
+    }
+    let stat = sys::status(&fd)?;
+    let len = stat.size;
+    let beyond = stat.allocated() > len.next_multiple_of(stat.blksize.max(512));
+    // XFS allocates ahead of a growing file, and keeps those blocks too once a range was reserved.
+    if stat.kind() != FileKind::Regular || len >= reserved && !beyond {
+        return Ok(());
+    }
+    // ext4 ignores a hole that is punched past the end, and frees these blocks when the length is set.
+    loop {
+        match sys::truncate(&fd, len) {
+            Err(Code::INTERRUPTED) => {}
+            released => break released?,
+        }
+    }
+    // Only the owner may set it. For others the file counts as modified by the truncation.
+    let _ = sys::set_modified(&fd, &stat);
+    Ok(())
 }

@@ -1,27 +1,24 @@
 //! Carries out [`OpenOptions`] in an order that is safe: open, lock, check the name again, truncate, reserve, hints.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::cache_mode::CacheMode;
-use super::cache_mode::CachePolicy;
 use super::calls::in_environment;
-use super::cleanup::Temporary;
-use super::create::Found;
-use super::handle::Inner;
+use super::cleanup::{self, CleanupGuard, Temporary};
+use super::handle::{absent, directory};
 use super::held::HeldDir;
-use super::lock;
-use super::on_close::OnClose;
-use super::option_report::{OptionSupport, Support};
+use super::inner::{CacheMode, File, Inner};
+use super::locks::lock_whole;
+use super::on_close::{OnClose, has_room, release};
 use super::options::{Access, Mode, OpenOptions};
-use super::reservation::{has_room, release};
-use super::{Durability, File};
+use super::sweep::{DeleteOnExit, Name};
+use super::types::{CachePolicy, Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, BorrowedHandle, Code, Handle, OpenFlags};
+use crate::sys::{self, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
-pub(super) const ATTEMPTS: usize = 16;
+const ATTEMPTS: usize = 16;
 
 impl OpenOptions {
     /// Opens `path`. The kind of file is not checked: for a directory opened for reading, the first read fails.
@@ -70,7 +67,6 @@ impl OpenOptions {
         Err(Error::new(ErrorKind::Changed, "open", path, "it was replaced before each attempt to lock it"))
     }
 
-    /// True if one opening system call carries out all options.
     fn asks_nothing_more(&self) -> bool {
         self.share.is_none()
             && self.hints.is_empty()
@@ -90,8 +86,8 @@ impl OpenOptions {
         Inner { cache_mode, ..file.inner.kin() }
     }
 
-    /// The steps between the lock and the first use. Everything that can fail without changing the file comes before
-    /// the truncation, so that a strict open that fails has lost no bytes. Returns the number of bytes reserved.
+    /// The steps between the lock and the first use; those that can fail without a change come before the truncation, so that a
+    /// strict open that fails has lost no bytes. Returns the number of bytes reserved.
     fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);
@@ -136,7 +132,6 @@ impl OpenOptions {
         Ok(reserved)
     }
 
-    /// Under `strict`, fails if an option is unsupported.
     fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
         match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
@@ -151,8 +146,7 @@ impl OpenOptions {
         self.share.is_some() || self.strict || self.room > 0
     }
 
-    /// A nameless file in the directory `path`; on a file system without `O_TMPFILE`, a file whose name is removed at
-    /// once.
+    /// A nameless file in the directory `path`; without `O_TMPFILE`, a file whose name is removed at once.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
         let bits = self.permissions;
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
@@ -175,29 +169,27 @@ impl OpenOptions {
         Ok(fd)
     }
 
-    /// The error for a failed open under these options.
     fn refusal(&self, path: &Path, error: Code) -> Error {
         match error {
-            Code::IS_DIRECTORY => super::handle::directory(path),
+            Code::IS_DIRECTORY => directory(path),
             Code::LINK_LOOP if !self.follow => Error::new(
                 ErrorKind::Unsupported,
                 "open",
                 path,
                 "it is a symbolic link, and follow_symlinks is off",
             ),
-            Code::NO_SUCH_ADDRESS => super::handle::absent(path),
+            Code::NO_SUCH_ADDRESS => absent(path),
             error => Error::io("open", path, error.into()),
         }
     }
 
-    /// Takes the requested lock; returns `true` if one is held.
     fn lock(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
         let option = share.option_name();
         let support = if !self.locking || switched_off() {
             Support::Unsupported("locks are switched off".to_owned())
         } else {
-            lock::take(fd, share, self.settled() != Access::Read).map_err(|error| {
+            lock_whole(fd, share, self.settled() != Access::Read).map_err(|error| {
                 if error == Code::WOULD_BLOCK {
                     Error::new(
                         ErrorKind::Locked,
@@ -241,4 +233,116 @@ fn leads_to(path: &Path, fd: &Handle) -> bool {
         (Ok(there), Ok(ours)) => there.identity() == ours.identity(),
         _ => false,
     }
+}
+
+#[derive(Debug)]
+struct Found {
+    fd: Arc<Handle>,
+    /// The path of the file, if this open is known to have created it.
+    created: Option<PathBuf>,
+    /// The guard for the removal of its name, if requested.
+    delete_on_exit: Option<CleanupGuard>,
+}
+
+impl Found {
+    fn undo_create(&self) {
+        if let Some(created) = &self.created
+            && let Ok(name) = Name::of(created)
+        {
+            // The caller reports the earlier error.
+            let _ = name.remove(&self.fd);
+        }
+    }
+}
+
+impl OpenOptions {
+    fn find(&self, path: &Path) -> sys::Result<Found> {
+        let more = self.mode_flags();
+        match self.mode {
+            Mode::CreateNew => self.new_file(path, path),
+            Mode::CreateOrTruncate | Mode::OpenOrCreate | Mode::Append if self.knows() => {
+                self.new_or_there(path, more - OpenFlags::CREATE)
+            }
+            _ => self.there(path, more),
+        }
+    }
+
+    /// Opens `path` in one call.
+    fn plainly(&self, path: &Path) -> sys::Result<Handle> {
+        self.call(path, self.mode_flags())
+    }
+
+    fn mode_flags(&self) -> OpenFlags {
+        let truncate = if self.empties_late() { OpenFlags::empty() } else { OpenFlags::TRUNCATE };
+        match self.mode {
+            Mode::Open => OpenFlags::empty(),
+            Mode::Truncate => truncate,
+            Mode::CreateNew => OpenFlags::CREATE | OpenFlags::EXCLUSIVE,
+            Mode::CreateOrTruncate => OpenFlags::CREATE | truncate,
+            Mode::OpenOrCreate | Mode::Append => OpenFlags::CREATE,
+        }
+    }
+
+    /// True if the open must determine if the file is new.
+    fn knows(&self) -> bool {
+        self.strict || self.delete || self.room > 0
+    }
+
+    /// Opens in one call, which does not distinguish existing files from new ones.
+    fn there(&self, path: &Path, more: OpenFlags) -> sys::Result<Found> {
+        let fd = Arc::new(self.call(path, more)?);
+        let delete_on_exit = if self.delete {
+            let delete_on_exit = || Ok(DeleteOnExit { name: Name::of(path)?, fd: fd.clone() });
+            Some(cleanup::register::<Code>(delete_on_exit)?)
+        } else {
+            None
+        };
+        Ok(Found { fd, created: None, delete_on_exit })
+    }
+
+    /// Creates a file at `place`; `path` is the name to remove if the file is deleted on close.
+    fn new_file(&self, path: &Path, place: &Path) -> sys::Result<Found> {
+        let open = || -> sys::Result<_> {
+            Ok(Arc::new(self.call(place, OpenFlags::CREATE | OpenFlags::EXCLUSIVE)?))
+        };
+        let created = Some(place.to_owned());
+        if !self.delete {
+            return Ok(Found { fd: open()?, created, delete_on_exit: None });
+        }
+        // Opening a new file never blocks, so the list may be locked meanwhile.
+        let guard = cleanup::register::<Code>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
+        Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
+    }
+
+    /// Creates a file, or opens the existing one with `more`: alternates between the two calls until one succeeds. Dangling links
+    /// are followed here, because `O_EXCL` does not follow them.
+    fn new_or_there(&self, path: &Path, more: OpenFlags) -> sys::Result<Found> {
+        let mut place = path.to_owned();
+        for _ in 0..ATTEMPTS {
+            match self.new_file(path, &place) {
+                Err(Code::EXISTS) => {}
+                found => return found,
+            }
+            match self.there(path, more) {
+                Err(Code::NOT_FOUND) => {}
+                // `O_CREAT` rejects a directory, even one that could be opened for reading.
+                Ok(found) if is_directory(&found.fd) => return Err(Code::IS_DIRECTORY),
+                found => return found,
+            }
+            // The file was removed between the two calls, or is a dangling link.
+            place = match std::fs::read_link(&place) {
+                Ok(link) => place.parent().unwrap_or(Path::new("")).join(link),
+                Err(_) => path.to_owned(),
+            };
+        }
+        Err(Code::NOT_FOUND)
+    }
+
+    fn call(&self, path: &Path, more: OpenFlags) -> sys::Result<Handle> {
+        sys::open(path, self.flags() | more, self.permissions)
+    }
+}
+
+fn is_directory(fd: &Handle) -> bool {
+    sys::status(fd).is_ok_and(|found| found.kind() == FileKind::Directory)
 }

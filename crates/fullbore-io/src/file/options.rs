@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::Durability;
-use super::cache_mode::CachePolicy;
+use super::types::{CachePolicy, Durability};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::OpenFlags;
 
@@ -64,7 +63,6 @@ impl Share {
     /// Deleting and renaming.
     pub const DELETE: Self = Self(4);
 
-    /// The name of the option in the option report.
     pub(super) fn option_name(self) -> &'static str {
         [
             "share=none",
@@ -105,7 +103,6 @@ pub enum Hint {
 ///
 /// ```
 /// use fullbore_io::file::{Mode, OpenOptions, Share};
-/// # fn main() -> fullbore_io::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// let path = directory.path().join("data");
 /// let file = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::NONE).reserve(1 << 20).open(&path)?;
@@ -114,7 +111,7 @@ pub enum Hint {
 ///     println!("{line}");
 /// }
 /// assert_eq!(file.option_report().len(), 2, "the share and the reservation");
-/// # Ok(()) }
+/// # Ok::<(), fullbore_io::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -271,7 +268,6 @@ impl OpenOptions {
         self
     }
 
-    /// The access after defaults.
     pub(super) fn settled(&self) -> Access {
         self.access.unwrap_or(match self.mode {
             Mode::Open if !self.temporary => Access::Read,
@@ -308,7 +304,6 @@ impl OpenOptions {
         flags
     }
 
-    /// Rejects contradictory options.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "open", path, what));
         let writes =

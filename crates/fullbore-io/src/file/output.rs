@@ -8,11 +8,13 @@ use std::path::Path;
 
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
+use super::inner::File;
+use super::kind::stat;
 use super::naming::Place;
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
-use super::{CommitReport, Durability, File, FileKind, stat};
+use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags, Status};
+use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,9 +71,6 @@ impl Output {
     }
 
     /// As [`create`](Self::create), for a name in a held directory.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
     pub fn create_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -105,11 +104,9 @@ impl Output {
         }
     }
 
-    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it
-    /// leaves nothing. It inherits the old file's mode and, where permitted, its owner.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create), and [`ErrorKind::Unsupported`] for anything but a regular file.
+    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it leaves
+    /// nothing. It inherits the old file's mode and, where permitted, its owner. Anything but a regular file is
+    /// [`ErrorKind::Unsupported`].
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -118,8 +115,8 @@ impl Output {
         }
     }
 
-    /// As [`replace`](Self::replace), but the bytes written remain if the run ends early, for runs that are resumed.
-    /// `open` returns the file with the bytes so far, and its name in the same directory.
+    /// As [`replace`](Self::replace), for runs that are resumed: the bytes written remain if the run ends early. `open` returns the
+    /// file with the bytes so far, and its name in the same directory.
     pub fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -156,9 +153,6 @@ impl Output {
     }
 
     /// As [`create_entry`](Self::create_entry), for a name in a held directory.
-    ///
-    /// # Errors
-    /// As [`create_entry`](Self::create_entry).
     pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
@@ -214,17 +208,11 @@ impl Output {
     }
 
     /// The process's standard output.
-    ///
-    /// # Errors
-    /// If it is closed.
     pub fn stdout() -> Result<Self> {
         Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
 
-    /// An output that modifies the input file in place.
-    ///
-    /// # Errors
-    /// If it is not a regular file or block device, or not writable.
+    /// An output that modifies the input file, regular or a block device, in place.
     pub fn in_place(path: &Path) -> Result<Self> {
         let place = Place::of(path)?;
         match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
@@ -258,12 +246,8 @@ impl Output {
         Ok(Self { file, state })
     }
 
-    /// Makes the output a clone of `source`, on systems that make clones under new names: it has the content, and other attributes
-    /// are those of a new file. Returns `false`, and changes nothing, if the system, the file system or the file does not
-    /// permit it.
-    ///
-    /// # Errors
-    /// If the clone cannot be examined.
+    /// Makes the output a clone of `source` with the attributes of a new file, where the system makes clones under new names.
+    /// Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
     pub fn become_clone(&mut self, source: &File) -> Result<bool> {
         self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
     }
@@ -297,10 +281,24 @@ impl Output {
         matches!(self.state, OutputState::Existing(_))
     }
 
-    /// The same output, written through another handle.
+    /// Puts the output under a plan, which covers its transfers, syncs and names but not the calls that opened it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// use fullbore_io::fault::{Event, Plan};
+    /// use fullbore_io::file::{Durability, Output};
+    ///
+    /// let plan = Plan::new(1);
+    /// let output = Output::replace(directory.path().join("file"))?.with_faults(&plan);
+    /// output.file().write_all_at(b"new", 0)?;
+    /// output.commit(Durability::Full)?;
+    /// assert!(matches!(plan.events().last(), Some(Event::SyncedDirectory(_))));
+    /// # Ok::<(), fullbore_io::Error>(())
+    /// ```
     #[cfg(feature = "fault")]
-    pub(crate) fn on(self, file: File) -> Self {
-        Self { file, ..self }
+    #[must_use]
+    pub fn with_faults(self, plan: &crate::fault::plan::Plan) -> Self {
+        Self { file: self.file.with_faults(plan), ..self }
     }
 
     /// Completes the output at its current length: frees blocks [reserved](File::reserve) past it, syncs it to the given
@@ -319,7 +317,6 @@ impl Output {
     /// files that were longer before.
     ///
     /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::file::{Durability, Output, Placement};
     ///
@@ -329,12 +326,8 @@ impl Output {
     /// output.file().write_all_at(b"shorter", 0)?;
     /// output.commit_len(7, Durability::None)?;
     /// assert_eq!(std::fs::read(&path)?, b"shorter");
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`commit`](Self::commit).
     pub fn commit_len(self, len: u64, durability: Durability) -> Result<CommitReport> {
         if self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
             self.file.set_len(len)?;
@@ -343,7 +336,6 @@ impl Output {
     }
 }
 
-/// The place of a path that may hold a regular file, and the file that is there.
 fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     match path.file_name() {
         Some(_) => {
@@ -356,7 +348,6 @@ fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     }
 }
 
-/// The regular file at a place, with links followed.
 fn only_regular(place: &Place) -> Result<Option<Status>> {
     let there = place.stat(AtFlags::empty())?;
     match there.map(|stat| stat.kind()) {
@@ -368,8 +359,7 @@ fn only_regular(place: &Place) -> Result<Option<Status>> {
     }
 }
 
-/// The place of the file that is replaced if `place` refers to `there`, and the attributes that the new file inherits.
-/// Symbolic links are followed: their target is replaced, not the link.
+/// The place of the file that is replaced if `place` refers to `there`, with links followed, and the attributes to inherit.
 fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| stat.identity() == there.identity()) else {
@@ -387,7 +377,6 @@ fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
 }
 
-/// Opens an existing file.
 fn open(place: &Place, flags: OpenFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
@@ -400,8 +389,8 @@ fn directory(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::publish::begin_named;
     use super::*;
+    use crate::file::publish::begin_named;
 
     /// As clones on macOS: the file is made by the system, under another temporary name.
     #[test]
@@ -426,7 +415,7 @@ mod tests {
         assert_eq!(names(), 1);
         assert!(output.replace_by(make).unwrap());
         assert_eq!(names(), 1, "the first file is removed");
-        output.commit(super::super::Durability::Full).unwrap();
+        output.commit(Durability::Full).unwrap();
         assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
 
         let mut output = begin();

@@ -3,10 +3,11 @@
 use std::ffi::{OsStr, OsString};
 
 use super::cleanup::{Temporary, Unfinished};
+use super::inner::File;
 use super::naming::{
     Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
-use super::{CommitReport, Durability, File, Step};
+use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, OpenFlags};
 
@@ -25,7 +26,6 @@ pub(super) enum OutputState {
     Stream,
 }
 
-/// The source of mode and owner of a published output.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finish {
     /// Those of any new file.
@@ -36,14 +36,12 @@ pub(super) enum Finish {
     Set,
 }
 
-/// The attributes that a new file takes over from the replaced one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
 }
 
-/// The mode of new files, before the umask.
 const NEW: u32 = 0o666;
 
 /// Starts a file that will get the name `place`.
@@ -165,8 +163,8 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where permitted, and then its mode: a change of owner clears mode bits. On Windows also
-/// its access list and its named streams.
+/// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits; on Windows
+/// also its access list and named streams.
 fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     let mode = lawful(old.mode, give(file, old.owner));
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
@@ -180,8 +178,8 @@ fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Gives the file an owner and a group, or the group alone; returns `true` if both were set. Only root may give files
-/// away; for other users the new file is theirs, as with any editor that renames.
+/// Gives the file an owner and a group, or the group alone; `true` if both were set. Only root gives files away; for others the new
+/// file is theirs, as with any editor that renames.
 fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     let (user, group) = (Some(uid), Some(gid));
     if sys::change_owner(file, user, group).is_ok() {
@@ -191,8 +189,8 @@ fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     false
 }
 
-/// The mode of a file that replaces another: without the set-user-ID and set-group-ID bits unless owner and group are
-/// the same, because it would run as a user that nobody chose.
+/// The mode of a file that replaces another: set-user-ID and set-group-ID only if owner and group are the same, because it would
+/// run as a user that nobody chose.
 pub fn lawful(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }
@@ -212,7 +210,6 @@ fn sync(
     Ok(())
 }
 
-/// The error for a dangling symbolic link.
 pub(super) fn dangling(place: &Place) -> Error {
     Error::new(ErrorKind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
         .advise("remove the link or create its target")

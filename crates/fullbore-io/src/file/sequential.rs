@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice};
 
-use super::{File, cut};
+use super::calls::cut;
+use super::inner::File;
 use crate::buf::Direction;
 use crate::error::{Error, Result};
 use crate::sys::{self, AsHandle, Code, Interest};
@@ -38,8 +39,7 @@ impl File {
         Ok(())
     }
 
-    /// Writes buffers in order to a file without offsets, by one call; returns the number of bytes written. The first
-    /// must not be empty.
+    /// Writes buffers, of which the first is not empty, by one call to a file without offsets; returns the number of bytes.
     pub(crate) fn write_vectored_next(&self, buffers: &[IoSlice<'_>]) -> Result<usize> {
         let most = &buffers[..cut(buffers.len().min(self.most_buffers()), 1)];
         let [first, _, ..] = most else { return self.write_next(&buffers[0]) };

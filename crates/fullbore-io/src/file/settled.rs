@@ -2,15 +2,13 @@
 
 use std::io;
 
-use super::FileKind;
-use crate::sys::{self, AsHandle, Status, Time, TransferFlags};
+use crate::sys::{self, AsHandle, FileKind, Status, Time, TransferFlags};
 
-/// File systems whose timestamps come from this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs,
-/// F2FS.
+/// File systems with timestamps of this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs, F2FS.
 const LOCAL: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
 
-/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may be one of a file system that has
-/// no finer ones (ext4 with inodes of 128 bytes).
+/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may have no finer ones (ext4 with
+/// inodes of 128 bytes).
 const MARGIN: i128 = 20_000_000;
 const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 
@@ -27,8 +25,8 @@ pub struct SettledReader {
 }
 
 impl SettledReader {
-    /// Reads a whole file with `read` into `bytes`, which must be longer than the file, and returns its length. `None`
-    /// if the file needs a separate check: it is longer, not cached, not a regular file, or recently changed.
+    /// Reads a whole file with `read` into `bytes`, which must be longer, and returns its length. `None` if it needs a separate
+    /// check: longer, not cached, not regular, recently changed.
     pub fn read(
         &mut self,
         file: impl AsHandle,

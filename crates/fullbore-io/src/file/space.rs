@@ -4,14 +4,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::cache_mode::CacheMode;
+use super::inner::{CacheMode, File};
+use super::on_close::release;
 use super::preflight::Blocks;
-use super::{File, FileKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Allocate, Code, SeekFrom};
+use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
 
-/// The system finds holes by moving the file's position, which [`File::seekable_len`] reads: it is restored under this
-/// lock.
+/// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
 static POSITION: Mutex<()> = Mutex::new(());
 
 impl File {
@@ -35,7 +34,6 @@ impl File {
         Ok(sys::truncate(&self.inner.fd, len)?)
     }
 
-    /// Repeats the call while it is interrupted.
     #[cold]
     fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
         while error.kind() == io::ErrorKind::Interrupted {
@@ -203,11 +201,7 @@ impl File {
         self.seek("find data in", SeekFrom::Data(offset), offset)
     }
 
-    /// The offset of the next hole at or after `offset`, in bytes; the end of a file counts as a hole. `None` if
-    /// `offset` is at or past the end.
-    ///
-    /// # Errors
-    /// As [`seek_data`](Self::seek_data).
+    /// The offset of the next hole at or after `offset`, in bytes; the end counts as one. `None` if `offset` is at or past the end.
     pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find a hole in", SeekFrom::Hole(offset), offset)
     }
@@ -239,5 +233,39 @@ impl File {
             Err(Code::NO_SUCH_ADDRESS) => Ok(None),
             Err(error) => Err(name(error)),
         }
+    }
+
+    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
+    pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
+        loop {
+            self.before_blocks(Blocks::Extended, &(0..len))
+                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
+            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
+                Ok(()) => Ok(()),
+                Err(Code::INTERRUPTED) => continue,
+                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "allocate",
+                    &self.inner.path,
+                    "the file system cannot allocate",
+                )),
+                Err(Code::NO_SPACE) => Err(Error::new(
+                    ErrorKind::NoSpace,
+                    "write",
+                    &self.inner.path,
+                    format!("No space left on device for {len} bytes"),
+                )
+                .advise("free some space or write somewhere else")),
+                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
+            };
+        }
+    }
+
+    pub(super) fn release_reserved(&self) -> Result<()> {
+        release(self, self.inner.health.reserved())
+            .map_err(|error| Error::io("release the reserved space of", self.path(), error.into()))
     }
 }

@@ -6,9 +6,7 @@ use std::ops::Range;
 /// The constraints of a file's transfers in bytes; all are powers of two except `bounce`, a multiple of `unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// The alignment of offsets and lengths.
     pub(super) unit: usize,
-    /// The alignment of addresses.
     pub(super) memory: usize,
     /// The maximum length of a transfer through a bounce buffer.
     pub(super) bounce: usize,
@@ -24,9 +22,8 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// The first piece of `len` bytes (at least 1) at `offset`, in memory at `address`. A short transfer is bounced
-    /// whole, because a request costs more than a copy; of a long one only the edges are bounced, if its middle happens
-    /// to be aligned in memory.
+    /// The first piece of `len` bytes (at least 1) at `offset`, in memory at `address`. A short transfer is bounced whole, because
+    /// a request costs more than a copy; of a long one only the edges are, if its middle is aligned in memory.
     pub(super) fn first(offset: u64, len: usize, address: usize, rule: Rule) -> Self {
         let Rule { unit, memory, bounce } = rule;
         let misfit = (offset % unit as u64) as usize;
@@ -62,8 +59,8 @@ pub(super) fn widened(offset: u64, len: usize, unit: usize) -> Option<Range<u64>
     Some(offset - offset % unit..end)
 }
 
-/// The position at which a transfer of `count` bytes over buffers of these lengths stopped: the index of the buffer and
-/// the offset in it. Full and empty buffers are skipped.
+/// The index of the buffer, and the offset in it, at which a transfer of `count` bytes over buffers of these lengths stopped; full
+/// and empty ones are skipped.
 #[inline]
 pub(crate) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (usize, usize) {
     let (mut index, mut left) = (0, count);
@@ -77,9 +74,9 @@ pub(crate) fn landed(lens: impl IntoIterator<Item = usize>, count: usize) -> (us
     (index, 0)
 }
 
-/// The part of a copy for which whole blocks can be shared: the number of bytes before it and its length. `source` is
-/// the range copied, `target` its destination, `end` the source's length. The last block may be incomplete there, if it
-/// is the target's last one too (`target_end`, `man 2 ioctl_ficlonerange`).
+/// The part of a copy of `source` to `target` for which whole blocks can be shared: the bytes before it and its length. `end` is
+/// the source's length. The last block may be incomplete if it is the last of both files (`target_end`, `man 2
+/// ioctl_ficlonerange`).
 pub(super) fn clonable(
     source: &Range<u64>,
     target: u64,

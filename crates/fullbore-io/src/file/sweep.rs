@@ -1,7 +1,8 @@
 //! Removal of names in held directories, by descriptors only: a link placed in the way is removed, not followed.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::held::HeldDir;
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags};
@@ -32,7 +33,6 @@ pub(super) fn reserve(keep: bool) {
     }
 }
 
-/// Removes a directory and its content.
 pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
     let Ok(fd) = directory.fd() else { return };
     if sys::remove(&fd, name, AtFlags::REMOVE_DIRECTORY).is_ok() {
@@ -64,8 +64,8 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
     }
 }
 
-/// Empties and removes a directory. At any depth, at most two descriptors are open: the way up is `..`, if that is the
-/// directory that the way down came through.
+/// Empties and removes a directory with at most two open descriptors: the way up is `..`, if that is the directory that the way
+/// down came through.
 fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
     let mut inner = open(top, name)?;
@@ -126,4 +126,50 @@ fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
         }
     }
     Ok((at, None))
+}
+
+/// A name in a held directory: neither a change of the working directory nor a rename of the directory changes its meaning.
+#[derive(Debug)]
+pub(super) struct Name {
+    directory: Handle,
+    name: OsString,
+}
+
+impl Name {
+    pub(super) fn of(path: &Path) -> Result<Self, Code> {
+        let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
+        let directory = sys::open(directory.unwrap_or(Path::new(".")), flags, 0)?;
+        Ok(Self { directory, name })
+    }
+
+    /// Removes the name if it refers to `fd`'s file; another or a missing one is no error. The system cannot compare and remove
+    /// atomically: a process that renames between the two calls without the lock can lose a name.
+    pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
+        let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => return Ok(()),
+            there => there?,
+        };
+        let ours = sys::status(fd)?;
+        if there.identity() != ours.identity() {
+            return Ok(());
+        }
+        match sys::remove(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => Ok(()),
+            removed => removed,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct DeleteOnExit {
+    pub(super) name: Name,
+    pub(super) fd: Arc<Handle>,
+}
+
+impl DeleteOnExit {
+    pub(super) fn remove(&self) -> Result<(), Code> {
+        self.name.remove(&self.fd)
+    }
 }

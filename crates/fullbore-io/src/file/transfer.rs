@@ -2,9 +2,8 @@
 
 use std::io;
 
-use super::File;
-use super::cache_mode::CacheMode;
 use super::calls::cut;
+use super::inner::{CacheMode, File};
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, TransferFlags};
@@ -13,9 +12,6 @@ impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
     ///
     /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -24,8 +20,8 @@ impl File {
         }
     }
 
-    /// Returns `Ok` if the call was only interrupted, else the error. Separate, so that the code around the call stays
-    /// small: function returns are slow right after a system call.
+    /// Returns `Ok` if the call was only interrupted. Separate, so that the code around the call stays small: function returns are
+    /// slow right after a system call.
     #[cold]
     pub(super) fn interrupted(&self, doing: &'static str, offset: u64, error: io::Error) -> Result<()> {
         match error.kind() {
@@ -34,7 +30,6 @@ impl File {
         }
     }
 
-    /// Reads once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.read_once(offset, data, flags) {
@@ -61,8 +56,8 @@ impl File {
         }
     }
 
-    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of
-    /// bytes read. The memory is not zeroed first: for a small file that would cost as much as the read.
+    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of bytes. It is
+    /// not zeroed first: for a small file that would cost as much as the read.
     pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
         if !matches!(self.inner.cache_mode, CacheMode::Plain) {
             memory.resize(size, 0);
@@ -121,9 +116,6 @@ impl File {
 
     /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.
     /// [`write_all_at`](Self::write_all_at) writes all or fails.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -132,7 +124,6 @@ impl File {
         }
     }
 
-    /// Writes once through the cache, repeated if interrupted.
     #[inline]
     pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.write_once(offset, data, flags) {
@@ -158,10 +149,7 @@ impl File {
         }
     }
 
-    /// Writes all of `data` at `offset`, in bytes.
-    ///
-    /// # Errors
-    /// If the system call fails; a part may have been written then.
+    /// Writes all of `data` at `offset`, in bytes; after an error a part may have been written.
     pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {

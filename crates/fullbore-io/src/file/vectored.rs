@@ -3,11 +3,9 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-use super::File;
-use super::cache_mode::CacheMode;
+use super::inner::File;
 use super::spans::landed;
 use crate::error::Result;
-use crate::sys::TransferFlags;
 
 impl File {
     /// Reads the bytes at `offset` into `buffers`, in order; returns the number of bytes read, 0 at the end of the file
@@ -15,9 +13,6 @@ impl File {
     ///
     /// A read may be short; of more buffers than one call takes (`IOV_MAX`, 1024) only the first are filled.
     /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
         // A call with empty buffers only would look like the end of the file.
@@ -26,11 +21,9 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, drop_behind) = match &self.inner.cache_mode {
-            CacheMode::Plain => (TransferFlags::empty(), None),
-            CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
-            CacheMode::DropBehind(drop_behind) => (TransferFlags::empty(), Some(drop_behind)),
-            CacheMode::Direct(direct) => {
+        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
+            Ok(calls) => calls,
+            Err(direct) => {
                 return match direct.read_vectored(offset, buffers) {
                     Some(count) => Ok(count),
                     // Alignment is judged per buffer, so they are read one by one.
@@ -41,9 +34,7 @@ impl File {
         loop {
             match self.readv_once(offset, buffers, flags) {
                 Ok(count) => {
-                    if let Some(drop_behind) = drop_behind {
-                        drop_behind.read(offset, count);
-                    }
+                    drop_behind.inspect(|drop_behind| drop_behind.read(offset, count));
                     return Ok(count);
                 }
                 Err(error) => self.interrupted("read", offset, error)?,
@@ -93,9 +84,6 @@ impl File {
 
     /// Writes `buffers` at `offset`, in order; returns the number of bytes written, which may be smaller than their
     /// total. [`write_all_vectored_at`](Self::write_all_vectored_at) writes all or fails.
-    ///
-    /// # Errors
-    /// If the system call fails.
     #[inline]
     pub fn write_vectored_at(&self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (empty, _) = landed(buffers.iter().map(|buffer| buffer.len()), 0);
@@ -103,11 +91,9 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, drop_behind) = match &self.inner.cache_mode {
-            CacheMode::Plain => (TransferFlags::empty(), None),
-            CacheMode::Flagged => (super::cache_mode::DONTCACHE, None),
-            CacheMode::DropBehind(drop_behind) => (TransferFlags::empty(), Some(drop_behind)),
-            CacheMode::Direct(direct) => {
+        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
+            Ok(calls) => calls,
+            Err(direct) => {
                 return match direct.write_vectored(offset, buffers) {
                     Some(count) => Ok(count),
                     // Alignment is judged per buffer, so they are written one by one.
@@ -118,9 +104,7 @@ impl File {
         loop {
             match self.writev_once(offset, buffers, flags) {
                 Ok(count) => {
-                    if let Some(drop_behind) = drop_behind {
-                        drop_behind.wrote(offset, count);
-                    }
+                    drop_behind.inspect(|drop_behind| drop_behind.wrote(offset, count));
                     return Ok(count);
                 }
                 Err(error) => self.interrupted("write", offset, error)?,

@@ -29,7 +29,6 @@ fn here() -> &'static str {
     env!("CARGO_MANIFEST_DIR")
 }
 
-/// Paths that every machine has, on different file systems.
 fn paths() -> impl Iterator<Item = (&'static str, Facts)> {
     [here(), "/", "/proc/self/mountinfo", "/sys", "/dev/shm", "/tmp"]
         .into_iter()

@@ -13,7 +13,6 @@ struct Membership {
     path: PathBuf,
 }
 
-/// A limit and the file that sets it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit<T> {
     pub(crate) value: T,
@@ -23,9 +22,7 @@ pub(crate) struct Limit<T> {
 /// Limits in force; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// Limit in processors.
     pub(crate) processors: Option<Limit<f64>>,
-    /// Limit in bytes.
     pub(crate) memory: Option<Limit<u64>>,
 }
 
@@ -71,7 +68,6 @@ fn parse(table: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// Returns the mount of a membership's hierarchy.
 fn hierarchy<'a>(mounts: &'a [Mount], membership: &Membership) -> Option<&'a Mount> {
     mounts.iter().find(|mount| match membership.controllers.first() {
         None => mount.kind == "cgroup2",
@@ -107,8 +103,7 @@ fn processors_of(group: &Path, second: bool) -> Option<Limit<f64>> {
     Some(Limit { value: processors(&quota, &period)?, file })
 }
 
-/// Converts a quota of CPU time in a period, both in microseconds, to a number of processors. `None` means no limit
-/// (`max`, -1).
+/// Converts a quota of CPU time in a period, both in microseconds, to processors. `None`: no limit (`max`, -1).
 fn processors(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.trim().parse().ok()?;
     let period: u64 = period.trim().parse().ok()?;
@@ -139,27 +134,27 @@ fn tighter<T: PartialOrd>(a: Option<Limit<T>>, b: Option<Limit<T>>) -> Option<Li
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel_files::put;
     use super::super::mounts;
     use super::*;
 
-    fn found(root: &Path, table: &str) -> Limits {
-        limits(&KernelFiles::under(root), &mounts::parse(table.as_bytes()))
+    fn found(files: &[(&str, &str)], table: &str) -> Limits {
+        let (_root, kernel) = KernelFiles::tree(files);
+        limits(&kernel, &mounts::parse(table.as_bytes()))
     }
 
     #[test]
     fn version_2_uses_the_tightest_limit_up_the_tree() {
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path();
-        put(at, "proc/self/cgroup", "0::/user.slice/job/step\n");
-        put(at, "sys/fs/cgroup/user.slice/job/step/cpu.max", "max 100000\n");
-        put(at, "sys/fs/cgroup/user.slice/job/step/memory.max", "max\n");
-        put(at, "sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n");
-        put(at, "sys/fs/cgroup/user.slice/job/memory.high", "536870912\n");
-        put(at, "sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
-        put(at, "sys/fs/cgroup/user.slice/memory.max", "1073741824\n");
+        let files = [
+            ("proc/self/cgroup", "0::/user.slice/job/step\n"),
+            ("sys/fs/cgroup/user.slice/job/step/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/user.slice/job/step/memory.max", "max\n"),
+            ("sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/user.slice/job/memory.high", "536870912\n"),
+            ("sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n"),
+            ("sys/fs/cgroup/user.slice/memory.max", "1073741824\n"),
+        ];
         let table = "1 0 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        let limits = found(at, table);
+        let limits = found(&files, table);
         let processors = limits.processors.unwrap();
         assert_eq!(processors.value, 1.5);
         assert!(processors.file.ends_with("user.slice/job/cpu.max"));
@@ -168,41 +163,40 @@ mod tests {
 
     #[test]
     fn version_1_has_one_hierarchy_per_controller() {
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path();
-        put(at, "proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a/b\n1:name=systemd:/x\n0::/\n");
-        put(at, "sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n");
-        put(at, "sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
-        put(at, "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n");
-        put(at, "sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
-        put(at, "sys/fs/cgroup/memory/m/memory.limit_in_bytes", "9223372036854771712\n");
-        put(at, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        let files = [
+            ("proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a/b\n1:name=systemd:/x\n0::/\n"),
+            ("sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/memory/m/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ];
         let table = "1 0 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
                      2 0 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-        let limits = found(at, table);
+        let limits = found(&files, table);
         assert_eq!(limits.processors.unwrap().value, 0.5);
         assert_eq!(limits.memory, None);
     }
 
     #[test]
     fn in_a_container_the_mount_shows_a_part_of_the_tree() {
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path();
-        put(at, "proc/self/cgroup", "4:cpu:/docker/abc\n0::/../other\n");
-        put(at, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n");
-        put(at, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-        put(at, "sys/fs/cgroup/unified/memory.max", "1000000\n");
+        let files = [
+            ("proc/self/cgroup", "4:cpu:/docker/abc\n0::/../other\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/unified/memory.max", "1000000\n"),
+        ];
         let table = "1 0 0:30 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n\
                      2 0 0:31 / /sys/fs/cgroup/unified ro - cgroup2 cgroup rw\n";
-        let limits = found(at, table);
+        let limits = found(&files, table);
         assert_eq!(limits.processors.unwrap().value, 2.5);
         assert_eq!(limits.memory.unwrap().value, 1_000_000);
     }
 
     #[test]
     fn missing_files_mean_no_limit() {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(found(root.path(), ""), Limits::default());
+        assert_eq!(found(&[], ""), Limits::default());
         assert_eq!(processors("0", "100000"), None);
         assert_eq!(bytes("max"), None);
     }

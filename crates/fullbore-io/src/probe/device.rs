@@ -1,46 +1,87 @@
 //! Devices and their underlying devices, from `/sys/dev/block`: including partitions, loop devices, dm and md.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use super::device_number::DeviceNumber;
 use super::kernel_files::{KernelFiles, names, text};
 use super::link::{self, Link};
 use super::queue::Queue;
+
+/// The major and minor number of a device, written `254:0`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "String", try_from = "String"))]
+pub struct DeviceNumber {
+    /// Number of the driver.
+    pub major: u32,
+    /// Number of the device within the driver.
+    pub minor: u32,
+}
+
+impl From<(u32, u32)> for DeviceNumber {
+    fn from((major, minor): (u32, u32)) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl From<DeviceNumber> for String {
+    fn from(number: DeviceNumber) -> Self {
+        number.to_string()
+    }
+}
+
+impl FromStr for DeviceNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a device number: write MAJOR:MINOR, such as 8:16");
+        let (major, minor) = text.split_once(':').ok_or_else(wrong)?;
+        Ok(Self { major: major.parse().map_err(|_| wrong())?, minor: minor.parse().map_err(|_| wrong())? })
+    }
+}
+
+impl TryFrom<String> for DeviceNumber {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
 
 /// Maximum depth of a stack of devices; a deeper one is considered an error.
 const DEEPEST: usize = 8;
 
 /// A disk or a virtual device. `None` means that the system does not report the fact.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Device {
     /// The kernel's name, without `/dev/`.
     pub name: String,
     /// Number of the whole disk, even if the file system is in a partition.
     pub number: DeviceNumber,
-    /// The partition of the file system.
     pub partition: Option<Partition>,
-    /// The maker's name of the model.
     pub model: Option<String>,
     /// The maker's serial number; often readable by root only, and empty for virtual disks.
     pub serial: Option<String>,
     /// Transport: `nvme/pcie`, `virtio`, `sata`, `usb`, `loop`, `dm`, `md` …
     pub transport: Option<String>,
-    /// The link of the device, with its nominal rate.
     pub link: Option<Link>,
     /// Kind of a composed device: the dm name, or the md level.
     pub composition: Option<String>,
     /// Size in bytes.
     pub size: Option<u64>,
-    /// True if the device is read-only.
     pub read_only: Option<bool>,
-    /// The settings of its request queue.
     pub queue: Queue,
     /// Maximum number of requests that the device accepts at a time (multi-queue devices: per hardware queue).
     pub queue_depth: Option<u64>,
-    /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// The NUMA node of the device.
     pub numa_node: Option<u32>,
     /// The file of a loop device.
     pub backing_file: Option<String>,
@@ -50,13 +91,10 @@ pub struct Device {
     pub stands_on_unknown: Option<String>,
 }
 
-/// A partition of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Partition {
-    /// The kernel's name, without `/dev/`.
     pub name: String,
-    /// Number of the partition.
     pub number: DeviceNumber,
     /// Start on the disk in bytes.
     pub start: Option<u64>,
@@ -132,7 +170,6 @@ fn of_folder(
     })
 }
 
-/// Returns the devices one level down.
 fn below(
     kernel: &KernelFiles,
     disk: &Path,
@@ -255,7 +292,7 @@ mod tests {
 
     /// A machine with an NVMe disk with a partition, under a dm device; and a loop device.
     fn machine() -> (tempfile::TempDir, KernelFiles) {
-        let root = tempfile::tempdir().unwrap();
+        let (root, kernel) = KernelFiles::tree(&[]);
         let at = root.path();
         let disk = "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
         put(at, "sys/devices/pci0000:00/0000:01:00.0/numa_node", "1\n");
@@ -290,8 +327,17 @@ mod tests {
         ] {
             symlink(at.join(folder), at.join("sys/dev/block").join(number)).unwrap();
         }
-        let kernel = KernelFiles::under(at);
         (root, kernel)
+    }
+
+    #[test]
+    fn parses_its_display_form_and_rejects_others() {
+        let number: DeviceNumber = "254:3".parse().unwrap();
+        assert_eq!(number, DeviceNumber::from((254, 3)));
+        assert_eq!(number.to_string(), "254:3");
+        for wrong in ["", "254", "a:b", "1:2:3", "-1:0"] {
+            assert!(wrong.parse::<DeviceNumber>().is_err(), "{wrong:?}");
+        }
     }
 
     fn no_file(_: &Path, _: usize) -> Result<Vec<Device>, String> {

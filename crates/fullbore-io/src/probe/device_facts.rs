@@ -13,9 +13,7 @@ use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Status};
 /// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceFacts {
-    /// True if the file system keeps its files in memory.
     pub in_memory: bool,
-    /// True if the file is on rotational media.
     pub rotational: bool,
     /// Identity of this file system on this device, distinct from every other.
     pub key: String,
@@ -29,9 +27,6 @@ pub struct DeviceFacts {
 /// assert!(!(found.in_memory && found.rotational));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-/// If the system does not report the file system.
 pub fn device_facts(file: impl AsHandle) -> io::Result<DeviceFacts> {
     static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
     let file = file.as_handle();
@@ -113,7 +108,6 @@ fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
     }
 }
 
-/// True if a call reports that a disk of the file has to seek.
 fn seeks(file: BorrowedHandle<'_>) -> bool {
     let disks = sys::disks(&sys::handle_path(&file)).unwrap_or_default();
     disks.iter().any(|disk| disk.seek_penalty == Some(true))
@@ -150,8 +144,7 @@ fn virtual_disk(device: &Path) -> bool {
     ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
 }
 
-/// Returns the number of processors that this process may use at a time, from its affinity and its control groups'
-/// quota, rounded down, at least 1.
+/// Returns the number of processors that this process may use, by its affinity and its control groups' quota, at least 1.
 pub fn processors() -> usize {
     // Reading the control groups' files takes 33 µs.
     static LEARNED: OnceLock<usize> = OnceLock::new();

@@ -8,14 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
 
 use super::residency::residency;
-use crate::sys::{
-    self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags, statx,
-};
+use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags};
 
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
 
-/// Bytes written to a trial file.
 const SAMPLE: usize = 64 << 10;
 
 /// Size in bytes of the largest folio of the page cache with 4 KiB pages.
@@ -33,11 +30,9 @@ pub struct Alignment {
     pub read_offset: Option<u64>,
     /// True if direct writes go through the page cache anyway (btrfs with checksums). `None` if not tried.
     pub writes_cached: Option<bool>,
-    /// Source of these values.
     pub source: AlignmentSource,
 }
 
-/// Source of an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -63,7 +58,6 @@ pub enum NoDirect {
 }
 
 impl NoDirect {
-    /// The reason as text.
     pub fn reason(&self) -> &str {
         match self {
             Self::Refused(reason) | Self::Unknown(reason) => reason,
@@ -104,7 +98,7 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 /// [`NoDirect`] if the file has no direct I/O or it could not be determined.
 pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     let fd = file.as_handle();
-    let status = statx::of_file(fd).map_err(unknown("cannot stat the file"))?;
+    let status = sys::extended_status(fd).map_err(unknown("cannot stat the file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
     }
@@ -114,10 +108,8 @@ pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     try_reads(direct.into(), status.size)
 }
 
-/// Determines the alignment that direct I/O requires on a path: of the file itself, or in a directory that of a new
-/// file.
-///
-/// In a directory a nameless file is created and written (64 KiB) unless the file system reports the alignment.
+/// Determines the alignment that direct I/O requires on a path; in a directory that of a new file, for which a nameless one is
+/// written (64 KiB) unless the file system reports it.
 pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Alignment, NoDirect> {
     if let Some(reported) = reported(status) {
         return reported;
@@ -135,7 +127,6 @@ pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Align
     direct_alignment(file)
 }
 
-/// Alignment reported by the system, if any.
 fn reported(status: &ExtendedStatus) -> Option<Result<Alignment, NoDirect>> {
     let reported = status.direct?;
     if reported.memory == 0 || reported.offset == 0 {
@@ -186,7 +177,6 @@ fn reopen_direct(fd: BorrowedHandle<'_>) -> Result<Handle, NoDirect> {
     })
 }
 
-/// Result of one direct read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadOutcome {
     /// Succeeded and left nothing in the page cache.
@@ -272,8 +262,7 @@ fn read_at(
     }
 }
 
-/// Drops the pages of a range from the cache; returns true if none is left. The cache drops only whole folios, so the
-/// range is enlarged until none is left.
+/// Drops the pages of a range from the cache, as whole folios: the range is enlarged until none is left. True if none is.
 fn emptied(file: &File, range: Range<u64>) -> bool {
     let gone = || residency(file, range.clone()).is_ok_and(|found| found.cached == 0);
     gone()
@@ -284,8 +273,7 @@ fn emptied(file: &File, range: Range<u64>) -> bool {
         })
 }
 
-/// Returns the distance from an address to the next multiple of `align` that is not a multiple of twice `align` (a
-/// power of two).
+/// Returns the distance from an address to the next multiple of `align`, a power of two, that is not one of twice `align`.
 fn odd_multiple(address: usize, align: usize) -> usize {
     let next = address.next_multiple_of(align);
     let odd = if next.is_multiple_of(2 * align) { next + align } else { next };
@@ -309,7 +297,7 @@ fn assumed(file: &File) -> Alignment {
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     let mut file =
         File::from(nameless(folder).map_err(unknown("cannot create a trial file in the directory"))?);
-    let status = statx::of_file(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
+    let status = sys::extended_status(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
     }
@@ -337,7 +325,6 @@ fn nameless(folder: &Path) -> io::Result<Handle> {
     Ok(file)
 }
 
-/// Writes incompressible bytes to the device.
 fn write_sample(file: &mut File) -> io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let sample: Vec<u8> = (0..SAMPLE / 8)
@@ -352,10 +339,10 @@ fn write_sample(file: &mut File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// True if a direct write to a trial file goes through the page cache. `None` if it cannot be determined.
+/// True if a direct write to a trial file goes through the page cache; `None` if unknown.
 ///
-/// btrfs drops the pages of such a write afterwards, so an empty cache proves nothing. But a page held by a pipe cannot
-/// be dropped, while a write that bypasses the cache must remove the old page, held or not.
+/// btrfs drops the pages of such a write afterwards. But a page held by a pipe cannot be dropped, while a write that bypasses the
+/// cache must remove the old page, held or not.
 fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
     let direct = sys::reopen(&file, OpenFlags::READ_WRITE | OpenFlags::DIRECT).ok()?;
     let direct = File::from(direct);
@@ -390,7 +377,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut file = File::from(nameless(folder).unwrap());
         write_sample(&mut file).unwrap();
-        let Some(Ok(reported)) = reported(&statx::of_file(file.as_handle()).unwrap()) else {
+        let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
             return;
         };

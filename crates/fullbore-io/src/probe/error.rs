@@ -1,4 +1,4 @@
-//! Errors of probing a path.
+//! Failures to probe a path, and to determine a fact of it.
 
 use crate::quote::Shown;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,6 @@ impl ProbeError {
         Self { path: path.to_owned(), operation, source }
     }
 
-    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -32,7 +31,6 @@ impl ProbeError {
         self.operation
     }
 
-    /// The kind of the system's error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -49,4 +47,12 @@ impl std::error::Error for ProbeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }
+}
+
+/// A fact that could not be determined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Unknown {
+    pub fact: String,
+    pub reason: String,
 }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::sys::{self, AsHandle, BorrowedHandle, Code, OpenFlags, SeekFrom, extent, fiemap, statx};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, OpenFlags, SeekFrom, extent};
 
 /// A contiguous run of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileExtent {
     /// Start in the file in bytes.
@@ -53,7 +53,6 @@ impl FileExtent {
         self.offset.saturating_add(self.length)
     }
 
-    /// Returns its length within the first `size` bytes of the file.
     fn within(&self, size: u64) -> u64 {
         self.end().min(size).saturating_sub(self.offset)
     }
@@ -67,7 +66,6 @@ pub struct Provenance {
     pub size: u64,
     /// Allocated bytes.
     pub allocated: u64,
-    /// Number of holes.
     pub holes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
@@ -77,7 +75,6 @@ pub struct Provenance {
     pub delayed: Option<u64>,
     /// Bytes that the device holds compressed or encrypted. `None` if the file system does not report them.
     pub encoded: Option<u64>,
-    /// Call that reported the amounts.
     pub source: ProvenanceSource,
 }
 
@@ -86,15 +83,13 @@ pub struct Provenance {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ProvenanceSource {
-    /// The `FIEMAP` ioctl.
     Fiemap,
     /// `lseek(2)` with `SEEK_HOLE`. Some file systems report every file as free of holes: compare `allocated`.
     SeekHole,
 }
 
 impl Provenance {
-    /// Returns the reason that speeds measured on this file would be wrong: bytes that no device ever held. `None` if
-    /// there is none.
+    /// Returns the reason that speeds measured on this file would be wrong, if there is one: bytes that no device ever held.
     pub fn objection(&self) -> Option<String> {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
@@ -109,10 +104,9 @@ impl Provenance {
 }
 
 /// Layout of a file on its device.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {
-    /// Number of extents.
     pub extents: u64,
     /// Mean length of an extent in bytes. `None` for a file without extents.
     pub mean_extent: Option<u64>,
@@ -120,11 +114,9 @@ pub struct Layout {
     pub discontiguous: u64,
     /// Bytes allocated past the end of the file.
     pub beyond_end: u64,
-    /// Extents stored inside the file system's metadata.
     pub inline: u64,
     /// Extents that are compressed or encrypted.
     pub encoded: u64,
-    /// Extents shared with other files.
     pub shared: u64,
     /// The first extents, at most [`Layout::SHOWN`]; [`extents`] returns all.
     pub first_extents: Vec<FileExtent>,
@@ -136,6 +128,7 @@ impl Layout {
 }
 
 /// Sums over extents, added in file order.
+#[derive(Default)]
 struct LayoutCounts {
     size: u64,
     covered: u64,
@@ -143,36 +136,16 @@ struct LayoutCounts {
     hole_bytes: u64,
     unwritten: u64,
     delayed: u64,
-    extents: u64,
     bytes: u64,
-    discontiguous: u64,
-    last_placed: Option<FileExtent>,
-    beyond_end: u64,
-    inline: u64,
-    encoded: u64,
     encoded_bytes: u64,
-    shared: u64,
+    last_placed: Option<FileExtent>,
+    /// Without the extents themselves and their mean.
+    layout: Layout,
 }
 
 impl LayoutCounts {
     fn of_size(size: u64) -> Self {
-        Self {
-            size,
-            covered: 0,
-            holes: 0,
-            hole_bytes: 0,
-            unwritten: 0,
-            delayed: 0,
-            extents: 0,
-            bytes: 0,
-            discontiguous: 0,
-            last_placed: None,
-            beyond_end: 0,
-            inline: 0,
-            encoded: 0,
-            encoded_bytes: 0,
-            shared: 0,
-        }
+        Self { size, ..Self::default() }
     }
 
     fn add(&mut self, extent: &FileExtent) {
@@ -184,17 +157,18 @@ impl LayoutCounts {
         self.encoded_bytes += if extent.encoded { inside } else { 0 };
         // The rest of the file's last block is not a reservation.
         if extent.offset >= self.size {
-            self.beyond_end += extent.length;
+            self.layout.beyond_end += extent.length;
         } else if extent.unwritten {
-            self.beyond_end += extent.length - inside;
+            self.layout.beyond_end += extent.length - inside;
         }
-        self.extents += 1;
+        self.layout.extents += 1;
         self.bytes = self.bytes.saturating_add(extent.length);
-        self.inline += u64::from(extent.inline);
-        self.encoded += u64::from(extent.encoded);
-        self.shared += u64::from(extent.shared);
+        self.layout.inline += u64::from(extent.inline);
+        self.layout.encoded += u64::from(extent.encoded);
+        self.layout.shared += u64::from(extent.shared);
         if extent.physical.is_some() {
-            self.discontiguous += u64::from(self.last_placed.is_some_and(|last| !last.leads_to(extent)));
+            let apart = self.last_placed.is_some_and(|last| !last.leads_to(extent));
+            self.layout.discontiguous += u64::from(apart);
             self.last_placed = Some(*extent);
         }
     }
@@ -222,13 +196,11 @@ impl LayoutCounts {
     }
 }
 
-/// Returns all extents of a file, in file order. Data not yet placed is reported as such, not flushed.
-///
-/// # Errors
-/// `Unsupported` (`EOPNOTSUPP`) or `ENOTTY` if the file system has no `FIEMAP`.
+/// Returns all extents of a file, in file order; data not yet placed is reported, not flushed. Fails with `EOPNOTSUPP` or `ENOTTY`
+/// without `FIEMAP`.
 pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
-    fiemap::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
+    sys::each_extent(fd.as_handle(), |raw| extents.push(FileExtent::of(raw)))?;
     Ok(extents)
 }
 
@@ -248,26 +220,23 @@ pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
 /// The system's; also if the file system has neither `FIEMAP` nor `SEEK_HOLE`.
 pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {
     let fd = fd.as_handle();
-    let status = statx::of_file(fd)?;
+    let status = sys::extended_status(fd)?;
     let allocated = status.blocks.saturating_mul(512);
     let mut counts = LayoutCounts::of_size(status.size);
-    match fiemap::each_extent(fd, |raw| counts.add(&FileExtent::of(raw))) {
+    match sys::each_extent(fd, |raw| counts.add(&FileExtent::of(raw))) {
         Ok(()) => Ok(counts.provenance(allocated)),
         Err(error) if lacks_fiemap(&error) => by_seeking(fd, status.size, allocated),
         Err(error) => Err(error),
     }
 }
 
-/// Returns the layout of a file and, from the same call, its provenance.
-///
-/// # Errors
-/// As [`extents`].
+/// Returns the layout of a file and, from the same call, its provenance; fails as [`extents`].
 pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
     let fd = fd.as_handle();
-    let status = statx::of_file(fd)?;
+    let status = sys::extended_status(fd)?;
     let mut counts = LayoutCounts::of_size(status.size);
     let mut first_extents = Vec::new();
-    fiemap::each_extent(fd, |raw| {
+    sys::each_extent(fd, |raw| {
         let extent = FileExtent::of(raw);
         counts.add(&extent);
         if first_extents.len() < Layout::SHOWN {
@@ -275,31 +244,14 @@ pub fn layout(fd: impl AsHandle) -> io::Result<(Provenance, Layout)> {
         }
     })?;
     let provenance = counts.provenance(status.blocks.saturating_mul(512));
-    let layout = Layout {
-        extents: counts.extents,
-        mean_extent: counts.bytes.checked_div(counts.extents),
-        discontiguous: counts.discontiguous,
-        beyond_end: counts.beyond_end,
-        inline: counts.inline,
-        encoded: counts.encoded,
-        shared: counts.shared,
-        first_extents,
-    };
-    Ok((provenance, layout))
+    let mean_extent = counts.bytes.checked_div(counts.layout.extents);
+    Ok((provenance, Layout { mean_extent, first_extents, ..counts.layout }))
 }
 
 fn lacks_fiemap(error: &io::Error) -> bool {
-    matches!(
-        Code::of(error),
-        Some(
-            Code::UNSUPPORTED
-                | Code::INAPPROPRIATE
-                | Code::NOT_IMPLEMENTED
-                | Code::INVALID
-                | Code::NOT_PERMITTED
-                | Code::ACCESS_DENIED
-        )
-    )
+    let lacking = [Code::UNSUPPORTED, Code::INAPPROPRIATE, Code::NOT_IMPLEMENTED, Code::INVALID];
+    let forbidden = [Code::NOT_PERMITTED, Code::ACCESS_DENIED];
+    Code::of(error).is_some_and(|code| lacking.contains(&code) || forbidden.contains(&code))
 }
 
 /// Counts holes by seeking from one to the next, on a separate descriptor: the caller's position stays unchanged.
@@ -346,16 +298,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn extent(offset: u64, physical: u64, length: u64) -> FileExtent {
-        FileExtent {
-            offset,
-            physical: Some(physical),
-            length,
-            unwritten: false,
-            delayed: false,
-            inline: false,
-            encoded: false,
-            shared: false,
-        }
+        FileExtent { offset, physical: Some(physical), length, ..FileExtent::default() }
     }
 
     #[test]
@@ -372,8 +315,8 @@ mod tests {
         assert_eq!(provenance.hole_bytes, (20480 - 12288) + (98304 - 28672));
         assert_eq!(provenance.unwritten, Some(4096 + 1696));
         assert_eq!(provenance.delayed, Some(4096));
-        assert_eq!(counts.beyond_end, 8192 - 1696 + 4096);
-        assert_eq!(counts.discontiguous, 2);
+        assert_eq!(counts.layout.beyond_end, 8192 - 1696 + 4096);
+        assert_eq!(counts.layout.discontiguous, 2);
         assert!(provenance.objection().unwrap().contains("holes"));
     }
 
@@ -384,7 +327,7 @@ mod tests {
         let provenance = counts.provenance(8192);
         assert_eq!((provenance.holes, provenance.unwritten), (0, Some(0)));
         assert_eq!(provenance.objection(), None);
-        assert_eq!(counts.beyond_end, 0);
+        assert_eq!(counts.layout.beyond_end, 0);
     }
 
     #[test]
@@ -393,10 +336,10 @@ mod tests {
         let mut counts = LayoutCounts::of_size(4 * 131_072);
         counts.add(&compressed(0, 1 << 20));
         counts.add(&compressed(131_072, (1 << 20) + 4096));
-        assert_eq!(counts.discontiguous, 0);
+        assert_eq!(counts.layout.discontiguous, 0);
         counts.add(&compressed(262_144, 1 << 30));
         counts.add(&compressed(393_216, 4096));
-        assert_eq!(counts.discontiguous, 2);
+        assert_eq!(counts.layout.discontiguous, 2);
         let objection = counts.provenance(4 * 4096).objection().unwrap();
         assert!(
             objection.contains("524288 of 524288 bytes") && objection.contains("compressed"),

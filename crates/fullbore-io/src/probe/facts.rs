@@ -4,10 +4,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::device::Device;
-use super::device_number::DeviceNumber;
+use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
-use super::error::ProbeError;
+use super::error::{ProbeError, Unknown};
 use super::extents::{Layout, Provenance, layout, provenance};
 use super::file_system::FileSystemFacts;
 use super::kernel_files::KernelFiles;
@@ -15,7 +14,7 @@ use super::mounts::{self, Mount};
 use super::residency::{Residency, residency};
 use super::storage::Storage;
 use super::volume;
-use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags, statx};
+use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +30,6 @@ pub struct Facts {
     pub resolved: Option<String>,
     /// Kind of the file, symbolic links followed.
     pub kind: PathKind,
-    /// The file system of the path.
     pub file_system: Option<FileSystemFacts>,
     /// The devices that hold it; for a block device, the device itself.
     pub devices: Vec<Device>,
@@ -41,7 +39,6 @@ pub struct Facts {
     pub file: Option<FileFacts>,
     /// Engines and their usability here; filled by a caller that can try them, otherwise empty.
     pub engines: Vec<EngineFact>,
-    /// Facts that could not be determined, with reasons.
     pub unknown: Vec<Unknown>,
 }
 
@@ -50,17 +47,12 @@ pub struct Facts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PathKind {
-    /// A regular file.
     Regular,
-    /// A directory.
     Directory,
-    /// A block device.
     BlockDevice,
-    /// A character device.
     CharacterDevice,
     /// A FIFO, or a pipe.
     Fifo,
-    /// A socket.
     Socket,
     /// None of these.
     Other,
@@ -80,7 +72,6 @@ impl PathKind {
     }
 }
 
-/// Direct I/O on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Direct {
@@ -114,9 +105,7 @@ pub struct FileFacts {
     pub allocated: u64,
     /// Share of the bytes that was really written.
     pub provenance: Option<Provenance>,
-    /// Layout on the device.
     pub layout: Option<Layout>,
-    /// Share in the page cache.
     pub residency: Option<Residency>,
 }
 
@@ -124,26 +113,14 @@ pub struct FileFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EngineFact {
-    /// Name of the access method.
     pub name: String,
     /// Its description in one line.
     pub summary: String,
     /// True if it works here.
     pub works: bool,
-    /// Reason if it does not work.
     pub reason: Option<String>,
     /// Note on its use if it works.
     pub note: Option<String>,
-}
-
-/// A fact that could not be determined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Unknown {
-    /// Name of the missing field.
-    pub fact: String,
-    /// The reason.
-    pub reason: String,
 }
 
 /// Collects all facts of a path; follows symbolic links.
@@ -159,10 +136,7 @@ pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
     survey(&KernelFiles::running(), path)
 }
 
-/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory.
-///
-/// # Errors
-/// As [`facts`], also if that directory does not exist.
+/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory, which must exist.
 pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
     match facts(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -192,7 +166,7 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
-    let status = statx::of_path(path).map_err(|error| ProbeError::new(path, "stat", error))?;
+    let status = sys::extended_stat(path).map_err(|error| ProbeError::new(path, "stat", error))?;
     let kind = PathKind::of(&status);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
@@ -224,7 +198,6 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
     })
 }
 
-/// Returns file system and devices of a path by the mount table.
 fn mounted(
     kernel: &KernelFiles,
     path: &Path,

@@ -12,7 +12,6 @@ use crate::sys;
 pub struct FileSystemFacts {
     /// Its type, with the subtype if there is one: `ext4`, `fuse.sshfs`.
     pub kind: String,
-    /// Mount point.
     pub mount_point: String,
     /// Directory of the file system that is mounted there: not `/` for bind mounts and sub-volumes.
     pub root: String,
@@ -39,7 +38,6 @@ pub struct FileSystemFacts {
 }
 
 impl FileSystemFacts {
-    /// Combines the mount table's entry with the data of the file system.
     pub(crate) fn of(mount: &Mount, path: &Path) -> io::Result<Self> {
         let room = sys::space_of(path)?;
         Ok(Self {

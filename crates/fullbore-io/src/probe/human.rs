@@ -3,8 +3,7 @@
 use crate::quote::printable;
 use std::fmt::Write;
 
-use super::device::Device;
-use super::device_number::DeviceNumber;
+use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, AlignmentSource};
 use super::extents::{Layout, Provenance};
 use super::facts::{EngineFact, Facts, FileFacts, PathKind};
@@ -12,10 +11,8 @@ use super::file_system::FileSystemFacts;
 use super::machine::Machine;
 use super::residency::{Residency, ResidencySource};
 
-/// Maximum length of a line in characters.
 const WIDTH: usize = 80;
 
-/// Column of the values in characters.
 const LABEL: usize = 18;
 
 /// Formats all facts of a path as text: labelled lines of at most 80 columns.
@@ -60,15 +57,12 @@ pub fn human_machine(machine: &Machine) -> String {
     text.line("architecture", &machine.architecture);
     text.maybe("processor", machine.processor.clone());
     let count = |label: &str, count: Option<u64>| count.map(|count| format!("{count} {label}"));
-    let counts: Vec<_> = [
+    let counts = joined([
         count("running", machine.logical_processors),
         count("allowed", machine.allowed_processors),
         machine.quota.map(|quota| format!("{} granted by {}", plain(quota), or_group(&machine.quota_source))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    text.line("processors", &format!("{} ({})", plain(machine.processors), counts.join(", ")));
+    ]);
+    text.line("processors", &format!("{} ({})", plain(machine.processors), counts.unwrap_or_default()));
     text.maybe("clock governor", machine.governor.clone());
     text.maybe(
         "memory",
@@ -210,7 +204,6 @@ fn file_system_lines(text: &mut Text, found: &FileSystemFacts) {
     text.maybe("id", found.id.clone());
 }
 
-/// Writes a device and its underlying devices, each device once.
 fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<DeviceNumber>) {
     let known = shown.contains(&device.number);
     if known && device.partition.is_none() {
@@ -257,29 +250,19 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
             None => size(most),
         }),
     );
-    let depths: Vec<_> = [
+    let depths = [
         queue.requests.map(|count| plural(count, "request")),
         device.queue_depth.map(|count| format!("{count} at once on the device")),
         device.hardware_queues.map(|count| plural(count, "hardware queue")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !depths.is_empty() {
-        text.line("queue", &depths.join(", "));
-    }
-    let blocks: Vec<_> = [
+    ];
+    text.maybe("queue", joined(depths));
+    let blocks = [
         queue.logical_block.map(|bytes| format!("{bytes} logical")),
         queue.physical_block.map(|bytes| format!("{bytes} physical")),
         queue.minimum_io.map(|bytes| format!("{} minimum", size(bytes))),
         queue.optimal_io.map(|bytes| format!("{} optimal", size(bytes))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !blocks.is_empty() {
-        text.line("blocks", &blocks.join(", "));
-    }
+    ];
+    text.maybe("blocks", joined(blocks));
     text.maybe(
         "write cache",
         queue.write_cache.as_ref().map(|mode| match queue.forced_unit_access {
@@ -361,6 +344,11 @@ fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
     }
 }
 
+fn joined<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
+    let texts: Vec<_> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
 /// Lines under construction.
 #[derive(Default)]
 struct Text(String);
@@ -405,7 +393,6 @@ impl Text {
     }
 }
 
-/// Splits a word that is too long for a line.
 fn pieces(word: &str) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
     if characters.is_empty() {

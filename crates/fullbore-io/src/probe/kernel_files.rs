@@ -10,27 +10,27 @@ use crate::sys;
 /// Locations of `/proc` and `/sys`.
 #[derive(Debug, Clone)]
 pub(crate) struct KernelFiles {
-    /// The process file system.
     pub(crate) proc: PathBuf,
-    /// The system file system.
     pub(crate) sys: PathBuf,
     /// Prefix of the mount points of control groups; empty on a running system.
     pub(crate) root: PathBuf,
 }
 
 impl KernelFiles {
-    /// Returns the locations of the running system.
     pub(crate) fn running() -> Self {
         Self { proc: sys::PROC.into(), sys: sys::SYS.into(), root: PathBuf::new() }
     }
 
-    /// Returns the locations in a tree of test files.
+    /// A tree of test files, and its locations.
     #[cfg(test)]
-    pub(crate) fn under(root: &Path) -> Self {
-        Self { proc: root.join("proc"), sys: root.join("sys"), root: root.to_owned() }
+    pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
+        let root = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(path, text)| put(root.path(), path, text));
+        let at = root.path();
+        let kernel = Self { proc: at.join("proc"), sys: at.join("sys"), root: at.to_owned() };
+        (root, kernel)
     }
 
-    /// Returns an absolute path below the root.
     pub(crate) fn rooted(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("/") {
             Ok(rest) if !self.root.as_os_str().is_empty() => self.root.join(rest),
@@ -39,7 +39,6 @@ impl KernelFiles {
     }
 }
 
-/// Writes a file into a tree of test files.
 #[cfg(test)]
 pub(crate) fn put(root: &Path, path: &str, text: &str) {
     let file = root.join(path);

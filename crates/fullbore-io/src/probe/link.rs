@@ -37,7 +37,6 @@ fn sata(folder: &Path) -> Option<Link> {
     Some(Link { what: format!("SATA {speed}"), rate, best: None })
 }
 
-/// Returns the link of a PCI device.
 fn pcie(folder: &Path) -> Option<Link> {
     let read =
         |speed: &str, width: &str| generation(&text(&folder.join(speed))?, &text(&folder.join(width))?);
@@ -47,8 +46,7 @@ fn pcie(folder: &Path) -> Option<Link> {
     Some(Link { what, rate, best })
 }
 
-/// Returns name and bytes per second of a PCI Express link such as `16.0 GT/s PCIe` and `4`. Kernels report `Unknown`
-/// and `0` or `63` for devices without such a link.
+/// Returns name and bytes per second of a link such as `16.0 GT/s PCIe` and `4`; kernels report `Unknown` and `0` or `63` for none.
 fn generation(speed: &str, width: &str) -> Option<(String, u64)> {
     let transfers: f64 = speed.split_once(" GT/s")?.0.trim().parse().ok()?;
     let lanes: u32 = width.parse().ok().filter(|lanes| (1..=32).contains(lanes))?;

@@ -57,9 +57,8 @@ impl Machine {
     }
 }
 
-/// Collects the facts of this machine.
 pub fn machine() -> Machine {
-    let allowed = sys::processor::allowed().ok().map(|count| count as u64);
+    let allowed = sys::allowed_processors().ok().map(|count| count as u64);
     let found = of(&KernelFiles::running(), allowed);
     // Without the kernel's files, calls know some of the facts.
     let found = Machine {
@@ -73,7 +72,6 @@ pub fn machine() -> Machine {
     limited(found, &sys::group_limits())
 }
 
-/// Applies the limits of a group of processes that calls report.
 fn limited(machine: Machine, limits: &GroupLimits) -> Machine {
     /// The source of such a limit.
     const JOB: &str = "the job object of this process";
@@ -159,7 +157,6 @@ fn memory_line(meminfo: &str, wanted: &str) -> Option<u64> {
     value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Describes the signs of a hypervisor or a container.
 fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
     let mut hints = Vec::new();
     let flag = field(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
@@ -187,23 +184,21 @@ fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel_files::put;
     use super::*;
 
     #[test]
     fn processors_are_the_minimum_of_all_limits() {
-        let root = tempfile::tempdir().unwrap();
-        let at = root.path();
-        put(at, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Big Chip 9\nflags\t\t: fpu hypervisor sse\n");
-        put(at, "proc/meminfo", "MemTotal:       1000 kB\nMemAvailable:    600 kB\n");
-        put(at, "proc/sys/kernel/osrelease", "6.1.2-test\n");
-        put(at, "proc/self/mountinfo", "1 0 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        put(at, "proc/self/cgroup", "0::/job\n");
-        put(at, "sys/fs/cgroup/job/cpu.max", "250000 100000\n");
-        put(at, "sys/fs/cgroup/job/memory.max", "512000\n");
-        put(at, "sys/devices/system/cpu/online", "0-3,8,10-11\n");
-        put(at, "sys/class/dmi/id/sys_vendor", "Maker\n");
-        let kernel = KernelFiles::under(at);
+        let (_root, kernel) = KernelFiles::tree(&[
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Big Chip 9\nflags\t\t: fpu hypervisor sse\n"),
+            ("proc/meminfo", "MemTotal:       1000 kB\nMemAvailable:    600 kB\n"),
+            ("proc/sys/kernel/osrelease", "6.1.2-test\n"),
+            ("proc/self/mountinfo", "1 0 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("proc/self/cgroup", "0::/job\n"),
+            ("sys/fs/cgroup/job/cpu.max", "250000 100000\n"),
+            ("sys/fs/cgroup/job/memory.max", "512000\n"),
+            ("sys/devices/system/cpu/online", "0-3,8,10-11\n"),
+            ("sys/class/dmi/id/sys_vendor", "Maker\n"),
+        ]);
         let machine = of(&kernel, Some(4));
         assert_eq!(machine.logical_processors, Some(7));
         assert_eq!((machine.quota, machine.processors), (Some(2.5), 2.5));
@@ -219,8 +214,8 @@ mod tests {
 
     #[test]
     fn limits_of_a_job_apply() {
-        let root = tempfile::tempdir().unwrap();
-        let machine = of(&KernelFiles::under(root.path()), Some(8));
+        let (_root, kernel) = KernelFiles::tree(&[]);
+        let machine = of(&kernel, Some(8));
         let machine = Machine { logical_processors: Some(8), ..machine };
         assert_eq!(limited(machine.clone(), &GroupLimits::default()), machine);
         let limits = GroupLimits { cpu_share: Some(0.25), processors: Some(4), memory: Some(1 << 30) };

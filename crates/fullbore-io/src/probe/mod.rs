@@ -19,7 +19,6 @@
 mod cgroup;
 mod device;
 mod device_facts;
-mod device_number;
 mod direct;
 mod error;
 mod extents;
@@ -39,19 +38,17 @@ mod volume;
 #[cfg(all(test, target_os = "linux"))]
 mod against_tools;
 
-pub use device::{Device, Partition};
-pub use device_facts::{DeviceFacts, device_facts, processors};
-pub use device_facts::{FileSystemId, Learned, in_memory, off_device, overlaid};
-pub use device_number::DeviceNumber;
+pub use device::{Device, DeviceNumber, Partition};
+pub use device_facts::{DeviceFacts, FileSystemId, Learned};
+pub use device_facts::{device_facts, in_memory, off_device, overlaid, processors};
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
-pub use error::ProbeError;
+pub use error::{ProbeError, Unknown};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
-pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, Unknown, facts, facts_of_target};
+pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, facts, facts_of_target};
 pub use file_system::FileSystemFacts;
 pub use human::{human, human_machine};
 pub use link::Link;
 pub use machine::{Machine, machine};
 pub use queue::Queue;
-pub use residency::residency_within;
-pub use residency::{Residency, ResidencySource, residency};
+pub use residency::{Residency, ResidencySource, residency, residency_within};
 pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

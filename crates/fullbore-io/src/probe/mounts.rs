@@ -3,27 +3,23 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::device_number::DeviceNumber;
+use super::device::DeviceNumber;
 use crate::sys::OsStringExt;
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// The kernel's number of the mount.
     pub(crate) id: u64,
     /// Device number in the table; for btrfs, overlay and similar ones not that of a real device.
     pub(crate) device: DeviceNumber,
     /// Directory of the file system that is mounted: not `/` for bind mounts and sub-volumes.
     pub(crate) root: PathBuf,
-    /// Mount point.
     pub(crate) point: PathBuf,
-    /// Options of the mount only.
     pub(crate) options: Vec<String>,
     /// Type of the file system, with its subtype: `fuse.sshfs`.
     pub(crate) kind: String,
     /// Source of the mount: a device, a server, a word.
     pub(crate) source: String,
-    /// Options of the file system.
     pub(crate) super_options: Vec<String>,
 }
 

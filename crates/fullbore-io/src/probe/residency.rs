@@ -3,7 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-use crate::sys::{self, AsHandle, Code, cachestat, mincore, statx};
+use super::device_facts::overlaid;
+use crate::sys::{self, AsHandle, Code};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,11 @@ pub enum ResidencySource {
 }
 
 impl Residency {
+    fn counted(total: u64, cached: u64, source: ResidencySource) -> Self {
+        let (dirty, writeback, evicted, recently_evicted) = (None, None, None, None);
+        Self { total, cached, dirty, writeback, evicted, recently_evicted, source }
+    }
+
     /// Returns the cached share of the range, 0 to 1; `None` for an empty range.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.cached as f64 / self.total as f64)
@@ -60,7 +66,7 @@ impl Residency {
 /// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.
 pub fn residency(fd: impl AsHandle, range: Range<u64>) -> io::Result<Residency> {
-    let size = statx::of_file(fd.as_handle())?.size;
+    let size = sys::extended_status(fd.as_handle())?.size;
     residency_within(fd, range, size)
 }
 
@@ -72,27 +78,17 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
     let end = range.end.min(size).div_ceil(page).saturating_mul(page);
     let total = end.saturating_sub(start);
     if total == 0 || range.is_empty() || range.start >= size {
-        return Ok(Residency {
-            total: 0,
-            cached: 0,
-            dirty: None,
-            writeback: None,
-            evicted: None,
-            recently_evicted: None,
-            source: ResidencySource::Cachestat,
-        });
+        return Ok(Residency::counted(0, 0, ResidencySource::Cachestat));
     }
-    if !super::overlaid(fd) {
-        match cachestat::cachestat(fd, start, total) {
+    if !overlaid(fd) {
+        match sys::cachestat(fd, start, total) {
             Ok(pages) => {
                 return Ok(Residency {
-                    total,
-                    cached: pages.cached * page,
                     dirty: Some(pages.dirty * page),
                     writeback: Some(pages.writeback * page),
                     evicted: Some(pages.evicted * page),
                     recently_evicted: Some(pages.recently_evicted * page),
-                    source: ResidencySource::Cachestat,
+                    ..Residency::counted(total, pages.cached * page, ResidencySource::Cachestat)
                 });
             }
             Err(error) if replaceable(&error) => {}
@@ -100,15 +96,8 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
         }
     }
     // The last page may be partly past the end of the file: a mapping covers it anyway.
-    Ok(Residency {
-        total,
-        cached: mincore::mincore(fd, start, total)? * page,
-        dirty: None,
-        writeback: None,
-        evicted: None,
-        recently_evicted: None,
-        source: ResidencySource::Mincore,
-    })
+    let cached = sys::resident_pages(fd, start, total)? * page;
+    Ok(Residency::counted(total, cached, ResidencySource::Mincore))
 }
 
 /// True if the call itself is unusable: missing, blocked by a filter, or unsupported by this file system.
@@ -142,10 +131,10 @@ mod tests {
         let warm = residency(&file, 0..u64::MAX).unwrap();
         assert_eq!((warm.total, warm.cached), (total, total));
         assert_eq!(warm.share(), Some(1.0));
-        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, warm.cached);
+        assert_eq!(sys::resident_pages(file.as_handle(), 0, total).unwrap() * page, warm.cached);
         sys::advise(&file, 0, None, sys::Advice::DontNeed).unwrap();
         let cold = residency(&file, 0..u64::MAX).unwrap();
-        assert_eq!(mincore::mincore(file.as_handle(), 0, total).unwrap() * page, cold.cached);
+        assert_eq!(sys::resident_pages(file.as_handle(), 0, total).unwrap() * page, cold.cached);
         let in_memory = crate::probe::in_memory(&file);
         assert!(cold.cached == 0 || in_memory, "{cold:?}");
     }

@@ -2,25 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::device::{self, Device};
-use super::device_number::DeviceNumber;
+use super::device::{self, Device, DeviceNumber};
 use super::file_system::{is_in_memory, is_network};
 use super::kernel_files::{KernelFiles, names};
 use super::mounts::{self, Mount};
-use crate::sys::statx;
+use crate::sys;
 
 /// Maximum depth of nested overlays to follow.
 const DEEPEST: usize = 8;
 
-/// The machine's mounts and devices.
 pub(crate) struct Storage<'a> {
     pub(crate) kernel: &'a KernelFiles,
     pub(crate) mounts: &'a [Mount],
 }
 
 impl Storage<'_> {
-    /// Returns the devices under a mount; the error is the reason for their absence, as text. `own` is the device
-    /// number of the path itself.
+    /// Returns the devices under a mount, or the reason for their absence. `own` is the device number of the path itself.
     pub(crate) fn under(
         &self,
         mount: &Mount,
@@ -45,23 +42,21 @@ impl Storage<'_> {
         Err(why_none(mount))
     }
 
-    /// Returns a block device with all underlying devices.
     pub(crate) fn device(&self, number: DeviceNumber, level: usize) -> Result<Device, String> {
         device::of_number(self.kernel, number, &|file, level| self.under_path(file, level), level)
     }
 
-    /// Returns the devices under any path.
     fn under_path(&self, path: &Path, level: usize) -> Result<Vec<Device>, String> {
-        let status =
-            statx::of_path(path).map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
+        let status = sys::extended_stat(path)
+            .map_err(|error| format!("{} is not accessible: {error}", path.display()))?;
         let own = status.device.into();
         let mount = mounts::holding(self.mounts, status.mount, own, path)
             .ok_or_else(|| format!("{} is in no mount of this process", path.display()))?;
         self.under(mount, own, level)
     }
 
-    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists its members, and the member named
-    /// in the mount table identifies the uuid.
+    /// A btrfs has no device number of its own: `/sys/fs/btrfs/<uuid>/devices` lists the members, of which the mount table names
+    /// one.
     fn of_btrfs(&self, mount: &Mount, level: usize) -> Result<Vec<Device>, String> {
         let folder = self.kernel.sys.join("fs/btrfs");
         let source = Path::new(&mount.source);
@@ -151,13 +146,12 @@ fn split_colons(list: &str) -> Vec<String> {
     parts
 }
 
-/// Returns the number of a device file.
 fn special(name: &str) -> Result<DeviceNumber, String> {
-    let status = statx::of_path(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
+    let status =
+        sys::extended_stat(Path::new(name)).map_err(|error| format!("{name}: cannot stat: {error}"))?;
     Ok(status.special.into())
 }
 
-/// Returns the reason that a file system has no device.
 fn why_none(mount: &Mount) -> String {
     let kind = &mount.kind;
     if matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs") {
@@ -202,9 +196,8 @@ mod tests {
 
     #[test]
     fn a_btrfs_lists_all_its_members() {
-        let root = tempfile::tempdir().unwrap();
+        let (root, kernel) = KernelFiles::tree(&[]);
         let at = root.path();
-        let kernel = KernelFiles::under(at);
         for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
             let folder = at.join("sys/devices/block").join(name);
             fs::create_dir_all(&folder).unwrap();

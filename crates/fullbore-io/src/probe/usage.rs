@@ -2,96 +2,62 @@
 
 use std::io;
 
-use super::device_number::DeviceNumber;
+use super::device::DeviceNumber;
 use super::kernel_files::{KernelFiles, whole};
 use crate::sys;
+pub use crate::sys::ProcessUsage;
 
-/// Resources used by this process, including its threads, since its start.
-///
-/// ```
-/// use fullbore_io::probe::ProcessUsage;
-/// let before = ProcessUsage::now()?;
-/// let sum: u64 = (0..1_000_000).sum();
-/// let cost = ProcessUsage::now()?.since(&before);
-/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ProcessUsage {
-    /// CPU time in user mode, in seconds.
-    pub user: f64,
-    /// CPU time in the kernel on behalf of the process, in seconds.
-    pub system: f64,
-    /// Page faults served without the device.
-    pub minor_faults: u64,
-    /// Page faults that waited for the device.
-    pub major_faults: u64,
-    /// Bytes read from devices and charged to the process.
-    pub read_bytes: u64,
-    /// Bytes written to devices and charged to the process.
-    pub written_bytes: u64,
-    /// Number of times the process gave up the processor to wait.
-    pub voluntary_switches: u64,
-    /// Number of times the process was preempted.
-    pub involuntary_switches: u64,
-    /// Maximum resident memory so far, in bytes. Not a difference, even after [`ProcessUsage::since`]. The kernel
-    /// includes the memory of the parent process at the moment of the start: see [`peak_memory`].
-    pub max_resident: u64,
+/// A counter of which differences are taken, at least 0.
+trait Difference {
+    fn less(self, earlier: Self) -> Self;
+}
+
+impl Difference for u64 {
+    fn less(self, earlier: Self) -> Self {
+        self.saturating_sub(earlier)
+    }
+}
+
+impl Difference for f64 {
+    // Idle and iowait can decrease slightly when a processor sleeps.
+    fn less(self, earlier: Self) -> Self {
+        (self - earlier).max(0.0)
+    }
+}
+
+impl<T: Difference> Difference for Option<T> {
+    fn less(self, earlier: Self) -> Self {
+        Some(self?.less(earlier?))
+    }
+}
+
+macro_rules! subtract {
+    ($since:ident, $earlier:ident: $($field:ident),+) => {
+        $($since.$field = $since.$field.less($earlier.$field);)+
+    };
 }
 
 impl ProcessUsage {
     /// Returns the use so far: `getrusage(2)`.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn now() -> io::Result<Self> {
-        sys::usage::of_process().map(Self::from_system)
+        sys::usage_of_process()
     }
 
     /// Returns the use so far of children that ended and were waited for.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn of_children() -> io::Result<Self> {
-        sys::usage::of_children().map(Self::from_system)
+        sys::usage_of_children()
     }
 
     /// Returns the use so far of the calling thread only.
-    ///
-    /// # Errors
-    /// The system's; none is expected.
     pub fn of_thread() -> io::Result<Self> {
-        sys::usage::of_thread().map(Self::from_system)
+        sys::usage_of_thread()
     }
 
-    fn from_system(usage: sys::Usage) -> Self {
-        Self {
-            user: usage.user,
-            system: usage.system,
-            minor_faults: usage.minor_faults,
-            major_faults: usage.major_faults,
-            read_bytes: usage.read_bytes,
-            written_bytes: usage.written_bytes,
-            voluntary_switches: usage.voluntary_switches,
-            involuntary_switches: usage.involuntary_switches,
-            max_resident: usage.max_resident,
-        }
-    }
-
-    /// Returns the use since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            user: (self.user - earlier.user).max(0.0),
-            system: (self.system - earlier.system).max(0.0),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
-            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
-            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
-            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
-            max_resident: self.max_resident,
-        }
+        let mut since = *self;
+        subtract!(since, earlier: user, system, minor_faults, major_faults, read_bytes, written_bytes);
+        subtract!(since, earlier: voluntary_switches, involuntary_switches);
+        since
     }
 
     /// CPU time of both kinds, in seconds.
@@ -100,8 +66,8 @@ impl ProcessUsage {
     }
 }
 
-/// Returns the maximum resident memory of this program since its start, in bytes: `VmHWM` of `/proc/self/status`, which
-/// is reset when the program starts, or else that of [`ProcessUsage`]. `None` if the kernel reports neither.
+/// Returns the maximum resident memory since the start of the program, in bytes: `VmHWM` of `/proc/self/status`, which the start
+/// resets, or else that of [`ProcessUsage`].
 pub fn peak_memory() -> Option<u64> {
     let Some(status) = process_status("VmHWM") else {
         return ProcessUsage::now().ok().map(|usage| usage.max_resident);
@@ -116,8 +82,7 @@ pub fn process_status(name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Time spent by all processors together, in seconds, since the machine started. The kernel counts in ticks, usually of
-/// 10 ms.
+/// Time spent by all processors together, in seconds, since the machine started, counted in ticks, usually of 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SystemUsage {
@@ -127,7 +92,6 @@ pub struct SystemUsage {
     pub nice: f64,
     /// In the kernel.
     pub system: f64,
-    /// Idle.
     pub idle: f64,
     /// Idle while a program waited for a device.
     pub iowait: f64,
@@ -141,9 +105,6 @@ pub struct SystemUsage {
 
 impl SystemUsage {
     /// Returns the times so far: `/proc/stat`.
-    ///
-    /// # Errors
-    /// If the file cannot be read or has no line for all processors.
     pub fn now() -> io::Result<Self> {
         Self::from(&KernelFiles::running())
     }
@@ -173,20 +134,10 @@ impl SystemUsage {
         })
     }
 
-    /// Returns the time spent since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
-        // Idle and iowait can decrease slightly when a processor sleeps.
-        let less = |now: f64, then: f64| (now - then).max(0.0);
-        Self {
-            user: less(self.user, earlier.user),
-            nice: less(self.nice, earlier.nice),
-            system: less(self.system, earlier.system),
-            idle: less(self.idle, earlier.idle),
-            iowait: less(self.iowait, earlier.iowait),
-            interrupts: less(self.interrupts, earlier.interrupts),
-            soft_interrupts: less(self.soft_interrupts, earlier.soft_interrupts),
-            steal: less(self.steal, earlier.steal),
-        }
+        let mut since = *self;
+        subtract!(since, earlier: user, nice, system, idle, iowait, interrupts, soft_interrupts, steal);
+        since
     }
 
     /// CPU time that did work of this machine, in seconds: not idle, not waiting, not stolen.
@@ -199,9 +150,7 @@ impl SystemUsage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCounters {
-    /// Reads.
     pub reads: Transfers,
-    /// Writes.
     pub writes: Transfers,
     /// Requests in flight at this moment. Not a difference, even after [`DeviceCounters::since`].
     pub in_flight: u64,
@@ -221,7 +170,6 @@ pub struct DeviceCounters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transfers {
-    /// Requests completed.
     pub requests: u64,
     /// Requests merged into another before they reached the device.
     pub merged: u64,
@@ -231,14 +179,11 @@ pub struct Transfers {
     pub ms: u64,
 }
 
-impl Transfers {
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            requests: self.requests.saturating_sub(earlier.requests),
-            merged: self.merged.saturating_sub(earlier.merged),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            ms: self.ms.saturating_sub(earlier.ms),
-        }
+impl Difference for Transfers {
+    fn less(self, earlier: Self) -> Self {
+        let mut since = self;
+        subtract!(since, earlier: requests, merged, bytes, ms);
+        since
     }
 }
 
@@ -288,19 +233,10 @@ impl DeviceCounters {
         })
     }
 
-    /// Returns the differences since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Self {
-        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        Self {
-            reads: self.reads.since(&earlier.reads),
-            writes: self.writes.since(&earlier.writes),
-            in_flight: self.in_flight,
-            busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
-            weighted_ms: self.weighted_ms.saturating_sub(earlier.weighted_ms),
-            discards: self.discards.zip(earlier.discards).map(|(now, then)| now.since(&then)),
-            flushes: less(self.flushes, earlier.flushes),
-            flush_ms: less(self.flush_ms, earlier.flush_ms),
-        }
+        let mut since = *self;
+        subtract!(since, earlier: reads, writes, busy_ms, weighted_ms, discards, flushes, flush_ms);
+        since
     }
 }
 
@@ -345,8 +281,7 @@ mod tests {
 
     #[test]
     fn counters_are_read_by_number_and_errors_contain_the_file() {
-        let root = tempfile::tempdir().unwrap();
-        let kernel = KernelFiles::under(root.path());
+        let (root, kernel) = KernelFiles::tree(&[]);
         let folder = root.path().join("sys/dev/block/8:0");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("stat"), "1 0 8 0 0 0 0 0 0 0 0\n").unwrap();

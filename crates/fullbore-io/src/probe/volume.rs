@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::device::{Device, Partition};
-use super::facts::Unknown;
+use super::error::Unknown;
 use super::file_system::FileSystemFacts;
 use super::queue::Queue;
 use crate::sys::{self, Disk, Space, Volume};
@@ -12,7 +12,6 @@ use crate::sys::{self, Disk, Space, Volume};
 const DISK: u32 = 7;
 
 impl FileSystemFacts {
-    /// Combines a volume with its space.
     pub(crate) fn on(volume: &Volume, room: &Space) -> Self {
         Self {
             kind: volume.kind.clone(),
@@ -58,23 +57,15 @@ impl From<Disk> for Device {
             model: disk.model,
             serial: disk.serial,
             transport: disk.bus.map(str::to_owned),
-            link: None,
-            composition: None,
             size: disk.size,
             read_only: disk.read_only,
             queue,
-            queue_depth: None,
-            hardware_queues: None,
-            numa_node: None,
-            backing_file: None,
-            stands_on: Vec::new(),
-            stands_on_unknown: None,
             name,
+            ..Self::default()
         }
     }
 }
 
-/// Returns the facts that the drivers of a disk do not report.
 fn unreported(disk: &Disk) -> Option<Unknown> {
     let Disk { model, serial, bus, size, read_only, seek_penalty, trim, sectors, .. } = disk;
     let Disk { write_cache, write_through, max_request, .. } = disk;

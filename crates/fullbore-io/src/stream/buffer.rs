@@ -17,7 +17,6 @@ impl Ahead {
         self.memory.capacity()
     }
 
-    /// The bytes from `position` on.
     #[inline]
     pub(super) fn from(&self, position: u64) -> &[u8] {
         let skipped = position.wrapping_sub(self.start);
@@ -136,7 +135,6 @@ impl Pending {
         (!self.is_empty()).then(|| (self.bytes(), self.start + self.taken as u64))
     }
 
-    /// Records that the system wrote `count` more bytes.
     pub(super) fn written(&mut self, count: usize) {
         self.taken += count;
         if self.taken == self.memory.len() {

@@ -3,8 +3,10 @@
 use std::io::{self, IoSlice};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, landed};
+use crate::file::inner::File;
+use crate::file::spans::landed;
 use crate::sys::Code;
+use crate::sys::FileKind;
 
 /// A file and its seekability, which the first transfer detects at no cost.
 #[derive(Debug)]
@@ -41,13 +43,11 @@ impl Ends {
         self.nature == Nature::Placed
     }
 
-    /// True if all writes go to the end.
     #[inline]
     pub(super) fn appends(&self) -> bool {
         self.appends
     }
 
-    /// Fails unless the file is seekable.
     pub(super) fn sought(&mut self) -> Result<()> {
         if self.nature == Nature::Unknown {
             let placed = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
@@ -77,8 +77,8 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file
-    /// has no offsets.
+    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file has no
+    /// offsets.
     pub(super) fn read_fresh(
         &mut self,
         memory: &mut Vec<u8>,
@@ -89,7 +89,6 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Writes once; returns the number of bytes written.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
         if !self.flows() {
             let result = self.file.write_at(data, offset);
@@ -100,7 +99,6 @@ impl Ends {
         self.file.write_next(data)
     }
 
-    /// Writes all of `data`.
     pub(super) fn write_all(&mut self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {
@@ -109,8 +107,7 @@ impl Ends {
         Ok(())
     }
 
-    /// Writes all of `buffers` in as few calls as possible; returns the number of bytes written. It is lower only if an
-    /// error followed: a write of the rest returns that error.
+    /// Writes all of `buffers` in few calls. Returns fewer bytes only if an error followed: a write of the rest returns that error.
     pub(super) fn write_gathered(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
         let (mut next, mut place, mut written) = (0, 0, 0);
         while let Some(first) = buffers.get(next) {

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
-use crate::file::File;
+use crate::file::inner::File;
 
-/// Function that receives the error.
 type Hook = Arc<dyn Fn(&Error) + Send + Sync>;
 
 static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
@@ -21,7 +20,6 @@ thread_local!(static IN_HOOK: Cell<bool> = const { Cell::new(false) });
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// static REPORTED: AtomicBool = AtomicBool::new(false);
 /// fullbore_io::stream::on_loss(|_error| REPORTED.store(true, Ordering::Relaxed));
 /// let full = fullbore_io::file::File::open_write("/dev/full")?;
@@ -29,7 +27,7 @@ thread_local!(static IN_HOOK: Cell<bool> = const { Cell::new(false) });
 /// std::io::Write::write_all(&mut stream, b"bytes")?;
 /// drop(stream);
 /// assert!(REPORTED.load(Ordering::Relaxed));
-/// # Ok(()) }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn on_loss(hook: impl Fn(&Error) + Send + Sync + 'static) {
     let hook: Hook = Arc::new(hook);

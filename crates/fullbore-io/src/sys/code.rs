@@ -1,11 +1,8 @@
-//! The system's error codes. Each platform defines the constants.
+//! The system's error codes. Each platform defines the constants and the code of a number.
 
 use std::fmt;
 use std::io;
 
-use super::{canonical, to_error};
-
-/// Result of a system call.
 pub type Result<T> = std::result::Result<T, Code>;
 
 /// The use of a file by others that makes a call fail.
@@ -13,11 +10,8 @@ pub type Result<T> = std::result::Result<T, Code>;
 pub enum InUse {
     /// Another program has it open and does not share it.
     Held,
-    /// A range of it is locked through another handle.
     Locked,
-    /// It is mapped into memory.
     Mapped,
-    /// It is a running program.
     Running,
 }
 
@@ -25,32 +19,52 @@ pub enum InUse {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub(super) i32);
 
+/// Defines the constants from the numbers of a platform.
+macro_rules! codes {
+    ($($name:ident = $number:expr),+ $(,)?) => {
+        #[allow(missing_docs, reason = "each has the meaning of its name")]
+        impl Code {
+            $(pub const $name: Self = Self($number as i32);)+
+        }
+    };
+}
+pub(super) use codes;
+
+/// Defines calls that the system lacks.
+#[cfg(not(target_os = "linux"))]
+macro_rules! unsupported {
+    ($($(#[$about:meta])* fn $name:ident($($argument:ty),*) -> $result:ty;)+) => {
+        $($(#[$about])*
+        pub fn $name($(_: $argument),*) -> crate::sys::code::Result<$result> {
+            Err(crate::sys::code::Code::UNSUPPORTED)
+        })+
+    };
+}
+#[cfg(not(target_os = "linux"))]
+pub(super) use unsupported;
+
 impl Code {
-    /// The code of an error, if the system caused it.
     pub fn of(error: &io::Error) -> Option<Self> {
         let interrupted = || (error.kind() == io::ErrorKind::Interrupted).then_some(Self::INTERRUPTED);
         error.raw_os_error().map(Self::from_number).or_else(interrupted)
     }
 
-    /// The code of a number of the system.
-    pub fn from_number(number: i32) -> Self {
-        Self(canonical(number))
-    }
-
-    /// The error of the last call of this thread.
     pub(in crate::sys) fn last() -> Self {
         Self::of(&io::Error::last_os_error()).unwrap_or(Self::IO)
     }
 
-    /// The number of the system.
     pub fn number(self) -> i32 {
         self.0
     }
-}
 
-impl From<Code> for io::Error {
-    fn from(code: Code) -> Self {
-        to_error(code)
+    /// The use by others that the error reports. On Unix, of mappings only those of a running program prevent a call.
+    pub fn in_use(self) -> Option<InUse> {
+        match self {
+            Self::HELD => Some(InUse::Held),
+            Self::LOCKED => Some(InUse::Locked),
+            Self::MAPPED => Some(if cfg!(windows) { InUse::Mapped } else { InUse::Running }),
+            _ => None,
+        }
     }
 }
 

@@ -2,44 +2,19 @@
 //!
 //! A page of a mapped file can disappear (the file was truncated), fail to be read, or find no space on the device when it is
 //! written. The system then interrupts the access: with SIGBUS on Unix, with an exception on Windows. The handler of the platform
-//! searches the table here for the address; if it is in one of our mappings, it maps zeros there and lets the access continue. The
+//! searches a table for the address; if it is in one of our mappings, it maps zeros there and lets the access continue. The
 //! user of the bytes calls [`Map::check`] before using a result.
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-use super::BorrowedHandle;
-use super::view::View;
+use super::memory::RANGES;
+#[cfg(unix)]
+use super::unix::{BorrowedHandle, view::View};
+#[cfg(windows)]
+use super::windows::{BorrowedHandle, view::View};
 
-/// Maximum number of simultaneous mappings: more than the number of workers can be.
-const MOST_RANGES: usize = 2048;
-
-/// A mapping that the handler recognises. `start == 0`: vacant; `start == 1`: being initialised.
-struct MappedRange {
-    start: AtomicUsize,
-    end: AtomicUsize,
-    faulted: AtomicBool,
-}
-
-static RANGES: [MappedRange; MOST_RANGES] = [const {
-    MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
-}; MOST_RANGES];
-
-/// Marks the mapping that contains an address, and returns its addresses. For the handler: only atomics.
-pub(super) fn fault_at(address: usize) -> Option<Range<usize>> {
-    RANGES.iter().find_map(|range| {
-        let start = range.start.load(Ordering::Acquire);
-        let end = range.end.load(Ordering::Relaxed);
-        let found = start > 1 && (start..end).contains(&address);
-        if found {
-            range.faulted.store(true, Ordering::Release);
-        }
-        found.then_some(start..end)
-    })
-}
-
-/// A mapped part of a file.
 #[derive(Debug)]
 pub(crate) struct Map {
     view: View,
@@ -86,8 +61,7 @@ impl Map {
         unsafe { std::slice::from_raw_parts_mut(self.view.start(), self.len) }
     }
 
-    /// Copies bytes out of the mapping, from `place` on. They are valid only if [`check`](Self::check) returns `true`
-    /// afterwards.
+    /// Copies bytes out of the mapping, from `place` on; valid only if [`check`](Self::check) returns `true` afterwards.
     ///
     /// # Panics
     /// If the range exceeds the mapping.
@@ -99,8 +73,7 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(self.view.start().add(place), data.as_mut_ptr(), data.len()) }
     }
 
-    /// Copies `data` to `place` in the mapping. The copy is valid only if [`check`](Self::check) returns `true`
-    /// afterwards.
+    /// Copies `data` to `place` in the mapping; valid only if [`check`](Self::check) returns `true` afterwards.
     ///
     /// # Panics
     /// If the range exceeds the mapping, or the mapping is read-only.
@@ -111,7 +84,6 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.view.start().add(place), data.len()) }
     }
 
-    /// Waits until all changes of the mapping are on the device.
     pub(crate) fn flush(&self) -> io::Result<()> {
         Ok(self.view.flush(self.len)?)
     }
@@ -121,7 +93,6 @@ impl Map {
         !RANGES[self.index].faulted.load(Ordering::Acquire)
     }
 
-    /// Passes a hint on the use of the mapping to the system.
     pub(crate) fn advise(&self, random: bool) -> io::Result<()> {
         Ok(self.view.advise(self.len, random)?)
     }

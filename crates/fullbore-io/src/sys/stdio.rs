@@ -3,11 +3,14 @@
 use std::io;
 use std::ptr::NonNull;
 
-use super::Handle;
-use super::c::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite, seek_to, stream_of};
+use c::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite, seek_to, stream_of};
 
-/// An open stream of the C library. Dropping it closes and therefore flushes it; call [`flush`](Self::flush) before
-/// that to get errors.
+#[cfg(unix)]
+use super::unix::Handle;
+#[cfg(windows)]
+use super::windows::Handle;
+
+/// An open stream of the C library. Dropping it closes and so flushes it; [`flush`](Self::flush) before that returns the errors.
 #[derive(Debug)]
 pub(crate) struct Stream {
     file: NonNull<FILE>,
@@ -15,7 +18,6 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of a handle, for reading or also for writing.
     pub(crate) fn new(handle: Handle, write: bool) -> io::Result<Self> {
         Ok(Self { file: stream_of(handle, write)?, position: None })
     }
@@ -67,7 +69,6 @@ impl Stream {
         Ok(count)
     }
 
-    /// Passes buffered writes to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         if unsafe { fflush(self.file.as_ptr()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -78,5 +79,99 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // SAFETY: the stream is open and not used afterwards.
         unsafe { fclose(self.file.as_ptr()) };
+    }
+}
+
+#[cfg(unix)]
+mod c {
+    use std::io;
+    use std::os::fd::IntoRawFd;
+    use std::ptr::NonNull;
+
+    use super::Handle;
+
+    pub(super) use libc::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite};
+
+    pub(super) fn stream_of(fd: Handle, write: bool) -> io::Result<NonNull<FILE>> {
+        let mode = if write { c"r+" } else { c"r" };
+        let raw = fd.into_raw_fd();
+        // SAFETY: the descriptor is open and given away; the mode is a C string.
+        NonNull::new(unsafe { libc::fdopen(raw, mode.as_ptr()) }).ok_or_else(|| {
+            let error = io::Error::last_os_error();
+            // SAFETY: fdopen failed, so the descriptor is still ours to close.
+            unsafe { libc::close(raw) };
+            error
+        })
+    }
+
+    /// # Safety
+    /// The stream is open.
+    pub(super) unsafe fn seek_to(file: NonNull<FILE>, offset: u64) -> io::Result<()> {
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: guaranteed by the caller.
+        match unsafe { libc::fseeko(file.as_ptr(), offset, libc::SEEK_SET) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(windows)]
+mod c {
+    use std::ffi::{c_char, c_int, c_void};
+    use std::io;
+    use std::os::windows::io::IntoRawHandle;
+    use std::ptr::NonNull;
+
+    use super::Handle;
+
+    /// A stream, of which only the library knows the content.
+    #[allow(clippy::upper_case_acronyms, reason = "the name in C")]
+    pub(super) type FILE = c_void;
+
+    unsafe extern "C" {
+        fn _open_osfhandle(handle: isize, flags: c_int) -> c_int;
+        fn _close(descriptor: c_int) -> c_int;
+        fn _fdopen(descriptor: c_int, mode: *const c_char) -> *mut FILE;
+        fn _fseeki64(file: *mut FILE, offset: i64, origin: c_int) -> c_int;
+        pub(super) fn fread(data: *mut c_void, size: usize, count: usize, file: *mut FILE) -> usize;
+        pub(super) fn fwrite(data: *const c_void, size: usize, count: usize, file: *mut FILE) -> usize;
+        pub(super) fn fflush(file: *mut FILE) -> c_int;
+        pub(super) fn fclose(file: *mut FILE) -> c_int;
+        pub(super) fn ferror(file: *mut FILE) -> c_int;
+        pub(super) fn clearerr(file: *mut FILE);
+    }
+
+    /// `_O_BINARY` of `fcntl.h`.
+    const BINARY: c_int = 0x8000;
+
+    /// `SEEK_SET` of `stdio.h`.
+    const FROM_START: c_int = 0;
+
+    pub(super) fn stream_of(handle: Handle, write: bool) -> io::Result<NonNull<FILE>> {
+        let mode = if write { c"r+b" } else { c"rb" };
+        // SAFETY: the handle is open and given away.
+        let descriptor = unsafe { _open_osfhandle(handle.into_raw_handle() as isize, BINARY) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is open and given away; the mode is a string of C.
+        NonNull::new(unsafe { _fdopen(descriptor, mode.as_ptr()) }).ok_or_else(|| {
+            let error = io::Error::last_os_error();
+            // SAFETY: the call failed, so the descriptor is still ours to close.
+            unsafe { _close(descriptor) };
+            error
+        })
+    }
+
+    /// # Safety
+    /// The stream is open.
+    pub(super) unsafe fn seek_to(file: NonNull<FILE>, offset: u64) -> io::Result<()> {
+        let offset = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: guaranteed by the caller.
+        match unsafe { _fseeki64(file.as_ptr(), offset, FROM_START) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Types that the platforms share.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::buf::Loan;
+use crate::buf::{Completion, Loan, Request};
 
 /// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,6 @@ pub struct Status {
 }
 
 impl Status {
-    /// The kind of the file.
     pub fn kind(&self) -> FileKind {
         FileKind::of_mode(self.mode)
     }
@@ -91,12 +91,10 @@ impl Status {
         self.mode & 0o7777
     }
 
-    /// The device and inode numbers.
     pub fn identity(&self) -> (u64, u64) {
         (self.dev, self.ino)
     }
 
-    /// The allocated bytes.
     pub fn allocated(&self) -> u64 {
         self.blocks.saturating_mul(512)
     }
@@ -138,28 +136,22 @@ bitflags::bitflags! {
 /// Expected access to a file, or to a mapping of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// In order.
     Sequential,
-    /// In no order.
     Random,
-    /// Soon.
     WillNeed,
     /// Not again: the pages may be dropped.
     DontNeed,
-    /// Once.
     NoReuse,
 }
 
 /// The space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Identity of the mounted file system.
     pub id: u64,
     /// Preferred unit of transfers, in bytes.
     pub block: u64,
     /// Unit in which space is counted, in bytes.
     pub unit: u64,
-    /// All bytes.
     pub total: u64,
     /// Bytes that nobody uses.
     pub free: u64,
@@ -170,11 +162,8 @@ pub struct Space {
 /// A lock of a whole file that belongs to the open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WholeLock {
-    /// With others.
     Shared,
-    /// Alone.
     Exclusive,
-    /// None.
     Unlocked,
 }
 
@@ -189,27 +178,20 @@ pub(crate) enum LockRequest {
 /// The flags of an inode: `FS_IOC_GETFLAGS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InodeFlags {
-    /// It can be neither changed nor linked.
     pub immutable: bool,
-    /// It can only grow.
     pub append_only: bool,
 }
 
 /// Treatment of the pages by a transfer inside the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Splice {
-    /// References to them.
     Plain,
-    /// Moved where possible.
     Move,
-    /// Without waiting.
     NoWait,
 }
 
-/// A limited resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
-    /// Open files.
     OpenFiles,
     /// Locked memory, in bytes.
     LockedMemory,
@@ -218,39 +200,53 @@ pub enum Resource {
 /// A limit; `None` is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// The limit in force.
     pub current: Option<u64>,
     /// The highest that the process may set.
     pub maximum: Option<u64>,
 }
 
-/// Use of resources; times in seconds, sizes in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
-    pub(crate) user: f64,
-    pub(crate) system: f64,
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) written_bytes: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-    pub(crate) max_resident: u64,
+/// Resources used by this process, including its threads, since its start.
+///
+/// ```
+/// use fullbore_io::probe::ProcessUsage;
+/// let before = ProcessUsage::now()?;
+/// let sum: u64 = (0..1_000_000).sum();
+/// let cost = ProcessUsage::now()?.since(&before);
+/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProcessUsage {
+    /// CPU time in user mode, in seconds.
+    pub user: f64,
+    /// CPU time in the kernel on behalf of the process, in seconds.
+    pub system: f64,
+    /// Page faults served without the device.
+    pub minor_faults: u64,
+    /// Page faults that waited for the device.
+    pub major_faults: u64,
+    /// Bytes read from devices and charged to the process.
+    pub read_bytes: u64,
+    /// Bytes written to devices and charged to the process.
+    pub written_bytes: u64,
+    /// Number of times the process gave up the processor to wait.
+    pub voluntary_switches: u64,
+    /// Number of times the process was preempted.
+    pub involuntary_switches: u64,
+    /// Maximum resident memory so far, in bytes, even after [`ProcessUsage::since`]. The kernel includes that of the parent process
+    /// at the start: see [`peak_memory`](crate::probe::peak_memory).
+    pub max_resident: u64,
 }
 
 /// Number of pages of a range by state, as the kernel counts them.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct CachedPages {
-    /// In the page cache.
     pub(crate) cached: u64,
-    /// Modified, writeback not started.
     pub(crate) dirty: u64,
-    /// Under writeback.
     pub(crate) writeback: u64,
-    /// Once cached, since evicted.
     pub(crate) evicted: u64,
-    /// Evicted so recently that a read now would count as a refault.
     pub(crate) recently_evicted: u64,
 }
 
@@ -290,16 +286,130 @@ pub type Time = (i64, i64);
 pub(crate) enum RingPages {
     /// No pages: the transfer bypasses the page cache.
     None,
-    /// The pages stay in the page cache.
     Kept,
     /// The system drops the pages at the end of the transfer.
     Dropped,
 }
 
-/// A completed transfer with what it owned.
 pub(crate) struct Completed<F> {
     pub(crate) key: u64,
     pub(crate) file: F,
     pub(crate) loan: Loan,
     pub(crate) result: io::Result<usize>,
+}
+
+/// Requests of one open file that the system executes. A buffer belongs to the queue until its completion is reaped; dropping
+/// waits.
+pub(crate) trait RequestQueue {
+    /// Queues a request; returns it if the queue is full.
+    fn queue(&mut self, request: Request) -> Result<(), Request>;
+
+    /// Submits the queued requests. One that the system refuses is complete, with the error.
+    fn submit(&mut self) -> io::Result<()>;
+
+    /// Submits the queued requests, waits until `least` are complete (0: does not wait) and appends the complete ones to `done`.
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()>;
+}
+
+/// Reaps the requests in flight of a queue that is being dropped. False: the system may still use their memory, which must be
+/// leaked.
+pub(crate) fn drain<Q: RequestQueue>(queue: &mut Q, in_flight: impl Fn(&Q) -> usize) -> bool {
+    let mut done = Vec::new();
+    while in_flight(queue) > 0 {
+        if queue.reap(1, &mut done).is_err() {
+            return false;
+        }
+        done.clear();
+    }
+    true
+}
+
+/// A volume: a file system with its mount point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
+pub(crate) struct Volume {
+    pub(crate) point: PathBuf,
+    pub(crate) kind: String,
+    /// The volume's unique name, or a server's.
+    pub(crate) source: String,
+    pub(crate) read_only: bool,
+    pub(crate) features: Vec<&'static str>,
+    /// Unit of allocation in bytes.
+    pub(crate) cluster: u64,
+    /// True if its files are on a network; `None` if unknown.
+    pub(crate) network: Option<bool>,
+    pub(crate) in_memory: bool,
+}
+
+/// A disk under a volume. `None` means that the system does not report the fact.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(not(windows), allow(dead_code, reason = "made on Windows"))]
+pub(crate) struct Disk {
+    pub(crate) number: u32,
+    /// Number of the partition, if the volume is in one.
+    pub(crate) partition: Option<u32>,
+    /// Start of the volume on the disk and its length there, in bytes.
+    pub(crate) extent: Option<(u64, u64)>,
+    pub(crate) model: Option<String>,
+    pub(crate) serial: Option<String>,
+    pub(crate) bus: Option<&'static str>,
+    /// Size in bytes.
+    pub(crate) size: Option<u64>,
+    pub(crate) read_only: Option<bool>,
+    /// True if seeks take time: rotational media.
+    pub(crate) seek_penalty: Option<bool>,
+    /// True if blocks can be discarded.
+    pub(crate) trim: Option<bool>,
+    /// Logical and physical sector in bytes.
+    pub(crate) sectors: Option<(u64, u64)>,
+    /// True if the device acknowledges writes before they are durable.
+    pub(crate) write_cache: Option<bool>,
+    /// True if single writes can be forced past that cache.
+    pub(crate) write_through: Option<bool>,
+    /// Maximum size of a request, in bytes.
+    pub(crate) max_request: Option<u64>,
+}
+
+/// Limits of the group of processes that this one is in; `None` means no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct GroupLimits {
+    /// Share of the CPU time of all processors, 0 to 1.
+    pub(crate) cpu_share: Option<f64>,
+    pub(crate) processors: Option<u64>,
+    /// Memory in bytes.
+    pub(crate) memory: Option<u64>,
+}
+
+/// Extents of files, in the form of Linux's `FIEMAP`.
+pub(crate) mod extent {
+    pub(crate) const LAST: u32 = 0x0001;
+    pub(crate) const UNKNOWN: u32 = 0x0002;
+    pub(crate) const DELALLOC: u32 = 0x0004;
+    pub(crate) const ENCODED: u32 = 0x0008;
+    pub(crate) const INLINE: u32 = 0x0200;
+    pub(crate) const UNWRITTEN: u32 = 0x0800;
+    pub(crate) const SHARED: u32 = 0x2000;
+
+    #[repr(C)]
+    #[derive(Debug, Default, Clone, Copy)]
+    pub(crate) struct RawExtent {
+        /// Offset in the file in bytes.
+        pub(crate) logical: u64,
+        /// Offset on the device in bytes.
+        pub(crate) physical: u64,
+        /// Length in bytes.
+        pub(crate) length: u64,
+        reserved64: [u64; 2],
+        /// `FIEMAP_EXTENT_*`.
+        pub(crate) flags: u32,
+        reserved: [u32; 3],
+    }
+
+    impl RawExtent {
+        /// An extent of a system that reports it in another form.
+        #[cfg(not(target_os = "linux"))]
+        pub(in crate::sys) fn new(logical: u64, physical: u64, length: u64, flags: u32) -> Self {
+            Self { logical, physical, length, flags, ..Self::default() }
+        }
+    }
 }

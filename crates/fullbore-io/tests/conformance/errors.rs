@@ -1,10 +1,11 @@
 //! Errors: kind and path.
 
 use std::fs;
+use std::path::Path;
 
 use fullbore_io::error::{Error, ErrorKind};
 
-use crate::subject::each;
+use crate::subject::{Interface, each};
 use fullbore_testkit::numbers;
 
 /// The kind of the error of a transfer for which the file was not opened.
@@ -13,6 +14,10 @@ const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied
 /// Returns the system's error number, if the error is the system's.
 fn number(error: &Error) -> Option<i32> {
     std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?.raw_os_error()
+}
+
+fn assert_refused(error: &Error, kind: ErrorKind, path: &Path, interface: &Interface) {
+    assert_eq!((error.kind(), error.path()), (kind, path), "{}: {error}", interface.name());
 }
 
 #[test]
@@ -26,12 +31,7 @@ fn calls_must_match_the_open_mode() {
             reader.write_all_at(b"no", 0).unwrap_err(),
             reader.write_all_vectored_at(&[b"n".to_vec(), b"o".to_vec()], 0).unwrap_err(),
         ] {
-            assert_eq!(
-                (error.kind(), error.path()),
-                (NOT_OPENED_FOR, &*path),
-                "{}: {error}",
-                interface.name()
-            );
+            assert_refused(&error, NOT_OPENED_FOR, &path, interface);
             assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -41,12 +41,7 @@ fn calls_must_match_the_open_mode() {
             writer.read_exact_at(&mut [0; 4], 0).unwrap_err(),
             writer.read_exact_vectored_at(&mut [vec![0; 2], vec![0; 2]], 0).unwrap_err(),
         ] {
-            assert_eq!(
-                (error.kind(), error.path()),
-                (NOT_OPENED_FOR, &*path),
-                "{}: {error}",
-                interface.name()
-            );
+            assert_refused(&error, NOT_OPENED_FOR, &path, interface);
             assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         writer.write_all_at(b"BYTES", 0).unwrap();
@@ -60,32 +55,18 @@ fn directories_and_missing_files_are_refused() {
         // open(2) accepts a directory for reading; the first use of it fails.
         let opened = interface.open(directory).and_then(|file| {
             let error = file.len().unwrap_err();
-            assert_eq!(
-                (error.kind(), error.path()),
-                (ErrorKind::Unsupported, directory),
-                "{}",
-                interface.name()
-            );
+            assert_refused(&error, ErrorKind::Unsupported, directory, interface);
             file.read_at(&mut [0; 4], 0)
         });
         for result in [opened.map(drop), interface.open_write(directory).map(drop)] {
             let error = result.expect_err("a directory was accepted");
-            assert_eq!(
-                (error.kind(), error.path()),
-                (ErrorKind::Unsupported, directory),
-                "{}",
-                interface.name()
-            );
+            assert_refused(&error, ErrorKind::Unsupported, directory, interface);
         }
         let missing = directory.join("missing");
         for result in [interface.open(&missing), interface.open_write(&missing)] {
             let error = result.err().expect("a missing file was opened");
-            assert_eq!(
-                (error.kind(), number(&error)),
-                (ErrorKind::NotFound, Some(2)),
-                "{}",
-                interface.name()
-            );
+            assert_refused(&error, ErrorKind::NotFound, &missing, interface);
+            assert_eq!(number(&error), Some(2), "{}", interface.name());
         }
         assert!(!missing.exists());
     });
@@ -100,12 +81,8 @@ fn offsets_that_no_file_can_have_are_errors() {
         fs::write(&path, b"bytes").unwrap();
         let file = interface.open_write(&path).unwrap();
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
-            assert_eq!(
-                file.read_at(&mut [0; 8], offset).unwrap_err().kind(),
-                ErrorKind::Io,
-                "{}",
-                interface.name()
-            );
+            let error = file.read_at(&mut [0; 8], offset).unwrap_err();
+            assert_refused(&error, ErrorKind::Io, &path, interface);
             assert!(file.read_exact_at(&mut [0; 8], offset).is_err(), "{}", interface.name());
             assert!(file.write_at(b"x", offset).is_err(), "{}", interface.name());
             assert!(file.write_all_at(b"x", offset).is_err(), "{}", interface.name());

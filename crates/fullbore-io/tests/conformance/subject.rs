@@ -37,6 +37,7 @@ pub(crate) trait Subject: Sync {
 }
 
 /// An interface to files.
+#[derive(Clone)]
 pub(crate) enum Interface {
     Synchronous(CachePolicy),
     Asynchronous(Driver),
@@ -96,15 +97,6 @@ pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
             case(&directory, interface);
         }
     });
-}
-
-impl Clone for Interface {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Synchronous(cache) => Self::Synchronous(*cache),
-            Self::Asynchronous(driver) => Self::Asynchronous(driver.clone()),
-        }
-    }
 }
 
 impl Subject for File {

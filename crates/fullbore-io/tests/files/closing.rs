@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 #[cfg(target_os = "linux")]
 use fullbore_io::file::Share;
@@ -44,8 +43,7 @@ fn cleanup_removes_files_with_delete_on_close() {
         for name in ["old", "emptied", "replaced", "other"] {
             fs::write(directory.join(name), name).unwrap();
         }
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "closing::cleanup_removes_files_with_delete_on_close"]);
+        let mut child = crate::alone("closing::cleanup_removes_files_with_delete_on_close");
         let output = child.env(CHILD, directory).output().unwrap();
         assert_eq!(output.status.code(), Some(77), "{output:?}");
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());

@@ -13,6 +13,7 @@ use fullbore_io::fault::{Event, Fault, Plan, Worst};
 use fullbore_io::file::Support;
 use fullbore_io::file::{CachePolicy, Durability, File, Output};
 
+use crate::{POLICIES, filled};
 use fullbore_testkit::ground::{bytes, everywhere, read_at};
 
 /// rustfs#4221: files were renamed into place but their directory was never synced, so a power failure could revert the
@@ -42,13 +43,11 @@ fn rustfs_4221_the_directory_is_synced_after_the_name() {
 #[test]
 fn rust_89517_vectors_at_offsets_do_not_use_the_position() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(10_000, 1);
-        fs::write(&path, &data).unwrap();
+        let (path, data) = filled(directory, 10_000, 1);
         let mut own = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         own.seek(SeekFrom::Start(4321)).unwrap();
         let keep = File::from_fd(own.try_clone().unwrap().into(), &path).unwrap();
-        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
+        for cache in POLICIES {
             let (file, _) = keep.with_cache(cache);
             let (mut first, mut second) = ([0; 100], [0; 900]);
             let mut parts = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
@@ -73,9 +72,7 @@ fn dotnet_109826_a_short_gathered_write_is_continued_inside_the_buffer() {
         let path = directory.join("file");
         // Each piece is a call on Windows.
         let data = bytes(if cfg!(windows) { 1500 } else { 30_000 }, 2);
-        for (seed, cache) in
-            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
-        {
+        for (seed, cache) in POLICIES.into_iter().enumerate() {
             for len in [1, 7, 4096] {
                 fs::write(&path, b"").unwrap();
                 let plan = Plan::new(seed as u64)
@@ -105,11 +102,9 @@ fn dotnet_108380_offsets_beyond_2_gib_are_not_truncated() {
     everywhere(|directory| {
         let path = directory.join("file");
         let data = bytes(9000, 3);
-        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
-            let (file, _) = {
-                fs::write(&path, b"").unwrap();
-                File::open_write(&path).unwrap().with_cache(cache)
-            };
+        for cache in POLICIES {
+            fs::write(&path, b"").unwrap();
+            let (file, _) = File::open_write(&path).unwrap().with_cache(cache);
             for offset in [(1_u64 << 31) - 4500, (1 << 32) - 4500, (1 << 32) + 4096] {
                 file.write_all_at(&data, offset).unwrap();
                 let mut found = read_at(&path, offset, data.len());

@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{CachePolicy, File};
+use fullbore_io::file::File;
 
+use crate::POLICIES;
 use fullbore_testkit::ground::{NULL, bytes, directories, everywhere};
 
 fn file(path: &Path, data: &[u8]) -> File {
@@ -31,7 +32,7 @@ fn any_range_is_copied_to_any_offset() {
             (3_000_000, u64::MAX, 0),
             (u64::MAX, u64::MAX, 0),
         ] {
-            for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
+            for cache in POLICIES {
                 let old = bytes(1_500_000, 2);
                 let (target, _) = file(&path, &old).with_cache(cache);
                 let report = source.copy_range(start..end, &target, offset).unwrap();

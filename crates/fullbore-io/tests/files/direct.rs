@@ -8,7 +8,7 @@ use fullbore_io::file::{CachePolicy, File, Support};
 
 #[cfg(unix)]
 use crate::drops::cached;
-use crate::made;
+use crate::{filled, made};
 use fullbore_testkit::ground::{NULL, bytes, everywhere};
 
 /// Returns a direct handle, or a plain one after printing the reason.
@@ -25,6 +25,15 @@ fn direct(path: &Path) -> File {
     file
 }
 
+/// Reads until the memory is full or the file ends; returns the number of bytes.
+fn read_to_end(file: &File, into: &mut [u8], offset: u64) -> usize {
+    let mut read = 0;
+    while let count @ 1.. = file.read_at(&mut into[read..], offset + read as u64).unwrap() {
+        read += count;
+    }
+    read
+}
+
 /// Offsets around the boundaries of blocks and of the bounce buffers.
 const PLACES: [usize; 17] = [
     0, 1, 511, 512, 513, 1023, 4095, 4096, 4097, 8191, 8192, 12_345, 262_143, 262_144, 262_145, 266_240,
@@ -34,9 +43,7 @@ const PLACES: [usize; 17] = [
 #[test]
 fn reads_at_any_offset_and_length_into_any_memory() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(600_003, 1);
-        fs::write(&path, &data).unwrap();
+        let (path, data) = filled(directory, 600_003, 1);
         let file = direct(&path);
         let mut memory = vec![0; 700_000];
         for offset in PLACES {
@@ -52,10 +59,7 @@ fn reads_at_any_offset_and_length_into_any_memory() {
         }
         // Across the end, at it and beyond it.
         for (offset, left) in [(599_000, 1003), (600_002, 1), (600_003, 0), (1_000_000, 0), (1 << 40, 0)] {
-            let mut read = 0;
-            while let count @ 1.. = file.read_at(&mut memory[read..2000], offset + read as u64).unwrap() {
-                read += count;
-            }
+            let read = read_to_end(&file, &mut memory[..2000], offset);
             assert_eq!(read, left, "{offset}");
             assert!(left == 0 || memory[..left] == data[offset as usize..]);
         }
@@ -189,10 +193,7 @@ fn a_read_across_the_end_into_reserved_blocks_succeeds() {
             let mut memory = vec![0; len + 4096];
             let place = memory.as_ptr().align_offset(4096);
             let into = &mut memory[place..place + len];
-            let mut read = 0;
-            while let count @ 1.. = file.read_at(&mut into[read..], (offset + read) as u64).unwrap() {
-                read += count;
-            }
+            let read = read_to_end(&file, into, offset as u64);
             assert!(into[..read] == data[offset..], "{offset} {len}: {read}");
         }
     });

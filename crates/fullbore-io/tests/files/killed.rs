@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -57,8 +57,8 @@ fn sigkill_at_any_moment_leaves_a_complete_file() {
     let start = Instant::now();
     while start.elapsed() < TIME || rounds < ROUNDS || seen.len() < CONTENTS && start.elapsed() < PATIENCE {
         rounds += 1;
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::child_that_replaces_forever", "--ignored"])
+        let mut child = crate::alone("killed::child_that_replaces_forever")
+            .arg("--ignored")
             .env(TARGET, &target)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,6 +1,12 @@
 //! The behaviour of `File` on every available file system, compared with `std::fs` and models in memory.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use fullbore_io::error::{ErrorKind, Result};
+use fullbore_io::file::CachePolicy;
+use fullbore_testkit::ground::bytes;
 
 mod closing;
 mod complaints;
@@ -26,6 +32,22 @@ mod strict;
 #[cfg(target_os = "linux")]
 mod traced;
 mod transfers;
+
+const POLICIES: [CachePolicy; 3] = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct];
+
+/// Writes a file of [`bytes`] in a directory; returns its path and content.
+fn filled(directory: &Path, len: usize, seed: u64) -> (PathBuf, Vec<u8>) {
+    let (path, content) = (directory.join("file"), bytes(len, seed));
+    fs::write(&path, &content).unwrap();
+    (path, content)
+}
+
+/// This program, to run one test in a process of its own.
+fn alone(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]);
+    command
+}
 
 /// The kind of the error of a transfer for which the file was not opened.
 const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };

@@ -5,14 +5,13 @@ use std::fs;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
 
+use crate::filled;
 use fullbore_testkit::ground::{NULL, bytes, everywhere};
 
 #[test]
 fn a_mapping_shows_its_range_at_any_start() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(100_000, 1);
-        fs::write(&path, &data).unwrap();
+        let (path, data) = filled(directory, 100_000, 1);
         let file = File::open(&path).unwrap();
         for (start, end) in [(0, 100_000), (1, 4096), (4095, 4097), (99_999, 100_000), (8192, 8192)] {
             let mmap = file.map(start as u64..end as u64).unwrap();
@@ -72,9 +71,7 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
 #[test]
 fn a_mapped_file_is_not_truncated() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(100_000, 2);
-        fs::write(&path, &data).unwrap();
+        let (path, data) = filled(directory, 100_000, 2);
         let file = File::open_write(&path).unwrap();
         let mmap = file.map(0..100_000).unwrap();
         let error = file.set_len(4096).unwrap_err();
@@ -136,9 +133,7 @@ fn a_failed_write_to_a_truncated_file_does_not_show_after_extension() {
 #[test]
 fn threads_share_a_mapping() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let data = bytes(1 << 20, 3);
-        fs::write(&path, &data).unwrap();
+        let (path, data) = filled(directory, 1 << 20, 3);
         let file = File::open_write(&path).unwrap();
         let mmap = file.map(0..1 << 20).unwrap();
         let read = |expect_error: bool| {

@@ -1,8 +1,6 @@
 //! Open options with effects of their own: cache policy, temporary files, conflicting locks, hints in memory, environment
 //! switches.
 
-use std::process::Command;
-
 use fullbore_io::error::ErrorKind;
 #[cfg(target_os = "linux")]
 use fullbore_io::file::Hint;
@@ -104,8 +102,7 @@ fn the_environment_switches_locks_off() {
         std::fs::write(&path, "bytes").unwrap();
         let _holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
         for (value, code) in [("", 11), ("0", 11), ("1", 21)] {
-            let mut child = Command::new(std::env::current_exe().unwrap());
-            child.args(["--exact", "more_options::the_environment_switches_locks_off"]);
+            let mut child = crate::alone("more_options::the_environment_switches_locks_off");
             let status = child.env(CHILD, &path).env("FULLBORE_NO_LOCKS", value).output().unwrap().status;
             assert_eq!(status.code(), Some(code), "FULLBORE_NO_LOCKS={value}");
         }

@@ -7,15 +7,14 @@ use std::process::Command;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{Access, File, Hint, Mode, OpenOptions, Share, Support};
 
+use crate::filled;
 use fullbore_io::sys::stat;
 use fullbore_testkit::ground::{bytes, everywhere, replaces_open_files, symlink};
 
 #[test]
 fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        let old = bytes(5000, 1);
-        fs::write(&path, &old).unwrap();
+        let (path, old) = filled(directory, 5000, 1);
         let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
         for share in [Share::NONE, Share::READ | Share::WRITE] {
             OpenOptions::new().mode(Mode::CreateOrTruncate).share(share).open(&path).unwrap_err();

@@ -6,7 +6,7 @@ use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Event, Fault, Plan};
 use fullbore_io::file::{CachePolicy, File};
 
-use crate::made;
+use crate::{POLICIES, filled, made};
 use fullbore_testkit::ground::{bytes, everywhere};
 
 fn poisoned(error: &Error) -> bool {
@@ -20,9 +20,7 @@ fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
         let other = directory.join("other");
         fs::write(&other, &content).unwrap();
         let other = File::open_write(&other).unwrap();
-        for (index, cache) in
-            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
-        {
+        for (index, cache) in POLICIES.into_iter().enumerate() {
             let path = directory.join(index.to_string());
             fs::write(&path, &content).unwrap();
             let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
@@ -72,9 +70,7 @@ fn a_failed_flush_of_a_mapping_poisons_the_file() {
 #[test]
 fn calls_without_space_change_nothing() {
     everywhere(|directory| {
-        let content = bytes(100_000, 2);
-        let path = directory.join("file");
-        fs::write(&path, &content).unwrap();
+        let (path, content) = filled(directory, 100_000, 2);
         let other = directory.join("other");
         fs::write(&other, bytes(100_000, 3)).unwrap();
         let other = File::open_write(&other).unwrap();

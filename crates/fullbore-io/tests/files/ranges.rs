@@ -1,7 +1,5 @@
 //! Locks on ranges of bytes, between handles and between processes.
 
-use std::process::Command;
-
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{File, RangeLock};
 
@@ -61,12 +59,8 @@ fn another_process_is_excluded_and_closing_another_handle_keeps_the_lock() {
         let path = directory.join("file");
         let file = File::create_new(&path).unwrap();
         let child = || {
-            let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args([
-                "--exact",
-                "ranges::another_process_is_excluded_and_closing_another_handle_keeps_the_lock",
-            ]);
-            command.env(CHILD, &path).output().unwrap().status.code()
+            let test = "ranges::another_process_is_excluded_and_closing_another_handle_keeps_the_lock";
+            crate::alone(test).env(CHILD, &path).output().unwrap().status.code()
         };
         let guard = file.lock_range(0..10, RangeLock::Shared).unwrap();
         // POSIX record locks would be lost here.

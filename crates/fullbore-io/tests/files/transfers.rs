@@ -6,7 +6,7 @@ use std::io::{IoSlice, IoSliceMut};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{CachePolicy, File};
 
-use crate::NOT_OPENED_FOR;
+use crate::{NOT_OPENED_FOR, POLICIES};
 use fullbore_testkit::ground::{bytes, everywhere, read_at};
 
 /// Returns lengths without short periods, some of them 0.
@@ -17,9 +17,7 @@ fn lengths(count: usize) -> Vec<usize> {
 #[test]
 fn dotnet_108380_gathered_writes_may_exceed_the_buffers_of_one_call() {
     everywhere(|directory| {
-        for (index, cache) in
-            [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct].into_iter().enumerate()
-        {
+        for (index, cache) in POLICIES.into_iter().enumerate() {
             let path = directory.join(format!("gather-{index}"));
             let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
             let lens = lengths(if cache == CachePolicy::Direct { 1100 } else { 5000 });
@@ -46,7 +44,7 @@ fn scattered_reads_may_exceed_the_buffers_of_one_call() {
         let lens = lengths(5000);
         let data = bytes(lens.iter().sum::<usize>() + 7, 2);
         fs::write(&path, &data).unwrap();
-        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
+        for cache in POLICIES {
             let (file, _) = File::open(&path).unwrap().with_cache(cache);
             let mut memory: Vec<Vec<u8>> = lens.iter().map(|&len| vec![0; len]).collect();
             let mut parts: Vec<IoSliceMut<'_>> =
@@ -143,7 +141,7 @@ fn vectors_of_blocks_bypass_the_cache() {
 #[test]
 fn the_largest_offset_does_not_mean_the_position() {
     everywhere(|directory| {
-        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
+        for cache in POLICIES {
             let path = directory.join(format!("last-{cache}"));
             fs::write(&path, "old").unwrap();
             let (file, _) = File::open_write(&path).unwrap().with_cache(cache);

@@ -35,64 +35,45 @@ impl Span {
     }
 }
 
-/// An operation with its parameters.
+/// An operation and its main range.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) span: Span,
+    pub(crate) operation: Operation,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     Read {
-        span: Span,
         exact: bool,
     },
     ReadVectored {
-        span: Span,
         cuts: Vec<usize>,
         exact: bool,
     },
     Write {
-        span: Span,
         all: bool,
         source: usize,
     },
     WriteVectored {
-        span: Span,
         cuts: Vec<usize>,
         all: bool,
         source: usize,
     },
-    SetLen {
-        span: Span,
-    },
-    PunchHole {
-        span: Span,
-    },
-    ZeroRange {
-        span: Span,
-    },
-    Reserve {
-        span: Span,
-    },
-    Allocate {
-        span: Span,
-    },
-    Copy {
-        from: Span,
-        to: Span,
-    },
-    Clone {
-        from: Span,
-        to: Span,
-    },
-    MapRead {
-        span: Span,
-    },
+    SetLen,
+    PunchHole,
+    ZeroRange,
+    Reserve,
+    Allocate,
+    Copy(Span),
+    Clone(Span),
+    MapRead,
     MapWrite {
-        span: Span,
         source: usize,
         flush: bool,
     },
     /// Creates a mapping that stays while other operations change its file.
-    KeepWindow {
-        span: Span,
-    },
+    KeepWindow,
     ReadKept,
     WriteKept {
         place: usize,
@@ -100,48 +81,39 @@ pub(crate) enum Operation {
         source: usize,
         flush: bool,
     },
-    Seek {
-        span: Span,
-    },
+    Seek,
     Reopen,
-    DropCache {
-        span: Span,
-    },
-    Sync {
-        span: Span,
-        level: Durability,
-    },
-    Compare {
-        span: Span,
-    },
+    DropCache,
+    Sync(Durability),
+    Compare,
 }
 
-impl Operation {
+impl Step {
     /// Returns the name used in the counts.
     pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Read { .. } => "read",
-            Self::ReadVectored { .. } => "read vectored",
-            Self::Write { .. } => "write",
-            Self::WriteVectored { .. } => "write vectored",
-            Self::SetLen { .. } => "set_len",
-            Self::PunchHole { .. } => "punch_hole",
-            Self::ZeroRange { .. } => "zero_range",
-            Self::Reserve { .. } => "reserve",
-            Self::Allocate { .. } => "allocate",
-            Self::Copy { .. } => "copy_range",
-            Self::Clone { from, .. } if from.len == 0 => "clone_range of nothing",
-            Self::Clone { .. } => "clone_range",
-            Self::MapRead { .. } => "map",
-            Self::MapWrite { .. } => "map_writable",
-            Self::KeepWindow { .. } => "keep a mapping",
-            Self::ReadKept => "read a kept mapping",
-            Self::WriteKept { .. } => "write a kept mapping",
-            Self::Seek { .. } => "seek_data, seek_hole",
-            Self::Reopen => "reopen",
-            Self::DropCache { .. } => "drop_cache",
-            Self::Sync { .. } => "sync",
-            Self::Compare { .. } => "compare whole",
+        match self.operation {
+            Operation::Read { .. } => "read",
+            Operation::ReadVectored { .. } => "read vectored",
+            Operation::Write { .. } => "write",
+            Operation::WriteVectored { .. } => "write vectored",
+            Operation::SetLen => "set_len",
+            Operation::PunchHole => "punch_hole",
+            Operation::ZeroRange => "zero_range",
+            Operation::Reserve => "reserve",
+            Operation::Allocate => "allocate",
+            Operation::Copy(_) => "copy_range",
+            Operation::Clone(_) if self.span.len == 0 => "clone_range of nothing",
+            Operation::Clone(_) => "clone_range",
+            Operation::MapRead => "map",
+            Operation::MapWrite { .. } => "map_writable",
+            Operation::KeepWindow => "keep a mapping",
+            Operation::ReadKept => "read a kept mapping",
+            Operation::WriteKept { .. } => "write a kept mapping",
+            Operation::Seek => "seek_data, seek_hole",
+            Operation::Reopen => "reopen",
+            Operation::DropCache => "drop_cache",
+            Operation::Sync(_) => "sync",
+            Operation::Compare => "compare whole",
         }
     }
 }
@@ -254,74 +226,63 @@ impl Draw {
     }
 
     /// Returns the next operation on files of these lengths.
-    pub(crate) fn next(&mut self, lens: [usize; FILES]) -> Operation {
-        match self.any(lens) {
-            Operation::PunchHole { span }
-            | Operation::ZeroRange { span }
-            | Operation::Reserve { span }
-            | Operation::Allocate { span }
-            | Operation::Clone { to: span, .. }
-            | Operation::DropCache { span }
-            | Operation::Sync { span, .. }
+    pub(crate) fn next(&mut self, lens: [usize; FILES]) -> Step {
+        let step = self.any(lens);
+        match step.operation {
+            Operation::PunchHole
+            | Operation::ZeroRange
+            | Operation::Reserve
+            | Operation::Allocate
+            | Operation::Clone(_)
+            | Operation::DropCache
+            | Operation::Sync(_)
                 if self.calm =>
             {
-                Operation::Write { span, all: true, source: self.source() }
+                Step { operation: Operation::Write { all: true, source: self.source() }, ..step }
             }
-            Operation::MapWrite { span, source, flush: true } if self.calm => {
-                Operation::MapWrite { span, source, flush: false }
-            }
-            Operation::WriteKept { place, len, source, flush: true } if self.calm => {
-                Operation::WriteKept { place, len, source, flush: false }
-            }
-            operation => operation,
+            _ => step,
         }
     }
 
-    fn any(&mut self, lens: [usize; FILES]) -> Operation {
-        match self.below(1000) {
-            0..200 => Operation::Read { span: self.span(lens), exact: self.one_in(2) },
-            200..300 => {
-                let span = self.span(lens);
-                Operation::ReadVectored { cuts: self.cuts(&span), span, exact: self.one_in(2) }
-            }
-            300..480 => {
-                Operation::Write { span: self.span(lens), all: !self.one_in(4), source: self.source() }
-            }
-            480..560 => {
-                let (span, source) = (self.span(lens), self.source());
-                Operation::WriteVectored { cuts: self.cuts(&span), span, all: !self.one_in(4), source }
-            }
+    fn any(&mut self, lens: [usize; FILES]) -> Step {
+        let choice = self.below(1000);
+        let mut span = match choice {
+            720..870 => self.within(lens),
+            _ => self.span(lens),
+        };
+        let operation = match choice {
+            0..200 => Operation::Read { exact: self.one_in(2) },
+            200..300 => Operation::ReadVectored { cuts: self.cuts(&span), exact: self.one_in(2) },
+            300..480 => Operation::Write { all: !self.one_in(4), source: self.source() },
+            480..560 => Operation::WriteVectored {
+                cuts: self.cuts(&span),
+                all: !self.one_in(4),
+                source: self.source(),
+            },
             560..580 => {
-                let mut span = self.span(lens);
                 // Small files are compared quickly; writes extend them again.
                 span.offset = if self.one_in(2) { self.below(40_000) } else { span.offset };
-                Operation::SetLen { span }
+                Operation::SetLen
             }
-            580..610 => Operation::PunchHole { span: self.span(lens) },
-            610..645 => Operation::ZeroRange { span: self.span(lens) },
-            645..665 => Operation::Reserve { span: self.span(lens) },
-            665..668 => Operation::Allocate { span: self.span(lens) },
-            668..710 => {
-                let (from, to) = self.pair(lens, 2);
-                Operation::Copy { from, to }
+            580..610 => Operation::PunchHole,
+            610..645 => Operation::ZeroRange,
+            645..665 => Operation::Reserve,
+            665..668 => Operation::Allocate,
+            668..720 => {
+                let (from, to) = self.pair(lens, if choice < 710 { 2 } else { 5 });
+                span = from;
+                if choice < 710 { Operation::Copy(to) } else { Operation::Clone(to) }
             }
-            710..720 => {
-                let (from, to) = self.pair(lens, 5);
-                Operation::Clone { from, to }
-            }
-            720..790 => Operation::MapRead { span: self.within(lens) },
-            790..865 => {
-                Operation::MapWrite { span: self.within(lens), source: self.source(), flush: self.one_in(40) }
-            }
-            865..870 => Operation::KeepWindow { span: self.within(lens) },
+            720..790 => Operation::MapRead,
+            790..865 => Operation::MapWrite { source: self.source(), flush: self.flush() },
+            865..870 => Operation::KeepWindow,
             870..900 => Operation::ReadKept,
             900..925 => Operation::WriteKept {
                 place: self.below(LONGEST),
                 len: self.below(PAGE * 3),
                 source: self.source(),
-                flush: self.one_in(40),
+                flush: self.flush(),
             },
-            925..990 => Operation::Seek { span: self.span(lens) },
             990..993 => {
                 self.calm = !self.one_in(6);
                 self.mix = match self.below(8) {
@@ -333,13 +294,15 @@ impl Draw {
                 };
                 Operation::Reopen
             }
-            993 => Operation::DropCache { span: self.span(lens) },
-            994 => Operation::Sync {
-                span: self.span(lens),
-                level: if self.one_in(2) { Durability::Data } else { Durability::Full },
-            },
-            995..997 => Operation::Compare { span: self.span(lens) },
-            _ => Operation::Seek { span: self.span(lens) },
-        }
+            993 => Operation::DropCache,
+            994 => Operation::Sync(if self.one_in(2) { Durability::Data } else { Durability::Full }),
+            995..997 => Operation::Compare,
+            _ => Operation::Seek,
+        };
+        Step { span, operation }
+    }
+
+    fn flush(&mut self) -> bool {
+        !self.calm && self.one_in(40)
     }
 }

@@ -10,7 +10,7 @@ use fullbore_io::fault::Plan;
 use fullbore_io::file::{CachePolicy, File, MmapMut};
 
 use crate::counts::OperationCounts;
-use crate::operation::{Draw, FILES, LONGEST, Operation, Span};
+use crate::operation::{Draw, FILES, LONGEST, Operation, Span, Step};
 use fullbore_testkit::ground::bytes;
 
 /// Number of operations that a failure prints.
@@ -68,7 +68,7 @@ pub(crate) struct Run {
     source: Vec<u8>,
     /// Destination of reads.
     memory: Vec<u8>,
-    last: VecDeque<(u64, Operation)>,
+    last: VecDeque<(u64, Step)>,
     pub(crate) counts: OperationCounts,
 }
 
@@ -97,126 +97,110 @@ impl Run {
     /// Draws an operation and executes it.
     pub(crate) fn step(&mut self) {
         let lens = [self.models[0].len(), self.models[1].len()];
-        let operation = self.draw.next(lens);
+        let step = self.draw.next(lens);
         if self.last.len() == LISTED {
             self.last.pop_front();
         }
-        self.last.push_back((self.counts.total(), operation.clone()));
-        let name = operation.name();
-        match self.apply(operation) {
+        self.last.push_back((self.counts.total(), step.clone()));
+        let name = step.name();
+        match self.apply(step) {
             Ok(()) => self.counts.done(name),
             Err(error) if error.kind() == ErrorKind::Unsupported => self.counts.refused(name),
             Err(error) => panic!("{name}: {error}"),
         }
     }
 
-    fn apply(&mut self, operation: Operation) -> Result<()> {
+    fn apply(&mut self, Step { span, operation }: Step) -> Result<()> {
+        let file = self.files[span.file].of(span.cache);
+        let model = &mut self.models[span.file];
+        let offset = span.offset as u64;
         match operation {
-            Operation::Read { span, exact } => self.read(&span, exact),
-            Operation::ReadVectored { span, cuts, exact } => self.read_vectored(&span, &cuts, exact),
-            Operation::Write { span, all, source } => {
+            Operation::Read { exact } => return self.read(&span, exact),
+            Operation::ReadVectored { cuts, exact } => return self.read_vectored(&span, &cuts, exact),
+            Operation::Write { all, source } => {
                 let data = taken(&self.source, source, &span);
-                let file = self.files[span.file].of(span.cache);
                 let written = if all {
-                    file.write_all_at(data, span.offset as u64)?;
+                    file.write_all_at(data, offset)?;
                     data.len()
                 } else {
-                    file.write_at(data, span.offset as u64)?
+                    file.write_at(data, offset)?
                 };
-                write_model(&mut self.models[span.file], span.offset, data, written);
-                Ok(())
+                write_model(model, span.offset, data, written);
             }
-            Operation::WriteVectored { span, cuts, all, source } => {
+            Operation::WriteVectored { cuts, all, source } => {
                 let data = taken(&self.source, source, &span);
                 let parts: Vec<IoSlice<'_>> =
                     pieces(&cuts).map(|(start, end)| IoSlice::new(&data[start..end])).collect();
-                let file = self.files[span.file].of(span.cache);
                 let written = if all {
-                    file.write_all_vectored_at(&parts, span.offset as u64)?;
+                    file.write_all_vectored_at(&parts, offset)?;
                     data.len()
                 } else {
-                    file.write_vectored_at(&parts, span.offset as u64)?
+                    file.write_vectored_at(&parts, offset)?
                 };
-                write_model(&mut self.models[span.file], span.offset, data, written);
-                Ok(())
+                write_model(model, span.offset, data, written);
             }
-            Operation::SetLen { span } => {
+            Operation::SetLen => {
                 self.permit_truncation(&span);
-                self.files[span.file].of(span.cache).set_len(span.offset as u64)?;
+                self.files[span.file].of(span.cache).set_len(offset)?;
                 self.models[span.file].resize(span.offset, 0);
-                Ok(())
             }
-            Operation::PunchHole { span } => {
-                self.files[span.file].of(span.cache).punch_hole(span.range())?;
-                zeroed(&mut self.models[span.file], &span);
-                Ok(())
+            Operation::PunchHole => {
+                file.punch_hole(span.range())?;
+                zeroed(model, &span);
             }
-            Operation::ZeroRange { span } => {
-                self.files[span.file].of(span.cache).zero_range(span.range())?;
-                zeroed(&mut self.models[span.file], &span);
-                Ok(())
+            Operation::ZeroRange => {
+                file.zero_range(span.range())?;
+                zeroed(model, &span);
             }
-            Operation::Reserve { span } => self.files[span.file].of(span.cache).reserve(span.range()),
-            Operation::Allocate { span } => {
+            Operation::Reserve => file.reserve(span.range())?,
+            Operation::Allocate => {
                 let len = span.offset.max(1);
-                self.files[span.file].of(span.cache).allocate_and_extend(len as u64)?;
-                let model = &mut self.models[span.file];
+                file.allocate_and_extend(len as u64)?;
                 model.resize(model.len().max(len), 0);
-                Ok(())
             }
-            Operation::Copy { from, to } => self.copy(&from, &to),
-            Operation::Clone { from, to } => self.clone_blocks(&from, &to),
-            Operation::MapRead { span } => {
-                let mmap = self.files[span.file].of(span.cache).map(span.range())?;
-                let model = &self.models[span.file][span.offset..span.end()];
-                mmap.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))
+            Operation::Copy(to) => return self.copy(&span, &to),
+            Operation::Clone(to) => return self.clone_blocks(&span, &to),
+            Operation::MapRead => {
+                let mmap = file.map(span.range())?;
+                let model = &model[span.offset..span.end()];
+                mmap.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))?;
             }
-            Operation::MapWrite { span, source, flush } => {
+            Operation::MapWrite { source, flush } => {
                 let data = taken(&self.source, source, &span);
-                let mut mmap = self.files[span.file].of(span.cache).map_writable(span.range())?;
+                let mut mmap = file.map_writable(span.range())?;
                 mmap.write_at(data, 0)?;
-                self.models[span.file][span.offset..span.end()].copy_from_slice(data);
+                model[span.offset..span.end()].copy_from_slice(data);
                 if flush && !data.is_empty() {
                     mmap.flush()?;
-                    mark_durable(
-                        &mut self.durable[span.file],
-                        &self.models[span.file],
-                        span.offset,
-                        span.len,
-                    );
+                    mark_durable(&mut self.durable[span.file], model, span.offset, span.len);
                 }
-                Ok(())
             }
-            Operation::KeepWindow { span } => {
-                let mmap = self.files[span.file].of(span.cache).map_writable(span.range())?;
+            Operation::KeepWindow => {
+                let mmap = file.map_writable(span.range())?;
                 self.kept = Some(Kept { file: span.file, start: span.offset, mmap });
-                Ok(())
             }
-            Operation::ReadKept => self.read_kept(),
-            Operation::WriteKept { place, len, source, flush } => self.write_kept(place, len, source, flush),
-            Operation::Seek { span } => self.seek(&span),
+            Operation::ReadKept => return self.read_kept(),
+            Operation::WriteKept { place, len, source, flush } => {
+                return self.write_kept(place, len, source, flush);
+            }
+            Operation::Seek => return self.seek(&span),
             Operation::Reopen => {
                 let plan = self.plan.as_ref();
                 self.files = [Handles::open(&self.paths[0], plan), Handles::open(&self.paths[1], plan)];
                 self.compare(0);
                 self.compare(1);
-                Ok(())
             }
-            Operation::DropCache { span } => {
-                let file = self.files[span.file].of(span.cache);
+            Operation::DropCache => {
                 file.drop_cache()?;
-                self.read(&span, false)
+                return self.read(&span, false);
             }
-            Operation::Sync { span, level } => {
-                self.files[span.file].of(span.cache).sync(level)?;
-                self.durable[span.file].clone_from(&self.models[span.file]);
-                Ok(())
+            Operation::Sync(level) => {
+                file.sync(level)?;
+                self.durable[span.file].clone_from(model);
             }
-            Operation::Compare { span } => {
-                self.compare(span.file);
-                Ok(())
-            }
+            Operation::Compare => self.compare(span.file),
         }
+        Ok(())
     }
 
     fn read(&mut self, span: &Span, exact: bool) -> Result<()> {

@@ -1,61 +1,39 @@
 //! Calls on files in the forms of macOS and FreeBSD. What neither has fails with [`Code::UNSUPPORTED`].
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
 
 use rustix::time::ClockId;
 
-#[cfg(target_os = "macos")]
-use super::super::Advice;
+use crate::buf::{Direction, Loan};
 #[cfg(target_os = "freebsd")]
-use super::super::open_at;
-use super::super::{
-    Allocate, CURRENT_DIRECTORY, Code, InodeFlags, OpenFlags, PathArg, Result, Time, open, status,
-};
+use crate::sys::code::unsupported;
+use crate::sys::code::{Code, Result};
+#[cfg(target_os = "macos")]
+use crate::sys::types::Advice;
+use crate::sys::types::{Allocate, InodeFlags, Time, TransferFlags};
+use crate::sys::unix::attributes::status;
+#[cfg(target_os = "macos")]
+use crate::sys::unix::files::truncate;
+#[cfg(target_os = "freebsd")]
+use crate::sys::unix::names::hard_link;
+use crate::sys::unix::names::{AtFlags, remove};
+#[cfg(target_os = "macos")]
+use crate::sys::unix::open::CURRENT_DIRECTORY;
+#[cfg(target_os = "freebsd")]
+use crate::sys::unix::open::open_at;
+use crate::sys::unix::open::{BorrowedHandle, Handle, OpenFlags, PathArg, handle_path, open};
 
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = "/proc/none";
 
-/// There are no files about devices.
 pub const SYS: &str = "/sys/none";
 
-/// The path of an open file: the name by which it was opened or last renamed, where the system knows it.
-pub fn handle_path(file: &impl AsFd) -> PathBuf {
-    known_path(file).unwrap_or_else(|| format!("/dev/fd/{}", file.as_fd().as_raw_fd()).into())
-}
-
-#[cfg(target_os = "macos")]
-fn known_path(file: &impl AsFd) -> Option<PathBuf> {
-    let path = rustix::fs::getpath(file).ok()?;
-    Some(OsStr::from_bytes(path.to_bytes()).into())
-}
-
-#[cfg(target_os = "freebsd")]
-fn known_path(file: &impl AsFd) -> Option<PathBuf> {
-    // SAFETY: a structure of numbers and bytes, for which zeros are valid.
-    let mut found: libc::kinfo_file = unsafe { std::mem::zeroed() };
-    found.kf_structsize = size_of::<libc::kinfo_file>() as libc::c_int;
-    // SAFETY: the command writes at most the size that the structure states.
-    if unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_KINFO, &raw mut found) } != 0 {
-        return None;
-    }
-    let path: Vec<u8> = found.kf_path.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
-    (!path.is_empty()).then(|| OsStr::from_bytes(&path).into())
-}
-
-/// The path of a name in an open directory, for calls that take no directory.
-pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
-    if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
-        return name.as_ref().to_owned();
-    }
-    handle_path(&directory).join(name)
-}
-
-/// Opens a file again, with other flags and a position of its own. Fails with [`Code::STALE`] if its path leads to another
-/// file by now.
-pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
+/// As on Linux; fails with [`Code::STALE`] if the path of the file leads to another file by now.
+pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<Handle> {
     #[cfg(target_os = "freebsd")]
     if let Ok(again) = open_at(file, c"", flags | OpenFlags::from_bits_retain(libc::O_EMPTY_PATH as u32), 0) {
         return Ok(again);
@@ -67,18 +45,15 @@ pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
     }
 }
 
-/// A path or name in the type of std.
 pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
     Ok(OsStr::from_bytes(path.into_c_str()?.to_bytes()).to_owned())
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
     #[cfg(target_os = "macos")]
     return Ok(rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE)?);
     #[cfg(not(target_os = "macos"))]
     {
-        use super::super::{AtFlags, hard_link, remove};
         // Directories have one name: those cannot be renamed without the risk of a replacement.
         let old = old.into_c_str()?;
         hard_link(&from, &*old, to, new, AtFlags::empty())?;
@@ -86,7 +61,6 @@ pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl P
     }
 }
 
-/// Copies between two files inside the kernel; the offsets move. FreeBSD only.
 pub fn copy_range(
     from: impl AsFd,
     offset: &mut u64,
@@ -141,7 +115,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
                 }
             }
             match what == Allocate::Extend && end > found.size {
-                true => super::super::truncate(file, end),
+                true => truncate(file, end),
                 false => Ok(()),
             }
         }
@@ -179,8 +153,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
     }
 }
 
-/// Announces to the kernel the expected access to a range; no length means to the end. Pages cannot be dropped through an
-/// open file.
+/// As on Linux; pages cannot be dropped through an open file.
 #[cfg(target_os = "macos")]
 pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
     let read_ahead = |on: libc::c_int| {
@@ -205,7 +178,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
     }
 }
 
-/// Makes the content of a file durable.
 pub fn sync_data(file: impl AsFd) -> Result<()> {
     #[cfg(target_os = "macos")]
     return sync_all(file);
@@ -213,8 +185,7 @@ pub fn sync_data(file: impl AsFd) -> Result<()> {
     return Ok(rustix::fs::fdatasync(file)?);
 }
 
-/// Makes the content and all metadata of a file durable. On macOS `fsync` leaves them in the device's cache, so the command
-/// `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
+/// On macOS `fsync` leaves the content in the device's cache, so `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
 pub fn sync_all(file: impl AsFd) -> Result<()> {
     #[cfg(target_os = "macos")]
     match rustix::fs::fcntl_fullfsync(&file) {
@@ -224,8 +195,8 @@ pub fn sync_all(file: impl AsFd) -> Result<()> {
     Ok(rustix::fs::fsync(file)?)
 }
 
-/// Makes the content of a file durable before everything that is written after it, without a wait for the device:
-/// `F_BARRIERFSYNC`. File systems that lack it wait.
+/// As [`sync_data`](super::sync_data), but before all later writes and without a wait for the device: `F_BARRIERFSYNC`. File
+/// systems that lack it wait.
 #[cfg(target_os = "macos")]
 pub fn sync_ordered(file: impl AsFd) -> Result<()> {
     // SAFETY: a command with a number on a borrowed descriptor.
@@ -244,18 +215,16 @@ pub fn sync_file_system(_: impl AsFd) -> Result<()> {
     Ok(())
 }
 
-/// The kind of a file system: the number that identifies it in `statfs(2)`.
 pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
     Ok(u64::from(rustix::fs::fstatfs(file)?.f_type))
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     Ok(u64::from(rustix::fs::statfs(path)?.f_type))
 }
 
 /// A file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.
-pub fn memory_file(name: &str) -> Result<OwnedFd> {
+pub fn memory_file(name: &str) -> Result<Handle> {
     #[cfg(target_os = "freebsd")]
     return Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?);
     #[cfg(target_os = "macos")]
@@ -266,12 +235,11 @@ pub fn memory_file(name: &str) -> Result<OwnedFd> {
         let path = std::env::temp_dir().join(format!(".{name}-{}-{number}", std::process::id()));
         let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
         let file = open(&path, flags, 0o600)?;
-        super::super::remove(CURRENT_DIRECTORY, &path, super::super::AtFlags::empty())?;
+        remove(CURRENT_DIRECTORY, &path, AtFlags::empty())?;
         Ok(file)
     }
 }
 
-/// The flags of a file's inode.
 #[allow(clippy::unnecessary_cast, reason = "the flags have 32 bits on macOS")]
 pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     let flags = rustix::fs::fstat(file)?.st_flags as u64;
@@ -282,14 +250,96 @@ pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     })
 }
 
-/// The time of birth of an open file, if the file system has it.
 pub fn birth_time(file: impl AsFd) -> Option<Time> {
     let found = rustix::fs::fstat(file).ok()?;
     (found.st_birthtime > 0).then_some((found.st_birthtime, found.st_birthtime_nsec))
 }
 
-/// The clock that stamps files.
 pub fn coarse_time() -> Time {
     let time = rustix::time::clock_gettime(ClockId::Realtime);
     (time.tv_sec, time.tv_nsec)
+}
+
+pub fn pipe() -> Result<(Handle, Handle)> {
+    let (reader, writer) = rustix::pipe::pipe()?;
+    // macOS has no call that does both: a child that another thread starts in between inherits the pipe.
+    for end in [&reader, &writer] {
+        rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
+    }
+    Ok((reader, writer))
+}
+
+pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
+    let (reader, writer) = pipe()?;
+    for end in [&reader, &writer] {
+        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
+    }
+    Ok((reader, writer))
+}
+
+/// Moves the selected memory of `loan` by one call; without an offset at the file's own position. No flag is supported.
+pub(crate) fn transfer_loan(
+    loan: &mut Loan,
+    fd: BorrowedHandle<'_>,
+    offset: Option<u64>,
+    flags: TransferFlags,
+) -> io::Result<usize> {
+    if !flags.is_empty() {
+        return Err(Code::UNSUPPORTED.into());
+    }
+    let (first, count) = (loan.pieces().as_ptr(), loan.pieces().len() as libc::c_int);
+    let fd = fd.as_raw_fd();
+    let offset = offset.map(libc::off_t::try_from).transpose().map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
+    // initialised.
+    let moved = unsafe {
+        match (loan.direction(), offset) {
+            (Direction::Read, Some(offset)) => libc::preadv(fd, first, count, offset),
+            (Direction::Write, Some(offset)) => libc::pwritev(fd, first, count, offset),
+            (Direction::Read, None) => libc::readv(fd, first, count),
+            (Direction::Write, None) => libc::writev(fd, first, count),
+        }
+    };
+    let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the call moved that many bytes from the start of the pieces.
+    unsafe { loan.advance(moved) };
+    Ok(moved)
+}
+
+/// Writeback cannot be started without waiting.
+pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
+    Err(Code::UNSUPPORTED.into())
+}
+
+pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
+    Ok(rustix::fs::fsync(fd)?)
+}
+
+#[cfg(target_os = "freebsd")]
+unsupported! {
+    /// FreeBSD's extended attributes are of another kind, in two name spaces.
+    fn attributes(impl AsFd, &mut [u8]) -> usize;
+
+    fn attributes_of_name(impl PathArg, &mut [u8]) -> usize;
+
+    fn attribute(impl AsFd, impl PathArg, &mut [u8]) -> usize;
+
+    fn attribute_of(impl PathArg, impl PathArg, &mut [u8]) -> usize;
+
+    fn attribute_of_name(impl PathArg, impl PathArg, &mut [u8]) -> usize;
+
+    fn set_attribute(impl AsFd, impl PathArg, &[u8]) -> ();
+
+    fn set_attribute_of_name(impl PathArg, impl PathArg, &[u8]) -> ();
+}
+
+/// FreeBSD shares blocks by `copy_file_range` alone, and macOS clones whole files to new names.
+pub(crate) fn clone_range(
+    _: BorrowedHandle<'_>,
+    _: u64,
+    _: u64,
+    _: BorrowedHandle<'_>,
+    _: u64,
+) -> Result<()> {
+    Err(Code::UNSUPPORTED)
 }

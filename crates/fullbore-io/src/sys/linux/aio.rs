@@ -5,8 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-use super::super::RequestQueue;
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::types::RequestQueue;
 
 /// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
 #[repr(C)]
@@ -32,7 +32,6 @@ struct ControlBlock {
     event_fd: u32,
 }
 
-/// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Event {
@@ -45,9 +44,7 @@ struct Event {
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// A kernel context with the requests it owns. As with a ring, a buffer belongs to the context from queueing until its
-/// completion is reaped, and dropping waits for the requests in flight.
-#[derive(Debug)]
+/// A kernel context with the requests it owns from queueing until their completions are reaped; dropping waits for them.
 pub(crate) struct Context<F: AsFd> {
     context: libc::c_ulong,
     file: F,
@@ -57,11 +54,9 @@ pub(crate) struct Context<F: AsFd> {
     queued: Vec<usize>,
     submitted: usize,
     events: Vec<MaybeUninit<Event>>,
-    /// Requests that the kernel refused.
     refused: Vec<Completion>,
 }
 
-/// Creates a context for `file` with room for `depth` requests.
 pub(crate) fn open<F: AsFd>(file: F, depth: usize) -> io::Result<Context<F>> {
     let depth = depth.max(1);
     let mut context: libc::c_ulong = 0;

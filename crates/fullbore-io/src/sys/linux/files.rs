@@ -1,58 +1,47 @@
 //! Calls on files that only Linux has, or has in this form.
 
-use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, RenameFlags, ResolveFlags};
 use rustix::io::ReadWriteFlags;
+use rustix::ioctl;
+use rustix::pipe::{PipeFlags, SpliceFlags};
 use rustix::time::ClockId;
 
-use super::super::{
-    Allocate, CURRENT_DIRECTORY, InodeFlags, OpenFlags, PathArg, Result, Time, TransferFlags,
+use crate::buf::{Direction, Loan};
+use crate::sys::code::Result;
+use crate::sys::types::{Allocate, InodeFlags, Splice, Time, TransferFlags};
+use crate::sys::unix::code::calls;
+use crate::sys::unix::files::{read, write};
+use crate::sys::unix::open::{
+    BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, PathArg, handle_path, open,
 };
 
-/// Mount point of the kernel's files about processes and the machine.
 pub const PROC: &str = "/proc";
 
-/// Mount point of the kernel's files about devices.
 pub const SYS: &str = "/sys";
 
-/// The path of an open file, through which it can be opened again or linked.
-pub fn handle_path(file: &impl AsFd) -> PathBuf {
-    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
-}
-
-/// The path of a name in an open directory, for calls that take no directory.
-pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
-    if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
-        return name.as_ref().to_owned();
-    }
-    handle_path(&directory).join(name)
-}
-
-/// Opens a file again, with other flags and a position of its own.
-pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<OwnedFd> {
-    super::super::open(handle_path(file), flags, 0)
+pub fn reopen(file: &impl AsFd, flags: OpenFlags) -> Result<Handle> {
+    open(handle_path(file), flags, 0)
 }
 
 /// Opens a path in a directory that symbolic links and `..` do not leave.
-pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
+pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     Ok(rustix::fs::openat2(directory, path, flags.to_system(), Mode::empty(), resolve)?)
 }
 
 /// Opens a path if its names are in the kernel's cache, so that the call does not wait for a device.
-pub fn open_cached(path: impl PathArg, flags: OpenFlags) -> Result<OwnedFd> {
+pub fn open_cached(path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
     Ok(rustix::fs::openat2(CURRENT_DIRECTORY, path, flags.to_system(), Mode::empty(), ResolveFlags::CACHED)?)
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
     Ok(rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)?)
 }
 
-/// Reads into several buffers at an offset, with flags.
 pub fn read_vectored_flagged(
     file: impl AsFd,
     parts: &mut [IoSliceMut<'_>],
@@ -62,7 +51,6 @@ pub fn read_vectored_flagged(
     Ok(rustix::io::preadv2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
 }
 
-/// Writes from several buffers at an offset, with flags.
 pub fn write_vectored_flagged(
     file: impl AsFd,
     parts: &[IoSlice<'_>],
@@ -72,7 +60,6 @@ pub fn write_vectored_flagged(
     Ok(rustix::io::pwritev2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
 }
 
-/// Copies between two files inside the kernel; the offsets move.
 pub fn copy_range(
     from: impl AsFd,
     offset: &mut u64,
@@ -83,7 +70,6 @@ pub fn copy_range(
     Ok(rustix::fs::copy_file_range(from, Some(offset), to, Some(target), len)?)
 }
 
-/// Reserves, zeroes or releases the blocks of a range: `fallocate(2)`.
 pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
     let flags = match what {
         Allocate::Extend => FallocateFlags::empty(),
@@ -94,19 +80,17 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
 }
 
-/// Makes the content of a file durable.
-pub fn sync_data(file: impl AsFd) -> Result<()> {
-    Ok(rustix::fs::fdatasync(file)?)
-}
+calls! {
+    fn sync_data(file: impl AsFd) -> () = rustix::fs::fdatasync;
 
-/// Makes the content and all metadata of a file durable.
-pub fn sync_all(file: impl AsFd) -> Result<()> {
-    Ok(rustix::fs::fsync(file)?)
-}
+    fn sync_all(file: impl AsFd) -> () = rustix::fs::fsync;
 
-/// Makes everything on the file system of a file durable.
-pub fn sync_file_system(file: impl AsFd) -> Result<()> {
-    Ok(rustix::fs::syncfs(file)?)
+    fn sync_file_system(file: impl AsFd) -> () = rustix::fs::syncfs;
+
+    fn pipe_capacity(pipe: impl AsFd) -> usize = rustix::pipe::fcntl_getpipe_size;
+
+    /// Sets the capacity of a pipe; returns the one that it got.
+    fn set_pipe_capacity(pipe: impl AsFd, bytes: usize) -> usize = rustix::pipe::fcntl_setpipe_size;
 }
 
 /// The kind of a file system: the number that identifies it in `statfs(2)`.
@@ -115,17 +99,14 @@ pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
     Ok(rustix::fs::fstatfs(file)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
     Ok(rustix::fs::statfs(path)?.f_type as u64 & 0xffff_ffff)
 }
 
-/// A file in memory without a name.
-pub fn memory_file(name: &str) -> Result<OwnedFd> {
+pub fn memory_file(name: &str) -> Result<Handle> {
     Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
 }
 
-/// The flags of a file's inode.
 pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     let flags = rustix::fs::ioctl_getflags(file)?;
     Ok(InodeFlags {
@@ -154,16 +135,15 @@ pub fn set_timer_slack(nanoseconds: std::num::NonZeroU64) -> Result<()> {
 }
 
 /// Mounts the kernel's trace files where no path leads; returns their directory.
-pub fn mount_trace_files() -> Result<OwnedFd> {
+pub fn mount_trace_files() -> Result<Handle> {
     use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(&context)?;
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
-/// Wakes a thread that waits for files.
 #[derive(Debug)]
-pub(crate) struct Wake(OwnedFd);
+pub(crate) struct Wake(Handle);
 
 impl Wake {
     pub(crate) fn new() -> Result<Self> {
@@ -172,17 +152,118 @@ impl Wake {
     }
 
     /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
-    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+    pub(crate) fn file(&self) -> BorrowedHandle<'_> {
         self.0.as_fd()
     }
 
-    /// Wakes the thread, or the next that waits.
     pub(crate) fn wake(&self) {
-        let _ = super::super::write(&self.0, &1u64.to_ne_bytes());
+        let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 
     /// Withdraws all calls so far.
     pub(crate) fn clear(&self) {
-        let _ = super::super::read(&self.0, &mut [0; 8]);
+        let _ = read(&self.0, &mut [0; 8]);
+    }
+}
+
+pub fn pipe() -> Result<(Handle, Handle)> {
+    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
+    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
+}
+
+/// Moves bytes between a pipe and a file inside the kernel; an offset moves.
+pub fn splice(
+    from: impl AsFd,
+    offset: Option<&mut u64>,
+    to: impl AsFd,
+    target: Option<&mut u64>,
+    len: usize,
+    how: Splice,
+) -> Result<usize> {
+    let flags = match how {
+        Splice::Plain => SpliceFlags::empty(),
+        Splice::Move => SpliceFlags::MOVE,
+        Splice::NoWait => SpliceFlags::NONBLOCK,
+    };
+    Ok(rustix::pipe::splice(from, offset, to, target, len, flags)?)
+}
+
+/// Copies up to `len` bytes of a pipe to another; the first keeps them.
+pub fn tee(from: impl AsFd, to: impl AsFd, len: usize) -> Result<usize> {
+    Ok(rustix::pipe::tee(from, to, len, SpliceFlags::empty())?)
+}
+
+/// `struct file_clone_range` of `linux/fs.h` (`man 2 ioctl_ficlonerange`).
+#[repr(C)]
+struct CloneRange {
+    source: i64,
+    offset: u64,
+    len: u64,
+    target: u64,
+}
+
+const FICLONERANGE: ioctl::Opcode = ioctl::opcode::write::<CloneRange>(0x94, 13);
+
+/// Shares `len` bytes (0: all to the end) from `offset` of `source` with offset `target` of `fd`, without a copy.
+pub(crate) fn clone_range(
+    source: BorrowedHandle<'_>,
+    offset: u64,
+    len: u64,
+    fd: BorrowedHandle<'_>,
+    target: u64,
+) -> Result<()> {
+    let range = CloneRange { source: i64::from(source.as_raw_fd()), offset, len, target };
+    // SAFETY: this is the structure that the ioctl of this number reads, and it names an open descriptor.
+    Ok(unsafe { ioctl::ioctl(fd, ioctl::Setter::<FICLONERANGE, CloneRange>::new(range)) }?)
+}
+
+/// Moves the selected memory of `loan`, initialised or not, by one `preadv2` or `pwritev2`; without an offset at the file's
+/// position.
+pub(crate) fn transfer_loan(
+    loan: &mut Loan,
+    fd: BorrowedHandle<'_>,
+    offset: Option<u64>,
+    flags: TransferFlags,
+) -> io::Result<usize> {
+    let (first, count) = (loan.pieces().as_ptr(), loan.pieces().len() as libc::c_int);
+    let (fd, flags) = (fd.as_raw_fd(), flags.bits() as libc::c_int);
+    let offset = offset.map_or(-1, |offset| offset as libc::off_t);
+    // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
+    // initialised.
+    let moved = unsafe {
+        match loan.direction() {
+            Direction::Read => libc::preadv2(fd, first, count, offset, flags),
+            Direction::Write => libc::pwritev2(fd, first, count, offset, flags),
+        }
+    };
+    let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the call moved that many bytes from the start of the pieces.
+    unsafe { loan.advance(moved) };
+    Ok(moved)
+}
+
+/// Starts writing the dirty pages of a range without waiting.
+pub(crate) fn start_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::Result<()> {
+    sync_range(fd, range, libc::SYNC_FILE_RANGE_WRITE)
+}
+
+/// Writes the dirty pages of a range and waits until they are clean: for dropping them, not for durability.
+pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::Result<()> {
+    let flags =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    sync_range(fd, range, flags)
+}
+
+fn sync_range(fd: BorrowedHandle<'_>, range: Range<u64>, flags: libc::c_uint) -> io::Result<()> {
+    let too_large = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let start = i64::try_from(range.start).map_err(too_large)?;
+    let len = i64::try_from(range.end.saturating_sub(range.start)).map_err(too_large)?;
+    // SAFETY: a system call with numbers on a descriptor that is open as long as it is borrowed.
+    match unsafe { libc::sync_file_range(fd.as_raw_fd(), start, len, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }

@@ -16,26 +16,24 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::buf::{Direction, Loan};
-use crate::sys::{Completed, Handle, Result, TransferFlags};
+use crate::sys::code::Result;
+use crate::sys::types::{Completed, TransferFlags};
+use crate::sys::unix::open::Handle;
 
-/// False: the mechanism is an io_uring.
 pub(crate) const COMPLETION_PORT: bool = false;
 
 /// User data of the completions of cancellations and wake-ups: no place has all bits set.
 const NOBODY: u64 = u64::MAX;
 
-/// A transfer that the kernel may be working on.
 struct InFlight<F> {
     key: u64,
     file: F,
     loan: Loan,
 }
 
-/// The place of a transfer in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u32);
 
-/// The ring and the transfers that it owns.
 pub(crate) struct SharedRing<F> {
     // `Drop` leaks the transfers in flight before the fields are dropped.
     ring: Arc<IoUring>,
@@ -54,8 +52,7 @@ pub(crate) struct RingWaiter {
 }
 
 impl<F: AsFd> SharedRing<F> {
-    /// Creates a ring for about `depth` transfers. Tests it with an empty request: a container may forbid what the kernel
-    /// supports.
+    /// Creates a ring for about `depth` transfers, and tests it: a container may forbid it.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let depth = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth is enough
@@ -74,7 +71,6 @@ impl<F: AsFd> SharedRing<F> {
         Ok(ring)
     }
 
-    /// Returns the part that waits.
     pub(crate) fn waiter(&self) -> RingWaiter {
         RingWaiter { ring: self.ring.clone() }
     }
@@ -134,7 +130,6 @@ impl<F: AsFd> SharedRing<F> {
         Ticket(place)
     }
 
-    /// Queues the cancellation of a transfer in flight.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         // SAFETY: the entry names no memory.
         unsafe { self.push(&opcode::AsyncCancel::new(u64::from(ticket.0)).build().user_data(NOBODY)) }
@@ -146,8 +141,7 @@ impl<F: AsFd> SharedRing<F> {
         unsafe { self.push(&opcode::Nop::new().build().user_data(NOBODY)) }
     }
 
-    /// Submits the queued entries to the kernel, in as many calls as necessary: an entry left in the queue would never
-    /// complete.
+    /// Submits the queued entries, in as many calls as necessary: one left in the queue would never complete.
     pub(crate) fn submit(&mut self) {
         while self.queued() > 0 {
             if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
@@ -158,20 +152,17 @@ impl<F: AsFd> SharedRing<F> {
         }
     }
 
-    /// Returns the number of queued entries not yet submitted to the kernel.
     pub(crate) fn queued(&self) -> usize {
         // SAFETY: views exist only within methods of this type, and those that change the queue borrow mutably.
         unsafe { self.ring.submission_shared().len() }
     }
 
-    /// Takes the available completions from the kernel's queue.
     fn collect(&mut self) {
         // SAFETY: the mutable borrow makes this the only view of the queue.
         let entries = unsafe { self.ring.completion_shared() };
         self.collected.extend(entries.map(|entry| (entry.user_data(), entry.result())));
     }
 
-    /// Takes the next available completion.
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
         loop {
             if self.collected.is_empty() {
@@ -202,13 +193,6 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
-impl<F> std::fmt::Debug for SharedRing<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let flying = self.flight.len() - self.vacant.len();
-        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
-    }
-}
-
 impl RingWaiter {
     /// A ring takes every file as it is.
     pub(crate) fn attach(&self, _: &impl AsFd) -> Result<Option<Handle>> {
@@ -226,11 +210,5 @@ impl RingWaiter {
             // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
             std::thread::sleep(Duration::from_micros(100));
         }
-    }
-}
-
-impl std::fmt::Debug for RingWaiter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RingWaiter").finish_non_exhaustive()
     }
 }

@@ -8,13 +8,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
-use super::super::{RequestQueue, RingPages, drain};
 use crate::buf::{Completion, Direction, Pool, Request};
+use crate::sys::types::{RequestQueue, RingPages, drain};
 
 /// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
 const RWF_DONTCACHE: i32 = 0x80;
 
-/// A ring with the requests it owns.
 pub(crate) struct Ring<F: AsFd> {
     // `Drop` drains the ring before the fields are dropped.
     ring: IoUring,
@@ -49,8 +48,8 @@ macro_rules! entry {
     };
 }
 
-/// Creates a ring for `file` with room for `depth` requests. The buffers of `pool` and the file are registered if
-/// the kernel and its limits allow it.
+/// Creates a ring for `file` with room for `depth` requests; registers the file and the buffers of `pool` where the kernel permits
+/// it.
 pub(crate) fn open<F: AsFd>(
     file: F,
     depth: usize,
@@ -92,7 +91,6 @@ pub(crate) fn open<F: AsFd>(
 }
 
 impl<F: AsFd> Ring<F> {
-    /// Submits the queued requests to the kernel and waits until `least` completions are available.
     fn enter(&mut self, least: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(least) {
@@ -174,18 +172,8 @@ impl<F: AsFd> RequestQueue for Ring<F> {
     }
 }
 
-/// Converts a completion's result: bytes moved, or the error that a system call would return.
 fn result(code: i32) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::from_raw_os_error(-code))
-}
-
-impl<F: AsFd + std::fmt::Debug> std::fmt::Debug for Ring<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring")
-            .field("file", &self.file)
-            .field("outstanding", &self.outstanding)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<F: AsFd> Drop for Ring<F> {

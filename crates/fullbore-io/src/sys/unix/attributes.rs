@@ -1,26 +1,80 @@
-//! Modes, owners and times.
+//! Attributes of files: status, modes, owners, times and extended attributes.
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, Uid};
+use rustix::fs::{Access, FileType, Gid, Stat, Timespec, Timestamps, Uid};
 
-use super::super::{Result, Status};
-use super::PathArg;
-use super::open::permissions;
+use super::code::calls;
+use super::names::AtFlags;
+use super::open::{PathArg, permissions};
+use crate::sys::code::Result;
+use crate::sys::types::{FileKind, Status};
 
-/// Sets the permission bits of an open file.
+impl From<FileType> for FileKind {
+    fn from(found: FileType) -> Self {
+        match found {
+            FileType::RegularFile => Self::Regular,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Symlink,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice => Self::CharacterDevice,
+            FileType::BlockDevice => Self::BlockDevice,
+            FileType::Unknown => Self::Other,
+        }
+    }
+}
+
+impl From<Stat> for Status {
+    // The widths differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    fn from(stat: Stat) -> Self {
+        Self {
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            nlink: stat.st_nlink as u64,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            rdev: stat.st_rdev as u64,
+            size: stat.st_size as u64,
+            blocks: stat.st_blocks as u64,
+            blksize: stat.st_blksize as u64,
+            atime: stat.st_atime as i64,
+            atime_nsec: stat.st_atime_nsec as i64,
+            mtime: stat.st_mtime as i64,
+            mtime_nsec: stat.st_mtime_nsec as i64,
+            ctime: stat.st_ctime as i64,
+            ctime_nsec: stat.st_ctime_nsec as i64,
+        }
+    }
+}
+
+calls! {
+    fn status(file: impl AsFd) -> Status = rustix::fs::fstat;
+
+    fn stat(path: impl PathArg) -> Status = rustix::fs::stat;
+}
+
+pub fn stat_at(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Result<Status> {
+    Ok(rustix::fs::statat(directory, name, flags.to_system())?.into())
+}
+
+/// Fails unless the effective user may write to a name in a directory: `faccessat(2)`.
+pub fn writable_at(directory: impl AsFd, name: impl PathArg) -> Result<()> {
+    Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, rustix::fs::AtFlags::EACCESS)?)
+}
+
 pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(rustix::fs::fchmod(file, permissions(mode))?)
 }
 
-/// Sets the permission bits of a path's target.
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::chmod(path, permissions(mode))?)
 }
 
-/// Sets the permission bits of the target of a name in a directory.
 pub fn change_mode_at(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::chmodat(directory, name, permissions(mode), AtFlags::empty())?)
+    Ok(rustix::fs::chmodat(directory, name, permissions(mode), rustix::fs::AtFlags::empty())?)
 }
 
 /// Sets the owner and group of an open file; `None` keeps one.
@@ -36,7 +90,7 @@ pub fn change_owner_at(
     group: Option<u32>,
 ) -> Result<()> {
     let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
-    Ok(rustix::fs::chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::chownat(directory, name, user, group, AtFlags::NOFOLLOW.to_system())?)
 }
 
 fn times(of: &Status) -> Timestamps {
@@ -47,23 +101,46 @@ fn times(of: &Status) -> Timestamps {
     }
 }
 
-/// Sets the times of an open file to those of `of`.
 pub fn set_times(file: impl AsFd, of: &Status) -> Result<()> {
     Ok(rustix::fs::futimens(file, &times(of))?)
 }
 
-/// Sets the modification time of an open file to that of `of`.
 pub fn set_modified(file: impl AsFd, of: &Status) -> Result<()> {
     let last_access = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
     Ok(rustix::fs::futimens(file, &Timestamps { last_access, ..times(of) })?)
 }
 
-/// Sets the times of a name in a directory, which is not followed, to those of `of`.
 pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Result<()> {
-    Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::NOFOLLOW.to_system())?)
 }
 
 /// A file that replaces another inherits mode and owner from it, for which there are calls, and nothing else.
 pub fn inherit(_: impl AsFd, _: impl PathArg, _: impl AsFd) -> Result<()> {
     Ok(())
+}
+
+#[cfg(not(target_os = "freebsd"))]
+calls! {
+    /// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
+    fn attributes(file: impl AsFd, names: &mut [u8]) -> usize = rustix::fs::flistxattr;
+
+    /// As [`attributes`], for a path whose last name is not followed.
+    fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> usize = rustix::fs::llistxattr;
+
+    /// Reads an extended attribute of an open file; returns its length.
+    fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::fgetxattr;
+
+    fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::getxattr;
+
+    fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::lgetxattr;
+}
+
+#[cfg(not(target_os = "freebsd"))]
+pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty())?)
+}
+
+#[cfg(not(target_os = "freebsd"))]
+pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
+    Ok(rustix::fs::lsetxattr(path, name, value, rustix::fs::XattrFlags::empty())?)
 }

@@ -4,80 +4,60 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::super::{Code, InUse};
-
-macro_rules! codes {
-    ($($name:ident = $errno:ident),+ $(,)?) => {
-        #[allow(missing_docs, reason = "each has the meaning of its name")]
-        impl Code {
-            $(pub const $name: Self = Self(Errno::$errno.raw_os_error());)+
-        }
-    };
-}
+use crate::sys::code::{Code, codes};
 
 codes! {
-    ACCESS_DENIED = ACCESS,
-    BAD_HANDLE = BADF,
-    BROKEN_PIPE = PIPE,
-    CANCELLED = CANCELED,
-    CROSSES_DEVICES = XDEV,
-    EXISTS = EXIST,
+    ACCESS_DENIED = libc::EACCES,
+    BAD_HANDLE = libc::EBADF,
+    BROKEN_PIPE = libc::EPIPE,
+    CANCELLED = libc::ECANCELED,
+    CROSSES_DEVICES = libc::EXDEV,
+    EXISTS = libc::EEXIST,
     // Every open file is shared: a code that no call on files returns.
-    HELD = ADDRINUSE,
-    INAPPROPRIATE = NOTTY,
-    INTERRUPTED = INTR,
-    INVALID = INVAL,
-    IO = IO,
-    IS_DIRECTORY = ISDIR,
-    LINK_LOOP = LOOP,
+    HELD = libc::EADDRINUSE,
+    INAPPROPRIATE = libc::ENOTTY,
+    INTERRUPTED = libc::EINTR,
+    INVALID = libc::EINVAL,
+    IO = libc::EIO,
+    IS_DIRECTORY = libc::EISDIR,
+    LINK_LOOP = libc::ELOOP,
     // Locks do not bind transfers: a code that no transfer returns.
-    LOCKED = DEADLK,
-    // Of mappings, only those of a running program prevent a call.
-    MAPPED = TXTBSY,
-    NAME_TOO_LONG = NAMETOOLONG,
-    NOT_DIRECTORY = NOTDIR,
-    NOT_EMPTY = NOTEMPTY,
-    NOT_FOUND = NOENT,
-    NOT_IMPLEMENTED = NOSYS,
-    NOT_PERMITTED = PERM,
-    NOT_SEEKABLE = SPIPE,
-    NO_DEVICE = NODEV,
-    NO_SPACE = NOSPC,
-    NO_SUCH_ADDRESS = NXIO,
-    OUT_OF_MEMORY = NOMEM,
-    OUT_OF_RANGE = RANGE,
-    OVERFLOW = OVERFLOW,
-    QUOTA = DQUOT,
-    READ_ONLY = ROFS,
-    STALE = STALE,
-    TOO_LARGE = FBIG,
-    TOO_MANY_NAMES = MLINK,
-    TOO_MANY_OPEN = MFILE,
-    TOO_MANY_OPEN_IN_ALL = NFILE,
-    UNSUPPORTED = OPNOTSUPP,
-    WOULD_BLOCK = AGAIN,
+    LOCKED = libc::EDEADLK,
+    MAPPED = libc::ETXTBSY,
+    NAME_TOO_LONG = libc::ENAMETOOLONG,
+    NOT_DIRECTORY = libc::ENOTDIR,
+    NOT_EMPTY = libc::ENOTEMPTY,
+    NOT_FOUND = libc::ENOENT,
+    NOT_IMPLEMENTED = libc::ENOSYS,
+    NOT_PERMITTED = libc::EPERM,
+    NOT_SEEKABLE = libc::ESPIPE,
+    NO_DEVICE = libc::ENODEV,
+    NO_SPACE = libc::ENOSPC,
+    NO_SUCH_ADDRESS = libc::ENXIO,
+    OUT_OF_MEMORY = libc::ENOMEM,
+    OUT_OF_RANGE = libc::ERANGE,
+    OVERFLOW = libc::EOVERFLOW,
+    QUOTA = libc::EDQUOT,
+    READ_ONLY = libc::EROFS,
+    STALE = libc::ESTALE,
+    TOO_LARGE = libc::EFBIG,
+    TOO_MANY_NAMES = libc::EMLINK,
+    TOO_MANY_OPEN = libc::EMFILE,
+    TOO_MANY_OPEN_IN_ALL = libc::ENFILE,
+    UNSUPPORTED = libc::EOPNOTSUPP,
+    WOULD_BLOCK = libc::EAGAIN,
 }
 
 impl Code {
-    /// The use by others that the error reports.
-    pub fn in_use(self) -> Option<InUse> {
-        match self {
-            Self::HELD => Some(InUse::Held),
-            Self::LOCKED => Some(InUse::Locked),
-            Self::MAPPED => Some(InUse::Running),
-            _ => None,
-        }
+    pub fn from_number(number: i32) -> Self {
+        Self(number)
     }
 }
 
-/// The number by which the program knows an error: each has one.
-pub(in crate::sys) fn canonical(number: i32) -> i32 {
-    number
-}
-
-/// The error of std.
-pub(in crate::sys) fn to_error(code: Code) -> io::Error {
-    io::Error::from_raw_os_error(code.number())
+impl From<Code> for io::Error {
+    fn from(code: Code) -> Self {
+        Self::from_raw_os_error(code.number())
+    }
 }
 
 impl From<Errno> for Code {
@@ -85,3 +65,14 @@ impl From<Errno> for Code {
         Self(errno.raw_os_error())
     }
 }
+
+/// Defines calls that pass their arguments on to a function of rustix.
+macro_rules! calls {
+    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $call:path;)+) => {
+        $($(#[$about])*
+        pub fn $name($($argument: $type),*) -> crate::sys::code::Result<$result> {
+            Ok($call($($argument),*)?.into())
+        })+
+    };
+}
+pub(in crate::sys) use calls;

@@ -1,18 +1,81 @@
-//! Calls on files and file systems that the Unix systems share.
+//! Calls on open files and file systems that the Unix systems share.
 
+use std::io::{self, IoSlice, IoSliceMut};
+use std::ops::Range;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FlockOperation;
+pub use rustix::fs::SeekFrom;
 use rustix::time::ClockId;
 
+use super::code::calls;
+use super::open::{BorrowedHandle, PathArg};
+use crate::sys::code::{Code, Result};
 #[cfg(not(target_os = "macos"))]
-use super::super::Advice;
-use super::super::{Code, Result, Space, WholeLock};
-use super::PathArg;
+use crate::sys::types::Advice;
+use crate::sys::types::{Interest, LockRequest, Space, WholeLock};
 
-/// Sets the length.
-pub fn truncate(file: impl AsFd, len: u64) -> Result<()> {
-    Ok(rustix::fs::ftruncate(file, len)?)
+/// False: a transfer at an offset leaves the position of its file.
+pub const TRANSFERS_MOVE_POSITION: bool = false;
+
+calls! {
+    fn read(file: impl AsFd, bytes: &mut [u8]) -> usize = rustix::io::read;
+
+    fn write(file: impl AsFd, bytes: &[u8]) -> usize = rustix::io::write;
+
+    fn write_vectored(file: impl AsFd, parts: &[IoSlice<'_>]) -> usize = rustix::io::writev;
+
+    fn read_at(file: impl AsFd, bytes: &mut [u8], offset: u64) -> usize = rustix::io::pread;
+
+    fn write_at(file: impl AsFd, bytes: &[u8], offset: u64) -> usize = rustix::io::pwrite;
+
+    fn read_vectored_at(file: impl AsFd, parts: &mut [IoSliceMut<'_>], offset: u64) -> usize = rustix::io::preadv;
+
+    fn write_vectored_at(file: impl AsFd, parts: &[IoSlice<'_>], offset: u64) -> usize = rustix::io::pwritev;
+
+    fn seek(file: impl AsFd, to: SeekFrom) -> u64 = rustix::fs::seek;
+
+    fn position(file: impl AsFd) -> u64 = rustix::fs::tell;
+
+    fn truncate(file: impl AsFd, len: u64) -> () = rustix::fs::ftruncate;
+}
+
+/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
+pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+}
+
+fn wanted(interest: Interest) -> PollFlags {
+    match interest {
+        Interest::Read => PollFlags::IN,
+        Interest::Write => PollFlags::OUT,
+    }
+}
+
+/// Waits until one of the files is ready, or failed, at most for `patience`; fails with [`Code::INTERRUPTED`] after a signal.
+pub fn wait_ready<const N: usize>(
+    files: [BorrowedHandle<'_>; N],
+    interest: Interest,
+    patience: Option<Duration>,
+) -> Result<[bool; N]> {
+    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, wanted(interest)));
+    let patience = patience.map(|time| Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    poll(&mut polled, patience.as_ref())?;
+    Ok(polled.map(|file| !file.revents().is_empty()))
+}
+
+/// Waits until one of any number of files is ready, or failed; says which are. Fails as [`wait_ready`].
+pub fn wait_any<'a>(files: &[(BorrowedHandle<'a>, Interest)]) -> Result<Vec<bool>> {
+    let polled =
+        |&(file, interest): &(BorrowedHandle<'a>, Interest)| PollFd::from_borrowed_fd(file, wanted(interest));
+    let mut polled: Vec<_> = files.iter().map(polled).collect();
+    poll(&mut polled, None)?;
+    Ok(polled.iter().map(|file| !file.revents().is_empty()).collect())
 }
 
 impl From<rustix::fs::StatVfs> for Space {
@@ -29,17 +92,13 @@ impl From<rustix::fs::StatVfs> for Space {
     }
 }
 
-/// The space of the file system of an open file.
-pub fn space(file: impl AsFd) -> Result<Space> {
-    Ok(rustix::fs::fstatvfs(file)?.into())
+calls! {
+    fn space(file: impl AsFd) -> Space = rustix::fs::fstatvfs;
+
+    fn space_of(path: impl PathArg) -> Space = rustix::fs::statvfs;
 }
 
-/// The space of the file system of a path.
-pub fn space_of(path: impl PathArg) -> Result<Space> {
-    Ok(rustix::fs::statvfs(path)?.into())
-}
-
-/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`](super::super::Code::WOULD_BLOCK) if another has a lock that conflicts.
+/// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
     let operation = match lock {
         WholeLock::Shared => FlockOperation::NonBlockingLockShared,
@@ -67,7 +126,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
     Ok(rustix::fs::fadvise(file, offset, len, advice)?)
 }
 
-/// The major and minor numbers of a device.
 pub fn split_device(number: u64) -> (u32, u32) {
     (rustix::fs::major(number as _), rustix::fs::minor(number as _))
 }
@@ -91,4 +149,56 @@ pub fn purge_unused_pages() -> Result<()> {
 /// Unsupported: every block keeps account of its bytes.
 pub fn set_valid_length(_: impl AsFd, _: u64) -> Result<()> {
     Err(Code::UNSUPPORTED)
+}
+
+/// FreeBSD has locks on ranges only for processes: another part of the program that closes the file releases them.
+#[cfg(target_os = "freebsd")]
+fn set_lock(_: BorrowedHandle<'_>, _: &Range<u64>, _: LockRequest, _: bool) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
+#[cfg(not(target_os = "freebsd"))]
+fn set_lock(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, wait: bool) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    let start = i64::try_from(range.start).map_err(|_| Code::INVALID)?;
+    let kind = match request {
+        LockRequest::Shared => libc::F_RDLCK,
+        LockRequest::Exclusive => libc::F_WRLCK,
+        LockRequest::None => libc::F_UNLCK,
+    };
+    // SAFETY: a structure of numbers, for which zeros are valid; the process number must be zero.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = start;
+    // An end above every offset means any later length; zero means "to the end of the file, wherever it moves".
+    lock.l_len = i64::try_from(range.end).map_or(0, |end| end - start);
+    let command = if wait { libc::F_OFD_SETLKW } else { libc::F_OFD_SETLK };
+    loop {
+        // SAFETY: the command takes a pointer to this structure, which lives through the call, and the descriptor is
+        // open as long as it is borrowed.
+        match unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut lock) } {
+            0 => return Ok(()),
+            _ if Code::last() == Code::INTERRUPTED => {}
+            _ => return Err(Code::last()),
+        }
+    }
+}
+
+/// Sets, changes or releases the lock of a range that is not empty, of the open file (`man 2 fcntl_locking`); waits for others.
+pub(crate) fn lock_range(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
+    Ok(set_lock(fd, range, request, true)?)
+}
+
+/// Like [`lock_range`] without waiting; returns true on success.
+pub(crate) fn try_lock_range(
+    fd: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+) -> io::Result<bool> {
+    match set_lock(fd, range, request, false) {
+        Ok(()) => Ok(true),
+        Err(Code::WOULD_BLOCK | Code::ACCESS_DENIED) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

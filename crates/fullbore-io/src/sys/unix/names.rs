@@ -1,13 +1,18 @@
 //! Names in directories.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use rustix::fs::Dir;
 
-use super::super::{FileKind, Result};
-use super::PathArg;
-use super::open::permissions;
+use super::code::calls;
+#[cfg(target_os = "macos")]
+use super::open::path_in;
+use super::open::{Handle, PathArg, permissions, try_clone};
+#[cfg(not(target_os = "linux"))]
+use crate::sys::code::Code;
+use crate::sys::code::Result;
+use crate::sys::types::FileKind;
 
 #[cfg(target_os = "linux")]
 const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
@@ -17,14 +22,12 @@ const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
 const EMPTY_PATH: u32 = 1 << 31;
 
 bitflags::bitflags! {
-    /// Flags of the calls that take a directory and a name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct AtFlags: u32 {
         /// The name itself, even if it is a symbolic link.
         const NOFOLLOW = rustix::fs::AtFlags::SYMLINK_NOFOLLOW.bits();
         /// The target of a symbolic link.
         const FOLLOW = rustix::fs::AtFlags::SYMLINK_FOLLOW.bits();
-        /// A directory is removed.
         const REMOVE_DIRECTORY = rustix::fs::AtFlags::REMOVEDIR.bits();
         /// The descriptor itself, with an empty name.
         const EMPTY_PATH = EMPTY_PATH;
@@ -37,17 +40,10 @@ impl AtFlags {
     }
 }
 
-/// Removes a name.
 pub fn remove(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Result<()> {
     Ok(rustix::fs::unlinkat(directory, name, flags.to_system())?)
 }
 
-/// Renames a file; a file of the new name is replaced.
-pub fn rename(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> Result<()> {
-    Ok(rustix::fs::renameat(from, old, to, new)?)
-}
-
-/// Gives a file a further name.
 pub fn hard_link(
     from: impl AsFd,
     old: impl PathArg,
@@ -57,14 +53,15 @@ pub fn hard_link(
 ) -> Result<()> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(AtFlags::EMPTY_PATH) {
-        return Err(super::super::Code::UNSUPPORTED);
+        return Err(Code::UNSUPPORTED);
     }
     Ok(rustix::fs::linkat(from, old, to, new, flags.to_system())?)
 }
 
-/// Creates a symbolic link.
-pub fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl PathArg) -> Result<()> {
-    Ok(rustix::fs::symlinkat(target, directory, name)?)
+calls! {
+    fn rename(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl PathArg) -> () = rustix::fs::renameat;
+
+    fn symbolic_link(target: impl PathArg, directory: impl AsFd, name: impl PathArg) -> () = rustix::fs::symlinkat;
 }
 
 /// Creates a symbolic link to `target`, the target of the link `old`.
@@ -78,27 +75,22 @@ pub fn copy_link(
     symbolic_link(target, directory, name)
 }
 
-/// The target of a symbolic link.
 pub fn read_link(directory: impl AsFd, name: impl PathArg) -> Result<CString> {
     Ok(rustix::fs::readlinkat(directory, name, Vec::new())?)
 }
 
-/// Creates a directory.
 pub fn make_directory(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::mkdirat(directory, name, permissions(mode))?)
 }
 
-/// The names in an open directory.
 #[derive(Debug)]
 pub struct Directory(Dir);
 
-/// A name in a directory.
 #[derive(Debug)]
 pub struct Entry(rustix::fs::DirEntry);
 
 impl Directory {
-    /// Reads the open directory `file`, from its start.
-    pub fn new(file: OwnedFd) -> Result<Self> {
+    pub fn new(file: Handle) -> Result<Self> {
         Ok(Self(Dir::new(file)?))
     }
 
@@ -107,9 +99,8 @@ impl Directory {
         Ok(Self(Dir::read_from(file)?))
     }
 
-    /// A further descriptor of the directory.
-    pub fn handle(&self) -> Result<OwnedFd> {
-        super::try_clone(self.0.fd()?)
+    pub fn handle(&self) -> Result<Handle> {
+        try_clone(self.0.fd()?)
     }
 }
 
@@ -122,7 +113,6 @@ impl Iterator for Directory {
 }
 
 impl Entry {
-    /// The name.
     pub fn file_name(&self) -> &CStr {
         self.0.file_name()
     }
@@ -130,5 +120,54 @@ impl Entry {
     /// The kind; [`FileKind::Other`] if the file system does not say.
     pub fn kind(&self) -> FileKind {
         self.0.file_type().into()
+    }
+}
+
+/// Creates a pipe, a socket or a device of the number `device`.
+#[cfg(not(target_os = "macos"))]
+pub fn make_special(
+    directory: impl AsFd,
+    name: impl PathArg,
+    kind: FileKind,
+    mode: u32,
+    device: u64,
+) -> Result<()> {
+    use rustix::fs::FileType;
+    let kind = match kind {
+        FileKind::Fifo => FileType::Fifo,
+        FileKind::Socket => FileType::Socket,
+        FileKind::CharacterDevice => FileType::CharacterDevice,
+        FileKind::BlockDevice => FileType::BlockDevice,
+        FileKind::Regular => FileType::RegularFile,
+        FileKind::Directory => FileType::Directory,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Other => FileType::Unknown,
+    };
+    Ok(rustix::fs::mknodat(directory, name, kind, permissions(mode), device as _)?)
+}
+
+/// Creates a pipe, or a device of the number `device`; the call takes a path.
+#[cfg(target_os = "macos")]
+pub fn make_special(
+    directory: impl AsFd,
+    name: impl PathArg,
+    kind: FileKind,
+    mode: u32,
+    device: u64,
+) -> Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let name = name.into_c_str()?;
+    let path = path_in(directory, std::ffi::OsStr::from_bytes(name.to_bytes()));
+    let path = path.as_path().into_c_str()?;
+    let kind = match kind {
+        FileKind::Fifo => libc::S_IFIFO,
+        FileKind::CharacterDevice => libc::S_IFCHR,
+        FileKind::BlockDevice => libc::S_IFBLK,
+        _ => return Err(Code::UNSUPPORTED),
+    };
+    // SAFETY: the path is a string of C that lives through the call.
+    match unsafe { libc::mknod(path.as_ptr(), kind | mode as libc::mode_t, device as libc::dev_t) } {
+        0 => Ok(()),
+        _ => Err(Code::last()),
     }
 }

@@ -1,46 +1,82 @@
-//! Opening, and the flags of open files.
+//! Handles of open files, which are file descriptors: opening, flags, paths, closing.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 pub use rustix::path::Arg as PathArg;
 
-use super::super::Result;
+#[cfg(not(target_os = "linux"))]
+use crate::sys::code::Code;
+use crate::sys::code::Result;
+
+/// An open file, closed when dropped.
+pub use std::os::fd::OwnedFd as Handle;
+
+/// A handle that another owns.
+pub use std::os::fd::BorrowedFd as BorrowedHandle;
+
+/// The number of a handle in this process.
+pub use std::os::fd::RawFd as RawHandle;
+
+/// A type with a handle: a file of this library, of std, or of any library that knows descriptors.
+pub trait AsHandle: AsFd {
+    /// Borrows the handle.
+    fn as_handle(&self) -> BorrowedHandle<'_>;
+}
+
+impl<T: AsFd + ?Sized> AsHandle for T {
+    #[inline]
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.as_fd()
+    }
+}
+
+pub fn raw(file: &impl AsHandle) -> RawHandle {
+    file.as_handle().as_raw_fd()
+}
+
+/// A path by which this process can open the file of a handle.
+pub fn handle_name(file: &impl AsHandle) -> String {
+    format!("/dev/fd/{}", raw(file))
+}
+
+/// Implements the platform's trait of types that have a handle.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! as_handle {
+    ($type:ty, $this:ident => $handle:expr) => {
+        impl std::os::fd::AsFd for $type {
+            #[inline]
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                let $this = self;
+                $handle
+            }
+        }
+    };
+}
 
 /// The directory in which relative paths begin.
-pub const CURRENT_DIRECTORY: BorrowedFd<'static> = rustix::fs::CWD;
+pub const CURRENT_DIRECTORY: BorrowedHandle<'static> = rustix::fs::CWD;
 
 bitflags::bitflags! {
     /// Flags of `open(2)`. Every file is opened close-on-exec.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct OpenFlags: u32 {
-        /// For reading only.
         const READ = OFlags::RDONLY.bits();
-        /// For writing only.
         const WRITE = OFlags::WRONLY.bits();
-        /// For reading and writing.
         const READ_WRITE = OFlags::RDWR.bits();
-        /// The bits of the three above.
         const ACCESS = OFlags::RWMODE.bits();
-        /// Writes go to the end.
         const APPEND = OFlags::APPEND.bits();
-        /// Creates a missing file.
         const CREATE = OFlags::CREATE.bits();
-        /// Fails if the file exists.
         const EXCLUSIVE = OFlags::EXCL.bits();
-        /// Discards the content.
         const TRUNCATE = OFlags::TRUNC.bits();
-        /// Only a directory.
         const DIRECTORY = OFlags::DIRECTORY.bits();
-        /// No symbolic link at the end.
         const NOFOLLOW = OFlags::NOFOLLOW.bits();
-        /// Does not wait.
         const NONBLOCK = OFlags::NONBLOCK.bits();
-        /// A terminal does not become the controlling one.
         const NOCTTY = OFlags::NOCTTY.bits();
-        /// Writes return after the bytes are durable.
         const DATA_SYNC = OFlags::DSYNC.bits();
-        /// Writes return after the bytes and all metadata are durable.
         const SYNC = OFlags::SYNC.bits();
         /// Bypasses the page cache.
         const DIRECT = system::DIRECT;
@@ -97,21 +133,18 @@ impl OpenFlags {
     }
 }
 
-/// Permission bits in the type of the system.
 pub(super) fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as _)
 }
 
-/// Opens a path; `mode` has the permission bits of a new file.
-pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
+pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
-/// Opens a name in a directory.
-pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<OwnedFd> {
+pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     #[cfg(not(target_os = "linux"))]
     if flags.contains(OpenFlags::UNNAMED) {
-        return Err(super::super::Code::UNSUPPORTED);
+        return Err(Code::UNSUPPORTED);
     }
     let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode))?;
     #[cfg(target_os = "macos")]
@@ -121,22 +154,75 @@ pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode:
     Ok(file)
 }
 
-/// The access mode and status flags of an open file.
 pub fn status_flags(file: impl AsFd) -> Result<OpenFlags> {
     Ok(OpenFlags::from_bits_retain(rustix::fs::fcntl_getfl(file)?.bits()))
 }
 
-/// Sets the status flags of an open file.
 pub fn set_status_flags(file: impl AsFd, flags: OpenFlags) -> Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, OFlags::from_bits_retain(flags.bits()))?)
 }
 
 /// Another descriptor of the same open file, above those of the standard streams.
-pub fn try_clone(file: impl AsFd) -> Result<OwnedFd> {
+pub fn try_clone(file: impl AsFd) -> Result<Handle> {
     Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
 }
 
-/// True if a descriptor is open.
 pub fn is_open(file: impl AsFd) -> bool {
     rustix::io::fcntl_getfd(file).is_ok()
+}
+
+/// The path of an open file, through which it can be opened again or linked.
+#[cfg(target_os = "linux")]
+pub fn handle_path(file: &impl AsFd) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
+}
+
+/// The path of an open file: the name by which it was opened or last renamed, where the system knows it.
+#[cfg(not(target_os = "linux"))]
+pub fn handle_path(file: &impl AsFd) -> PathBuf {
+    known_path(file).unwrap_or_else(|| handle_name(file).into())
+}
+
+#[cfg(target_os = "macos")]
+fn known_path(file: &impl AsFd) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+
+    let path = rustix::fs::getpath(file).ok()?;
+    Some(std::ffi::OsStr::from_bytes(path.to_bytes()).into())
+}
+
+#[cfg(target_os = "freebsd")]
+fn known_path(file: &impl AsFd) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+
+    // SAFETY: a structure of numbers and bytes, for which zeros are valid.
+    let mut found: libc::kinfo_file = unsafe { std::mem::zeroed() };
+    found.kf_structsize = size_of::<libc::kinfo_file>() as libc::c_int;
+    // SAFETY: the command writes at most the size that the structure states.
+    if unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_KINFO, &raw mut found) } != 0 {
+        return None;
+    }
+    let path: Vec<u8> = found.kf_path.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    (!path.is_empty()).then(|| std::ffi::OsStr::from_bytes(&path).into())
+}
+
+/// The path of a name in an open directory, for calls that take no directory.
+pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
+    if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
+        return name.as_ref().to_owned();
+    }
+    handle_path(&directory).join(name)
+}
+
+/// Closes `fd`. Linux, macOS and FreeBSD release the descriptor whatever it returns, so there is no second attempt, and an interruption
+/// means that it is closed (`man 2 close`, "Dealing with error returns").
+pub(crate) fn close(fd: Handle) -> io::Result<()> {
+    // SAFETY: the descriptor is owned, given away here, and not used afterwards.
+    match unsafe { libc::close(fd.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            error => Err(error),
+        },
+    }
 }

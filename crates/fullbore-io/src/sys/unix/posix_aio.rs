@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-use super::super::{Code, RequestQueue, drain, read_at, write_at};
+use super::files::{read_at, write_at};
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::code::Code;
+use crate::sys::types::{RequestQueue, drain};
 
 /// Maximum number of requests that one call waits for: `AIO_LISTIO_MAX` of macOS.
 const MOST_AWAITED: usize = 16;
@@ -19,7 +21,6 @@ struct Slot {
     request: Option<Request>,
 }
 
-/// The requests of a file.
 pub(crate) struct PosixAio<F: AsFd> {
     file: F,
     /// Boxed: the system keeps the addresses.
@@ -35,7 +36,6 @@ pub(crate) struct PosixAio<F: AsFd> {
 // SAFETY: the blocks contain addresses in the buffers of their requests, which are sent along.
 unsafe impl<F: AsFd + Send> Send for PosixAio<F> {}
 
-/// Creates a queue for `file` with room for `depth` requests.
 pub(crate) fn open<F: AsFd>(file: F, depth: usize) -> io::Result<PosixAio<F>> {
     let depth = depth.max(1);
     let slot = || {
@@ -57,7 +57,6 @@ impl<F: AsFd> PosixAio<F> {
         self.file.as_fd().as_raw_fd()
     }
 
-    /// Starts the request of a slot.
     fn start(&mut self, index: usize) -> Result<(), Code> {
         let fd = self.raw();
         let Slot { block, request } = &mut *self.slots[index];
@@ -78,7 +77,6 @@ impl<F: AsFd> PosixAio<F> {
         if started == 0 { Ok(()) } else { Err(Code::last()) }
     }
 
-    /// Empties a slot.
     fn complete(&mut self, index: usize, result: io::Result<usize>) {
         self.vacant.push(index);
         if let Some(request) = self.slots[index].request.take() {
@@ -108,7 +106,6 @@ impl<F: AsFd> PosixAio<F> {
         }
     }
 
-    /// Waits for one of the requests in flight.
     fn wait(&self) -> io::Result<()> {
         let blocks: Vec<*const libc::aiocb> = (self.flying.iter().take(MOST_AWAITED))
             .map(|&index| &raw const self.slots[index].block)
@@ -184,12 +181,6 @@ impl<F: AsFd> Drop for PosixAio<F> {
         if !drain(self, |queue| queue.flying.len()) {
             std::mem::forget(std::mem::take(&mut self.slots));
         }
-    }
-}
-
-impl<F: AsFd> std::fmt::Debug for PosixAio<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PosixAio").field("in_flight", &self.flying.len()).finish_non_exhaustive()
     }
 }
 

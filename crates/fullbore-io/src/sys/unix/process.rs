@@ -1,18 +1,23 @@
-//! The process: its user, limits, standard streams and the sizes of the system.
+//! The process: its user, limits, resource use, forks, standard streams and the sizes of the system.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::Mode;
 use rustix::process::{Pid, Rlimit, Signal};
 
-use super::super::{Code, Limit, Resource, Result};
+use super::open::BorrowedHandle;
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{Disk, GroupLimits, Limit, ProcessUsage, Resource, Volume};
 
-impl Resource {
-    fn to_system(self) -> rustix::process::Resource {
-        match self {
-            Self::OpenFiles => rustix::process::Resource::Nofile,
-            Self::LockedMemory => rustix::process::Resource::Memlock,
-        }
+fn number_of(resource: Resource) -> rustix::process::Resource {
+    match resource {
+        Resource::OpenFiles => rustix::process::Resource::Nofile,
+        Resource::LockedMemory => rustix::process::Resource::Memlock,
     }
 }
 
@@ -24,7 +29,7 @@ pub fn thread_cpu_time() -> std::time::Duration {
 
 /// The number of times that the calling thread has waited so far, if the system counts it for threads.
 pub fn thread_waits() -> Option<u64> {
-    super::usage::of_thread().ok().map(|usage| usage.voluntary_switches)
+    usage_of_thread().ok().map(|usage| usage.voluntary_switches)
 }
 
 /// The system has no pool of threads: nothing is called.
@@ -32,15 +37,13 @@ pub fn call_on_pool(_: usize, _: &(dyn Fn() + Sync)) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
-/// The limit of a resource.
 pub fn limit(resource: Resource) -> Limit {
-    let Rlimit { current, maximum } = rustix::process::getrlimit(resource.to_system());
+    let Rlimit { current, maximum } = rustix::process::getrlimit(number_of(resource));
     Limit { current, maximum }
 }
 
-/// Sets the limit of a resource.
 pub fn set_limit(resource: Resource, Limit { current, maximum }: Limit) -> Result<()> {
-    Ok(rustix::process::setrlimit(resource.to_system(), Rlimit { current, maximum })?)
+    Ok(rustix::process::setrlimit(number_of(resource), Rlimit { current, maximum })?)
 }
 
 /// The effective user; 0 is root.
@@ -55,28 +58,23 @@ pub fn umask() -> u32 {
     mask.bits() as _
 }
 
-/// Ends a process at once.
 pub fn kill(process: u32) -> Result<()> {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(super::super::Code::INVALID)?;
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(Code::INVALID)?;
     Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 
-/// The standard input.
-pub fn stdin() -> BorrowedFd<'static> {
+pub fn stdin() -> BorrowedHandle<'static> {
     rustix::stdio::stdin()
 }
 
-/// The standard output.
-pub fn stdout() -> BorrowedFd<'static> {
+pub fn stdout() -> BorrowedHandle<'static> {
     rustix::stdio::stdout()
 }
 
-/// The width of a terminal in characters.
 pub fn terminal_columns(terminal: impl AsFd) -> Result<u16> {
     Ok(rustix::termios::tcgetwinsize(terminal)?.ws_col)
 }
 
-/// The size of a page of memory, in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()
 }
@@ -86,12 +84,10 @@ pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// The release of the kernel.
 pub(crate) fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
     // SAFETY: the call has no preconditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
@@ -103,3 +99,83 @@ pub fn use_utf8_console() {}
 
 /// Nothing was changed.
 pub fn restore_console() {}
+
+pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+/// Returns the use of the children that ended and were waited for, and of theirs.
+pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
+pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
+    #[cfg(not(target_os = "macos"))]
+    return usage_of(libc::RUSAGE_THREAD);
+    #[cfg(target_os = "macos")]
+    return Err(io::ErrorKind::Unsupported.into());
+}
+
+fn usage_of(whom: libc::c_int) -> io::Result<ProcessUsage> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a live struct of the right type, which the call fills.
+    if unsafe { libc::getrusage(whom, usage.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded and so filled the struct, which is also valid when all zero.
+    let usage = unsafe { usage.assume_init() };
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok(ProcessUsage {
+        user: seconds(usage.ru_utime),
+        system: seconds(usage.ru_stime),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        // Units of 512 bytes for every device.
+        read_bytes: count(usage.ru_inblock) * 512,
+        written_bytes: count(usage.ru_oublock) * 512,
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+        max_resident: count(usage.ru_maxrss) * if cfg!(target_os = "macos") { 1 } else { 1024 },
+    })
+}
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Returns a number that differs in a forked child, without a system call. Children of a bare `clone` are not detected.
+pub(crate) fn forks() -> u32 {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(|| {
+        // SAFETY: the handler is async-signal-safe. If registering it fails (no memory), a misuse goes unreported.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// The call that reports the alignment of direct transfers.
+pub(crate) const ALIGNMENT_CALL: &str = "statx";
+
+/// Unsupported: Linux has files about volumes, disks and limits, and no call reports them.
+pub(crate) fn volume(_: &Path) -> Result<Volume> {
+    Err(Code::UNSUPPORTED)
+}
+
+pub(crate) fn disks(_: &Path) -> Result<Vec<Disk>> {
+    Err(Code::UNSUPPORTED)
+}
+
+pub(crate) fn group_limits() -> GroupLimits {
+    GroupLimits::default()
+}
+
+pub(crate) fn processor_name() -> Option<String> {
+    None
+}
+
+pub(crate) fn memory_available() -> Option<u64> {
+    None
+}

@@ -1,17 +1,20 @@
 //! Mappings of files, and the handler of SIGBUS, which the kernel raises for a page that is missing. The handler maps zero pages
-//! over the rest of a mapping of ours. Faults at other addresses go to the previous handler.
+//! over the rest of a mapping of ours. Faults at other addresses go to the previous handler. Pages of a file in the page cache:
+//! `mincore(2)` of a mapping.
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
-use std::ptr::NonNull;
+use std::os::fd::AsRawFd;
+use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::fs::{Access, AtFlags};
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
 
-use super::super::Result;
-use super::super::map::fault_at;
+use super::open::{BorrowedHandle, handle_path};
+use crate::sys::code::Result;
+use crate::sys::memory::fault_at;
 
 /// The handler before ours.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -19,7 +22,6 @@ static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 /// The page size, for the handler, which must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-/// The place of the calling thread's error number.
 fn errno_place() -> *mut libc::c_int {
     // SAFETY: the call has no preconditions.
     unsafe {
@@ -76,7 +78,6 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
     }
 }
 
-/// Installs the handler, once per process.
 fn install() -> io::Result<()> {
     static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
     let failed = INSTALLED.get_or_init(|| {
@@ -100,7 +101,6 @@ fn install() -> io::Result<()> {
     failed.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
 }
 
-/// Mapped memory.
 #[derive(Debug)]
 pub(in crate::sys) struct View {
     start: NonNull<u8>,
@@ -110,7 +110,7 @@ pub(in crate::sys) struct View {
 impl View {
     /// Maps `len` bytes of `fd` from `offset`, a multiple of the page size.
     pub(in crate::sys) fn new(
-        fd: BorrowedFd<'_>,
+        fd: BorrowedHandle<'_>,
         offset: u64,
         len: usize,
         writable: bool,
@@ -121,17 +121,15 @@ impl View {
         // change during a read if another process writes the file: the operations on them accept any value of each byte
         // and read it once.
         let start =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset)? };
+            unsafe { rustix::mm::mmap(ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset)? };
         let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, len })
     }
 
-    /// The first byte.
     pub(in crate::sys) fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The addresses that it occupies.
     pub(in crate::sys) fn addresses(&self) -> Range<usize> {
         let start = self.start.as_ptr().addr();
         start..start + self.len
@@ -143,7 +141,6 @@ impl View {
         unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), len, MsyncFlags::SYNC)?) }
     }
 
-    /// Passes a hint on the use of the first `len` bytes to the kernel.
     pub(in crate::sys) fn advise(&self, len: usize, random: bool) -> Result<()> {
         let advice = if random { Advice::Random } else { Advice::Sequential };
         // SAFETY: the range belongs to this view, and only advice that keeps the contents is passed.
@@ -155,6 +152,66 @@ impl View {
         // SAFETY: the mapping belongs to this view, and the caller has no reference into it.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
     }
+}
+
+/// Address space of one `mincore` call in bytes.
+const WINDOW: u64 = 256 << 20;
+
+/// Counts the resident pages of `length` bytes from `offset`, a multiple of the page size, with `mincore(2)`, in parts.
+/// `PermissionDenied` if the kernel would report every page as resident: for a file that the caller neither owns nor may write.
+pub(crate) fn resident_pages(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io::Result<u64> {
+    if !sees_residency(fd)? {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the kernel reports residency only to the file's owner or a user who may write it",
+        ));
+    }
+    let page = rustix::param::page_size() as u64;
+    let mut map = Vec::new();
+    let mut resident = 0;
+    let mut done = 0;
+    while done < length {
+        let window = WINDOW.min(length - done);
+        resident += resident_in_window(fd, offset + done, window as usize, page as usize, &mut map)?;
+        done += window;
+    }
+    Ok(resident)
+}
+
+fn resident_in_window(
+    fd: BorrowedHandle<'_>,
+    offset: u64,
+    length: usize,
+    page: usize,
+    map: &mut Vec<u8>,
+) -> io::Result<u64> {
+    let at = libc::off_t::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    map.clear();
+    map.resize(length.div_ceil(page), 0);
+    // SAFETY: a new mapping at an address of the kernel's choice replaces no memory of this process.
+    let address =
+        unsafe { libc::mmap(ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd.as_raw_fd(), at) };
+    if address == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the range is the new mapping, and `map` has one byte for each of its pages. The mapping is never
+    // dereferenced, so truncation of the file does no harm.
+    let called = unsafe { libc::mincore(address, length, map.as_mut_ptr().cast()) };
+    let called = if called == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    // SAFETY: unmaps exactly the mapping made above, to which no reference exists.
+    unsafe { libc::munmap(address, length) };
+    called?;
+    Ok(map.iter().filter(|byte| *byte & 1 == 1).count() as u64)
+}
+
+/// The kernel's own condition for correct results of `mincore`: owner, or permission to write.
+fn sees_residency(fd: BorrowedHandle<'_>) -> io::Result<bool> {
+    let user = rustix::process::geteuid();
+    if user.is_root() || rustix::fs::fstat(fd)?.st_uid == user.as_raw() {
+        return Ok(true);
+    }
+    let link = handle_path(&fd);
+    Ok(rustix::fs::accessat(rustix::fs::CWD, link, Access::WRITE_OK, AtFlags::EACCESS).is_ok())
 }
 
 #[cfg(test)]

@@ -1,19 +1,12 @@
 //! Error codes: those of Win32.
 
+use std::ffi::CStr;
 use std::io;
 
 use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 
-use super::super::{Code, InUse, Result};
-
-macro_rules! codes {
-    ($($name:ident = $error:expr),+ $(,)?) => {
-        #[allow(missing_docs, reason = "each has the meaning of its name")]
-        impl Code {
-            $(pub const $name: Self = Self($error as i32);)+
-        }
-    };
-}
+use crate::sys::code::{Code, Result, codes};
 
 codes! {
     ACCESS_DENIED = w::ERROR_ACCESS_DENIED,
@@ -70,38 +63,18 @@ const SAME: [(u32, Code); 9] = [
     (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
 ];
 
-/// The number by which the program knows an error, of those that mean the same.
-pub(in crate::sys) fn canonical(number: i32) -> i32 {
-    let same = SAME.iter().find(|(other, _)| *other as i32 == number);
-    same.map_or(number, |(_, code)| code.number())
-}
-
-/// The error of std, which knows an interruption by its kind alone.
-pub(in crate::sys) fn to_error(code: Code) -> io::Error {
-    match code {
-        Code::INTERRUPTED => io::ErrorKind::Interrupted.into(),
-        code => io::Error::from_raw_os_error(code.number()),
-    }
-}
-
 impl Code {
-    /// The use by others that the error reports.
-    pub fn in_use(self) -> Option<InUse> {
-        match self {
-            Self::HELD => Some(InUse::Held),
-            Self::LOCKED => Some(InUse::Locked),
-            Self::MAPPED => Some(InUse::Mapped),
-            _ => None,
-        }
+    /// The code of a number of the system: one for those that mean the same.
+    pub fn from_number(number: i32) -> Self {
+        let same = SAME.iter().find(|(other, _)| *other as i32 == number);
+        same.map_or(Self(number), |(_, code)| *code)
     }
 
-    /// Its number.
     pub(in crate::sys) fn last_number() -> u32 {
         // SAFETY: the call has no preconditions.
         unsafe { w::GetLastError() }
     }
 
-    /// The error of a call of the native interface.
     pub(in crate::sys) fn of_status(status: w::NTSTATUS) -> Self {
         match status {
             w::STATUS_FILE_IS_A_DIRECTORY => Self::IS_DIRECTORY,
@@ -109,6 +82,26 @@ impl Code {
             w::STATUS_INVALID_INFO_CLASS | w::STATUS_NOT_IMPLEMENTED => Self::NOT_IMPLEMENTED,
             // SAFETY: the call has no preconditions.
             status => Self::from_number(unsafe { w::RtlNtStatusToDosError(status) } as i32),
+        }
+    }
+
+    /// True for the answer of a file system that does not have a facility.
+    pub(super) fn is_absent(self) -> bool {
+        [Self::UNSUPPORTED, Self::NOT_IMPLEMENTED, Self::INAPPROPRIATE, Self::INVALID].contains(&self)
+    }
+
+    /// [`UNSUPPORTED`](Self::UNSUPPORTED) for such an answer.
+    pub(super) fn or_unsupported(self) -> Self {
+        if self.is_absent() { Self::UNSUPPORTED } else { self }
+    }
+}
+
+/// The error of std, which knows an interruption by its kind alone.
+impl From<Code> for io::Error {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::INTERRUPTED => io::ErrorKind::Interrupted.into(),
+            code => Self::from_raw_os_error(code.number()),
         }
     }
 }
@@ -134,4 +127,17 @@ pub(super) fn check_naming(status: w::NTSTATUS) -> Result<()> {
 /// The result of a call of the native interface: a negative status means failure.
 pub(super) fn check_status(status: w::NTSTATUS) -> Result<()> {
     if status < 0 { Err(Code::of_status(status)) } else { Ok(()) }
+}
+
+/// A function of a type that the caller knows.
+pub(super) type Function = unsafe extern "system" fn() -> isize;
+
+/// The function of a library that every program has loaded; `None` if the library lacks it.
+pub(super) fn function(library: &str, name: &CStr) -> Option<Function> {
+    let library: Vec<u16> = library.encode_utf16().chain([0]).collect();
+    // SAFETY: both names end with a zero, and the library stays loaded.
+    unsafe {
+        let library = GetModuleHandleW(library.as_ptr());
+        if library.is_null() { None } else { GetProcAddress(library, name.as_ptr().cast()) }
+    }
 }

@@ -3,10 +3,10 @@
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as io;
 
-use super::super::Disk;
-use super::AsHandle;
-use super::Code;
+use super::handle::AsHandle;
 use super::information::{answer, i64_at, u32_at};
+use crate::sys::code::Code;
+use crate::sys::types::Disk;
 
 fn length_at(bytes: &[u8], at: usize) -> Option<u64> {
     u64::try_from(i64_at(bytes, at)?).ok()
@@ -40,7 +40,6 @@ pub(super) fn extents(bytes: &[u8]) -> Vec<(u32, (u64, u64))> {
     (0..count).map_while(extent).collect()
 }
 
-/// The name of a bus, as on Linux.
 fn bus(number: i32) -> Option<&'static str> {
     Some(match number {
         fs::BusTypeScsi => "scsi",
@@ -139,7 +138,6 @@ pub(super) fn of(device: &impl AsHandle, whole: bool) -> Disk {
 mod tests {
     use super::*;
 
-    /// A structure from its words of four bytes.
     fn words(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }

@@ -1,20 +1,25 @@
-//! Extents of a file with their places in the volume, and the end of its written bytes, decoded from the answers of the file
-//! system.
+//! Extents of a file: its data and holes, and where the file system reports them, its places in the volume and the end of its
+//! written bytes.
+
+use std::io;
 
 use windows_sys::Win32::Foundation::ERROR_HANDLE_EOF;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as control;
+use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FSCTL_QUERY_ALLOCATED_RANGES};
 
-use super::super::extent::{ENCODED, INLINE, RawExtent, UNKNOWN, UNWRITTEN};
+use super::handle::{AsHandle, BorrowedHandle};
 use super::information::{answer, i64_at, query, u32_at};
+use super::path::handle_path;
+use super::status::status;
 use super::volume::cluster;
-use super::{BorrowedHandle, Result, handle_path};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::extent::{ENCODED, INLINE, LAST, RawExtent, UNKNOWN, UNWRITTEN};
 
-/// Maximum number of entries of one call.
 const CHUNK: usize = 512;
 
 /// The extents with their places; `None` if the file system does not report places, or the end of the written bytes.
-pub(super) fn placed(file: BorrowedHandle<'_>, size: u64) -> Result<Option<Vec<RawExtent>>> {
+fn placed(file: BorrowedHandle<'_>, size: u64) -> Result<Option<Vec<RawExtent>>> {
     let regions = [0, size, u64::from(control::FILE_REGION_USAGE_VALID_CACHED_DATA)];
     let Ok((regions, _)) = answer(&file, control::FSCTL_QUERY_FILE_REGIONS, &regions, 16 + 24 * CHUNK) else {
         return Ok(None);
@@ -59,7 +64,6 @@ struct Run {
     place: Option<u64>,
 }
 
-/// Decodes `RETRIEVAL_POINTERS_BUFFER`.
 fn runs(bytes: &[u8]) -> Vec<Run> {
     let count = u32_at(bytes, 0).unwrap_or(0);
     let Some(mut start) = i64_at(bytes, 8).and_then(|start| u64::try_from(start).ok()) else {
@@ -110,6 +114,48 @@ impl Placing {
         let parts = [(start, cut, encoded), (cut, end, encoded | UNWRITTEN)];
         let extent = |(from, to, flags)| RawExtent::new(from, place + (from - start), to - from, flags);
         parts.into_iter().filter(|(from, to, _)| from < to).map(extent).collect()
+    }
+}
+
+/// Writes the ranges with data between two offsets to `ranges`, in file order. Returns their number, and true if there are more.
+pub(super) fn allocated(
+    file: &impl AsHandle,
+    from: i64,
+    to: i64,
+    ranges: &mut [FILE_ALLOCATED_RANGE_BUFFER],
+) -> Result<(usize, bool)> {
+    let (bytes, more) =
+        answer(file, FSCTL_QUERY_ALLOCATED_RANGES, &[from as u64, (to - from) as u64], size_of_val(ranges))?;
+    let mut count = 0;
+    for (range, bytes) in ranges.iter_mut().zip(bytes.chunks_exact(size_of::<FILE_ALLOCATED_RANGE_BUFFER>()))
+    {
+        let (Some(offset), Some(len)) = (i64_at(bytes, 0), i64_at(bytes, 8)) else { break };
+        *range = FILE_ALLOCATED_RANGE_BUFFER { FileOffset: offset, Length: len };
+        count += 1;
+    }
+    Ok((count, more))
+}
+
+/// Passes every extent to `take`, in file order. On a file system that does not report places, these are ranges with data.
+pub(crate) fn each_extent(file: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
+    let size = status(file)?.size;
+    if let Some(extents) = placed(file, size)? {
+        extents.iter().for_each(take);
+        return Ok(());
+    }
+    let len = i64::try_from(size).map_err(|_| Code::INVALID)?;
+    let mut from = 0;
+    loop {
+        let mut ranges = [FILE_ALLOCATED_RANGE_BUFFER::default(); CHUNK];
+        let (count, more) = allocated(&file, from, len, &mut ranges)?;
+        for (index, range) in ranges[..count].iter().enumerate() {
+            let last = if !more && index + 1 == count { LAST } else { 0 };
+            take(&RawExtent::new(range.FileOffset as u64, 0, range.Length as u64, UNKNOWN | last));
+        }
+        match ranges[..count].last() {
+            Some(last) if more => from = last.FileOffset + last.Length,
+            _ => return Ok(()),
+        }
     }
 }
 

@@ -1,53 +1,39 @@
 //! Calls on files and file systems. What the system does not have fails with [`Code::UNSUPPORTED`].
 
 use std::ffi::c_void;
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::io;
+use std::ops::Range;
+use std::os::windows::io::AsRawHandle;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
-use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA};
+use windows_sys::Win32::System::Ioctl as ioctl;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-use super::super::{Advice, Allocate, FileKind, InodeFlags, Space, Time, WholeLock};
-use super::code::{check, check_lock, check_status};
-use super::handle::raw;
-use super::information::{call_at, control, query, set};
-use super::library::{Function, function};
-use super::open::create;
-use super::path::wide;
-use super::transfer::on_disk;
-use super::{
-    AsHandle, CURRENT_DIRECTORY, Code, Handle, OpenFlags, PathArg, RawHandle, Result, handle_path, reopen,
-    status,
-};
+use super::code::{Function, check, check_lock, check_status, function};
+use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
+use super::information::{call_at, control, on_disk, query, set, truncate};
+use super::open::{existing, reopen, status_flags};
+use super::path::{PathArg, handle_path, wide};
+use super::status::{stat, status};
+use super::volume::{cluster, shares_blocks};
+use crate::sys::code::{Code, Result, unsupported};
+use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time, WholeLock};
 
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = r"\\.\no-proc";
 
-/// There are no files about devices.
 pub const SYS: &str = r"\\.\no-sys";
 
-/// Sets the length. Pipes and devices have none.
-pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
-    if !on_disk(&file) {
-        return Err(Code::INVALID);
-    }
-    let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
-    set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
-}
-
-/// The space of the file system of an open file.
 pub fn space(file: impl AsHandle) -> Result<Space> {
     space_of(handle_path(&file))
 }
 
-/// The space of the file system of a path.
 pub fn space_of(path: impl PathArg) -> Result<Space> {
     let path = path.to_path();
     let path = std::path::Path::new(&*path);
@@ -63,15 +49,14 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     check(unsafe {
         fs::GetDiskFreeSpaceExW(wide.as_ptr(), &raw mut available, &raw mut total, &raw mut free)
     })?;
-    let serial = super::stat(&path).map_or(0, |status| status.dev);
+    let serial = stat(&path).map_or(0, |status| status.dev);
     Ok(Space { id: serial, block: 4096, unit: 4096, total, free, available })
 }
 
 /// The byte that the lock of a whole file is on, behind every content.
-pub(super) const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
+const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
 
-/// Locks a file, without waiting. The lock is on a byte behind every content, so that it binds no transfer. Fails with
-/// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
+/// Locks a byte behind every content, so that it binds no transfer. Fails with [`Code::WOULD_BLOCK`] if another lock conflicts.
 pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
     let mut range = call_at(WHOLE_LOCK);
     let file = raw(&file) as _;
@@ -95,7 +80,7 @@ pub fn copy_range(_: impl AsHandle, _: &mut u64, _: impl AsHandle, _: &mut u64, 
 
 /// Lets a file have holes: ranges that are not written take no space.
 pub fn make_sparse(file: impl AsHandle) -> Result<()> {
-    control(&file, FSCTL_SET_SPARSE, &())
+    control(&file, ioctl::FSCTL_SET_SPARSE, &())
 }
 
 /// Declares the first bytes of a file as written. The process gets the privilege for it, if its user has it.
@@ -107,14 +92,13 @@ pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
 }
 
-/// Enables a privilege that the user has.
 fn enable_privilege(name: &str) -> Result<()> {
     let mut token = std::ptr::null_mut();
     let rights = security::TOKEN_ADJUST_PRIVILEGES | security::TOKEN_QUERY;
     // SAFETY: the call writes the handle.
     check(unsafe { OpenProcessToken(GetCurrentProcess(), rights, &raw mut token) })?;
     // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    let token = unsafe { owned(token) }?;
     let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
     let mut wanted = security::TOKEN_PRIVILEGES { PrivilegeCount: 1, ..Default::default() };
     wanted.Privileges[0].Attributes = security::SE_PRIVILEGE_ENABLED;
@@ -134,22 +118,17 @@ fn enable_privilege(name: &str) -> Result<()> {
     }
 }
 
-/// Reserves, zeroes or releases the blocks of a range.
 pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::UNSUPPORTED);
     }
     let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok()).ok_or(Code::INVALID)?;
-    let absent = |error| match error {
-        Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED => Code::UNSUPPORTED,
-        error => error,
-    };
     match what {
         Allocate::Extend | Allocate::KeepLength => {
             let found = status(&file)?;
             if end as u64 > found.allocated() {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
-                set(&file, fs::FileAllocationInfo, &wanted).map_err(absent)?;
+                set(&file, fs::FileAllocationInfo, &wanted).map_err(Code::or_unsupported)?;
             }
             match what == Allocate::Extend && end as u64 > found.size {
                 true => truncate(file, end as u64),
@@ -158,18 +137,20 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
         }
         Allocate::Punch | Allocate::Zero => {
             if what == Allocate::Punch {
-                make_sparse(&file).map_err(absent)?;
+                make_sparse(&file).map_err(Code::or_unsupported)?;
             }
             let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
-            let range =
-                FILE_ZERO_DATA_INFORMATION { FileOffset: offset as i64, BeyondFinalZero: end.min(len) };
-            control(&file, FSCTL_SET_ZERO_DATA, &range).map_err(absent)
+            let range = ioctl::FILE_ZERO_DATA_INFORMATION {
+                FileOffset: offset as i64,
+                BeyondFinalZero: end.min(len),
+            };
+            control(&file, ioctl::FSCTL_SET_ZERO_DATA, &range).map_err(Code::or_unsupported)
         }
     }
 }
 
-/// Announces the expected access. The system takes hints when it opens a file only. But opening a file without buffering
-/// drops the pages of the whole file that nobody uses; whether they were dropped cannot be seen.
+/// The system takes hints only when it opens a file. But opening without buffering drops the pages of the whole file that nobody
+/// uses; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {
     match advice {
         Advice::DontNeed => reopen(&file, OpenFlags::READ | OpenFlags::DIRECT).map(drop),
@@ -177,8 +158,7 @@ pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Re
     }
 }
 
-/// Drops the file pages of the whole system that no program uses: its standby list. Needs a privilege that administrators have,
-/// and shows no failure to drop a page.
+/// Drops the system's standby list: file pages that no program uses. Needs a privilege of administrators; shows no failure.
 pub fn purge_unused_pages() -> Result<()> {
     type SetInformation = unsafe extern "system" fn(i32, *const u32, u32) -> w::NTSTATUS;
     /// `SystemMemoryListInformation`, which the headers lack, and its command `MemoryPurgeStandbyList`.
@@ -198,14 +178,13 @@ pub fn sync_data(file: impl AsHandle) -> Result<()> {
     flush(file, FLUSH_FLAGS_FILE_DATA_SYNC_ONLY)
 }
 
-/// Makes the content and all metadata of a file durable. Names are durable by the journal of the file system: for a
-/// directory, which the system cannot flush, the call succeeds.
+/// Makes content and metadata durable. Names are so by the journal: for a directory, which cannot be flushed, the call succeeds.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
     flush(file, 0)
 }
 
 /// Writes the content of a file to its device, whose cache may still hold it then.
-pub(super) fn write_out(file: impl AsHandle) -> Result<()> {
+fn write_out(file: impl AsHandle) -> Result<()> {
     flush(file, FLUSH_FLAGS_NO_SYNC)
 }
 
@@ -213,9 +192,8 @@ pub(super) fn write_out(file: impl AsHandle) -> Result<()> {
 const FLUSH_FLAGS_NO_SYNC: u32 = 2;
 const FLUSH_FLAGS_FILE_DATA_SYNC_ONLY: u32 = 4;
 
-/// Flushes a file. Where the system or the file system lacks the flags, which are those of NTFS, it flushes everything. A file
-/// that is open for reading only is opened again, since flushing needs the right to write. Pipes have nothing to flush: the
-/// system would wait for their reader.
+/// Flushes a file, everything where the flags of NTFS are missing. A file open for reading only is opened again, since flushing
+/// needs the right to write. Pipes have nothing to flush: the system would wait for their reader.
 fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::INVALID);
@@ -227,9 +205,7 @@ fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     let once = |file: RawHandle| match flags {
         0 => whole(file),
         flags => match flush_with(file, flags) {
-            Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::INAPPROPRIATE) => {
-                whole(file)
-            }
+            Err(error) if error.is_absent() => whole(file),
             outcome => outcome,
         },
     };
@@ -254,9 +230,9 @@ fn flush_with(file: RawHandle, flags: u32) -> Result<()> {
     })
 }
 
-/// Flushing a volume needs a handle of the volume, which only administrators get.
-pub fn sync_file_system(_: impl AsHandle) -> Result<()> {
-    Err(Code::UNSUPPORTED)
+unsupported! {
+    /// Flushing a volume needs a handle of the volume, which only administrators get.
+    fn sync_file_system(impl AsHandle) -> ();
 }
 
 /// The kind of a file system, as the number that Linux has for it; 0 for others.
@@ -284,10 +260,8 @@ pub fn file_system_kind(file: impl AsHandle) -> Result<u64> {
     })
 }
 
-/// As [`file_system_kind`], for a path.
 pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
-    let path = path.to_path();
-    file_system_kind(create(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0, nt::FILE_OPEN, 0)?)
+    file_system_kind(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?)
 }
 
 /// A file in the directory of temporary files that the system removes when it is closed.
@@ -295,9 +269,9 @@ pub fn memory_file(name: &str) -> Result<Handle> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!(".{name}-{}-{number}", std::process::id()));
-    // SAFETY: the path ends with a zero and lives through the call.
-    let file = unsafe {
-        fs::CreateFileW(
+    // SAFETY: the path ends with a zero and lives through the call, whose handle nobody else has.
+    unsafe {
+        owned(fs::CreateFileW(
             wide(&path)?.as_ptr(),
             fs::FILE_GENERIC_READ | fs::FILE_GENERIC_WRITE | fs::DELETE,
             fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
@@ -305,12 +279,7 @@ pub fn memory_file(name: &str) -> Result<Handle> {
             fs::CREATE_NEW,
             fs::FILE_ATTRIBUTE_TEMPORARY | fs::FILE_FLAG_DELETE_ON_CLOSE,
             std::ptr::null_mut(),
-        )
-    };
-    match file {
-        w::INVALID_HANDLE_VALUE => Err(Code::last()),
-        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-        file => Ok(unsafe { OwnedHandle::from_raw_handle(file) }),
+        ))
     }
 }
 
@@ -321,19 +290,116 @@ pub fn inode_flags(file: impl AsHandle) -> Result<InodeFlags> {
     Ok(InodeFlags { immutable: readonly, append_only: false })
 }
 
-/// The major and minor numbers of a device: of a volume, its serial number.
-pub fn split_device(number: u64) -> (u32, u32) {
-    ((number >> 32) as u32, number as u32)
-}
-
-/// The clock that stamps files.
 pub fn coarse_time() -> Time {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     (now.as_secs() as i64, now.subsec_nanos().into())
 }
 
-/// Nanoseconds of the clock that never jumps.
 pub fn monotonic_nanoseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed().as_nanos() as u64
+}
+
+/// Shares `len` bytes (0: all to the end) without a copy, on ReFS: whole clusters, of which the last may end with both files, and
+/// the target must have them.
+pub(crate) fn clone_range(
+    source: BorrowedHandle<'_>,
+    offset: u64,
+    len: u64,
+    file: BorrowedHandle<'_>,
+    target: u64,
+) -> Result<()> {
+    // Asked first: the length of a mapped target could not be restored.
+    if !shares_blocks(file)? {
+        return Err(Code::UNSUPPORTED);
+    }
+    let end = status(source)?.size;
+    let len = match len {
+        0 => end.saturating_sub(offset),
+        len => len,
+    };
+    let (before, after) = (status(file)?.size, target.saturating_add(len));
+    let whole = if offset.saturating_add(len) == end && after >= before {
+        len.next_multiple_of(cluster(&handle_path(&source))?.max(1))
+    } else {
+        len
+    };
+    if after > before {
+        truncate(file, after)?;
+    }
+    let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
+    let request = ioctl::DUPLICATE_EXTENTS_DATA {
+        FileHandle: source.as_raw_handle(),
+        SourceFileOffset: number(offset)?,
+        TargetFileOffset: number(target)?,
+        ByteCount: number(whole)?,
+    };
+    let outcome = control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request);
+    if outcome.is_err() && after > before {
+        truncate(file, before)?;
+    }
+    outcome.map_err(Code::or_unsupported)
+}
+
+/// Writeback cannot be started without waiting.
+pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
+    Err(Code::UNSUPPORTED.into())
+}
+
+/// Writes the dirty pages of the file, since the system writes back whole files only, and waits until they are clean.
+pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
+    Ok(write_out(file)?)
+}
+
+fn lock_bytes(
+    file: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+    waiting: u32,
+) -> Result<()> {
+    let mut at = call_at(range.start);
+    // The byte behind has the lock of the whole file, which is independent. No file is longer.
+    let end = range.end.min(WHOLE_LOCK).max(range.start + 1);
+    let len = end - range.start;
+    let (low, high, handle) = (len as u32, (len >> 32) as u32, raw(&file) as _);
+    let kind = match request {
+        // SAFETY: the structure lives through the call.
+        LockRequest::None => return check(unsafe { fs::UnlockFileEx(handle, 0, low, high, &raw mut at) }),
+        LockRequest::Shared => 0,
+        LockRequest::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
+    };
+    // The system takes any lock of any file; elsewhere a shared one needs the right to read, another that to write.
+    let lacking = if kind == 0 { OpenFlags::WRITE } else { OpenFlags::READ };
+    if status_flags(file)? & OpenFlags::ACCESS == lacking {
+        return Err(Code::ACCESS_DENIED);
+    }
+    // SAFETY: the structure lives through the call; the handle is synchronous, so the call ends with the lock.
+    check_lock(unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) })
+}
+
+/// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too; waits for conflicting locks.
+pub(crate) fn lock_range(
+    file: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+) -> io::Result<()> {
+    Ok(lock_bytes(file, range, request, 0)?)
+}
+
+pub(crate) fn try_lock_range(
+    file: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+) -> io::Result<bool> {
+    match lock_bytes(file, range, request, fs::LOCKFILE_FAIL_IMMEDIATELY) {
+        Ok(()) => Ok(true),
+        Err(Code::LOCKED | Code::WOULD_BLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// No call shows the pages of a file in the page cache.
+pub(crate) fn resident_pages(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {
+    let what = "no call of this system shows which pages of a file are cached";
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }

@@ -1,13 +1,17 @@
-//! Handles of open files.
+//! Handles of open files, and the flags of calls on them.
 
 pub use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle as Handle};
 
-use std::os::windows::io::AsRawHandle;
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, IntoRawHandle};
 
-/// The number of a handle in this process.
+use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
+
+use super::code::check;
+use crate::sys::code::{Code, Result};
+
 pub type RawHandle = isize;
 
-/// The number of a handle.
 pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_handle() as RawHandle
 }
@@ -17,7 +21,6 @@ pub fn handle_name(file: &impl AsHandle) -> String {
     format!("handle {}", raw(file))
 }
 
-/// Implements the platform's trait of types that have a handle.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! as_handle {
@@ -30,4 +33,76 @@ macro_rules! as_handle {
             }
         }
     };
+}
+
+/// The new handle of a call that returns one, or the error of the call.
+///
+/// # Safety
+/// A handle that stands for no failure is open, and nobody else has it.
+pub(super) unsafe fn owned(handle: HANDLE) -> Result<Handle> {
+    match handle {
+        INVALID_HANDLE_VALUE => Err(Code::last()),
+        handle if handle.is_null() => Err(Code::last()),
+        // SAFETY: guaranteed by the caller.
+        handle => Ok(unsafe { Handle::from_raw_handle(handle) }),
+    }
+}
+
+/// Closes a handle. No call reports a failed write here: [`sync_all`](super::sync_all) does.
+pub(crate) fn close(handle: Handle) -> io::Result<()> {
+    // SAFETY: the handle is owned, given away here, and not used afterwards.
+    Ok(check(unsafe { CloseHandle(handle.into_raw_handle()) })?)
+}
+
+/// The directory in which relative paths begin: a number that no handle has.
+// SAFETY: the handle is compared, and never passed to the system.
+pub const CURRENT_DIRECTORY: BorrowedHandle<'static> =
+    unsafe { BorrowedHandle::borrow_raw(std::ptr::without_provenance_mut(usize::MAX - 99)) };
+
+bitflags::bitflags! {
+    /// Flags of opening, with the meaning that they have on Unix.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct OpenFlags: u32 {
+        const READ = 0;
+        const WRITE = 1;
+        const READ_WRITE = 2;
+        const ACCESS = 3;
+        const APPEND = 1 << 2;
+        const CREATE = 1 << 3;
+        const EXCLUSIVE = 1 << 4;
+        const TRUNCATE = 1 << 5;
+        const DIRECTORY = 1 << 6;
+        const NOFOLLOW = 1 << 7;
+        /// Does not wait. Files here do not wait for another process.
+        const NONBLOCK = 1 << 8;
+        /// A terminal does not become the controlling one, which does not exist here.
+        const NOCTTY = 1 << 9;
+        /// Writes return after the bytes are durable: `FILE_FLAG_WRITE_THROUGH`.
+        const DATA_SYNC = 1 << 10;
+        /// Writes return after the bytes and all metadata are durable: the same.
+        const SYNC = 1 << 11;
+        /// Bypasses the page cache: `FILE_FLAG_NO_BUFFERING`.
+        const DIRECT = 1 << 12;
+        /// Reads do not change the access time; here they do if the volume keeps it.
+        const NOATIME = 0;
+        const PATH = 1 << 13;
+        /// A new file without a name, which this system does not have.
+        const UNNAMED = 1 << 14;
+        /// Read in order: `FILE_FLAG_SEQUENTIAL_SCAN`.
+        const SEQUENTIAL = 1 << 15;
+        /// Read in no order: `FILE_FLAG_RANDOM_ACCESS`.
+        const RANDOM = 1 << 16;
+        /// Calls do not wait for their transfers: `FILE_FLAG_OVERLAPPED`.
+        const OVERLAPPED = 1 << 17;
+    }
+}
+
+bitflags::bitflags! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct AtFlags: u32 {
+        const NOFOLLOW = 1;
+        const FOLLOW = 1 << 1;
+        const REMOVE_DIRECTORY = 1 << 2;
+        const EMPTY_PATH = 1 << 3;
+    }
 }

@@ -3,14 +3,16 @@
 use std::mem::MaybeUninit;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{
     DeviceIoControl, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
 };
+use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NULL;
 
 use super::code::{check, check_naming, check_status};
-use super::handle::raw;
-use super::{AsHandle, Code, Result};
+use super::handle::{AsHandle, raw};
+use crate::sys::code::{Code, Result};
 
 /// A structure of numbers that the system fills.
 ///
@@ -36,7 +38,6 @@ plain!(
     nt::FILE_MODE_INFORMATION,
 );
 
-/// A fact of an open file.
 pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HANDLE_CLASS) -> Result<T> {
     let mut found = MaybeUninit::<T>::zeroed();
     let (file, size) = (raw(file) as _, size_of::<T>() as u32);
@@ -46,7 +47,6 @@ pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HAND
     Ok(unsafe { found.assume_init() })
 }
 
-/// Sets a fact of an open file.
 pub(super) fn set<T: Copy>(
     file: &impl AsHandle,
     class: fs::FILE_INFO_BY_HANDLE_CLASS,
@@ -102,18 +102,15 @@ pub(super) fn set_name(
     })
 }
 
-/// The structure of a call at an offset.
 pub(super) fn call_at(offset: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: offset as u32, OffsetHigh: (offset >> 32) as u32 };
     OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
 }
 
-/// A number in the bytes of a structure.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// As [`u32_at`].
 pub(super) fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
     Some(i64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
@@ -168,4 +165,41 @@ pub(super) fn answer(
     let mut bytes: Vec<u8> = memory.iter().flat_map(|unit| unit.to_ne_bytes()).collect();
     bytes.truncate((returned as usize).min(most));
     Ok((bytes, more))
+}
+
+pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
+    if !on_disk(&file) {
+        return Err(Code::INVALID);
+    }
+    let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
+    set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
+}
+
+/// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
+pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
+    if on_disk(file) || is_null(file) { Ok(()) } else { Err(Code::NOT_SEEKABLE) }
+}
+
+/// False for pipes, consoles and other devices.
+pub(super) fn on_disk(file: &impl AsHandle) -> bool {
+    // SAFETY: a call with a borrowed handle.
+    !matches!(unsafe { fs::GetFileType(raw(file) as _) }, fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
+}
+
+/// True for the device that is empty and discards what is written, at any offset.
+fn is_null(file: &impl AsHandle) -> bool {
+    let mut found = FILE_FS_DEVICE_INFORMATION::default();
+    let mut block = IO_STATUS_BLOCK::default();
+    let size = size_of_val(&found) as u32;
+    // SAFETY: the call writes at most the given number of bytes into the structure, and its own block.
+    let status = unsafe {
+        nt::NtQueryVolumeInformationFile(
+            raw(file) as _,
+            &raw mut block,
+            (&raw mut found).cast(),
+            size,
+            nt::FileFsDeviceInformation,
+        )
+    };
+    status >= 0 && found.DeviceType == FILE_DEVICE_NULL
 }

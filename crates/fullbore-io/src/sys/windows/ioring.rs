@@ -9,12 +9,12 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
-use super::super::{RequestQueue, drain};
-use super::handle::raw;
-use super::library::{Function, function};
+use super::code::{Function, function};
+use super::handle::{Handle, raw};
 use super::overlapped::{Reset, moved, new_event};
-use super::{Code, Handle};
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::code::Code;
+use crate::sys::types::{RequestQueue, drain};
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -68,7 +68,6 @@ struct Functions {
 }
 
 impl Functions {
-    /// Those of the running system.
     fn of_system() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
         /// The function of a name, in the type that its header declares.
@@ -96,7 +95,6 @@ impl Functions {
     }
 }
 
-/// A ring with the requests it owns.
 pub(crate) struct Ring {
     functions: Functions,
     ring: fs::HIORING,
@@ -108,14 +106,12 @@ pub(crate) struct Ring {
     /// Requests that are built and not submitted.
     built: usize,
     outstanding: usize,
-    /// Requests that the system refused.
     refused: Vec<Completion>,
 }
 
 // SAFETY: a ring may be used by any thread, one at a time.
 unsafe impl Send for Ring {}
 
-/// Creates a ring for a file that was opened for overlapped transfers, with room for `depth` requests.
 pub(crate) fn open(file: Handle, depth: usize, write: bool) -> io::Result<Ring> {
     match Functions::of_system() {
         Some(functions) => open_with(*functions, file, depth, write),
@@ -161,7 +157,6 @@ fn open_with(functions: Functions, file: Handle, depth: usize, write: bool) -> i
     Ok(ring)
 }
 
-/// The result of a call.
 fn check(result: HRESULT) -> io::Result<()> {
     if result < 0 { Err(io::Error::from_raw_os_error(number(result) as i32)) } else { Ok(()) }
 }
@@ -182,7 +177,6 @@ fn number(result: HRESULT) -> u32 {
 }
 
 impl Ring {
-    /// Takes the completions from the queue.
     fn pop(&mut self, done: &mut Vec<Completion>) -> io::Result<usize> {
         let mut count = 0;
         loop {
@@ -277,11 +271,5 @@ impl Drop for Ring {
         }
         // SAFETY: the ring is open and not used again.
         unsafe { (self.functions.close)(self.ring) };
-    }
-}
-
-impl std::fmt::Debug for Ring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring").field("outstanding", &self.outstanding).finish_non_exhaustive()
     }
 }

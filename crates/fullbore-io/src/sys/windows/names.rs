@@ -5,34 +5,18 @@ use std::os::windows::ffi::OsStringExt as _;
 use std::os::windows::io::AsRawHandle;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
+use windows_sys::Win32::Foundation::ERROR_NO_MORE_FILES;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT};
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 
-use super::super::FileKind;
 use super::code::check;
-use super::handle::raw;
+use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
 use super::information::{answer, control, query, set, set_name, u32_at};
-use super::open::create;
-use super::path::{native, path_in, units, wide};
-use super::{
-    AsHandle, CURRENT_DIRECTORY, Code, Handle, OpenFlags, OsStringExt, PathArg, Result, open_at, reopen,
-};
-
-bitflags::bitflags! {
-    /// Flags of the calls that take a directory and a name.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct AtFlags: u32 {
-        /// The name itself, even if it is a symbolic link.
-        const NOFOLLOW = 1;
-        /// The target of a symbolic link.
-        const FOLLOW = 1 << 1;
-        /// A directory is removed.
-        const REMOVE_DIRECTORY = 1 << 2;
-        /// The handle itself, with an empty name.
-        const EMPTY_PATH = 1 << 3;
-    }
-}
+use super::open::{create, existing, named, open_at, reopen, try_clone};
+use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
+use crate::sys::code::{Code, Result, unsupported};
+use crate::sys::types::FileKind;
 
 /// Removes a name. Where the system can, the name is gone at once though others have the file open.
 pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
@@ -42,7 +26,7 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
     };
     let options = kind | nt::FILE_OPEN_REPARSE_POINT;
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
-    let file = create(&directory, &name.to_path(), access, 0, nt::FILE_OPEN, options)?;
+    let file = existing(&directory, &name, access, options)?;
     let wanted = fs::FILE_DISPOSITION_INFO_EX {
         Flags: fs::FILE_DISPOSITION_FLAG_DELETE
             | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
@@ -50,7 +34,7 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
     };
     match set(&file, fs::FileDispositionInfoEx, &wanted) {
         // Before Windows 10 1607, and on file systems without it.
-        Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {}
+        Err(error) if error.is_absent() => {}
         outcome => return outcome,
     }
     let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
@@ -79,10 +63,9 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
     }
 }
 
-/// Opens a name to give it another one.
 fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
-    create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)
+    existing(directory, name, access, nt::FILE_OPEN_REPARSE_POINT)
 }
 
 fn renamed(
@@ -103,7 +86,7 @@ fn renamed(
     };
     let renamed = match set_name(&file, nt::FileRenameInformationEx, flags, root, &name) {
         // Before Windows 10 1607, and on file systems without it.
-        Err(Code::INVALID | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
+        Err(error) if error.is_absent() => {
             set_name(&file, nt::FileRenameInformation, u32::from(replace), root, &name)
         }
         outcome => outcome,
@@ -114,12 +97,11 @@ fn renamed(
     }
 }
 
-/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right: it may be
-/// removed, or others do not share it.
+/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right.
 fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;
-    match create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, options) {
+    match existing(directory, name, access, options) {
         Ok(file) => query::<fs::FILE_BASIC_INFO>(&file, fs::FileBasicInfo)
             .is_ok_and(|basic| basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY == 0),
         Err(error) => error == Code::HELD,
@@ -131,7 +113,6 @@ pub fn rename(from: impl AsHandle, old: impl PathArg, to: impl AsHandle, new: im
     renamed(&from, &old, &to, &new, true)
 }
 
-/// Renames a file; fails if a file has the new name.
 pub fn rename_new(
     from: impl AsHandle,
     old: impl PathArg,
@@ -141,7 +122,6 @@ pub fn rename_new(
     renamed(&from, &old, &to, &new, false)
 }
 
-/// Gives a file a further name.
 pub fn hard_link(
     from: impl AsHandle,
     old: impl PathArg,
@@ -154,8 +134,7 @@ pub fn hard_link(
     }
     let options = if flags.contains(AtFlags::FOLLOW) { 0 } else { nt::FILE_OPEN_REPARSE_POINT };
     let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
-    let file =
-        create(&from, &old.to_path(), access, 0, nt::FILE_OPEN, options | nt::FILE_NON_DIRECTORY_FILE)?;
+    let file = existing(&from, &old, access, options | nt::FILE_NON_DIRECTORY_FILE)?;
     let (root, name) = target(&to, &new)?;
     set_name(&file, nt::FileLinkInformation, 0, root, &name)
 }
@@ -188,14 +167,7 @@ pub fn copy_link(
 ) -> Result<()> {
     /// The longest description of a reparse point: `MAXIMUM_REPARSE_DATA_BUFFER_SIZE`.
     const LONGEST: usize = 16 << 10;
-    let link = create(
-        &from,
-        &old.to_path(),
-        fs::FILE_READ_ATTRIBUTES,
-        0,
-        nt::FILE_OPEN,
-        nt::FILE_OPEN_REPARSE_POINT,
-    )?;
+    let link = named(&from, &old, fs::FILE_READ_ATTRIBUTES, AtFlags::NOFOLLOW)?;
     let description = answer(&link, FSCTL_GET_REPARSE_POINT, &[], LONGEST).map(|(bytes, _)| bytes);
     // The description begins with its kind.
     let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
@@ -213,7 +185,6 @@ pub fn copy_link(
     outcome
 }
 
-/// The target of a symbolic link.
 pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString> {
     let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
     let link = std::fs::read_link(path).map_err(|error| Code::of(&error).unwrap_or(Code::INVALID))?;
@@ -222,24 +193,16 @@ pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString
 
 /// Creates a directory; its access rights are those that it inherits.
 pub fn make_directory(directory: impl AsHandle, name: impl PathArg, _: u32) -> Result<()> {
-    let access = fs::FILE_LIST_DIRECTORY;
-    create(
-        &directory,
-        &name.to_path(),
-        access,
-        fs::FILE_ATTRIBUTE_NORMAL,
-        nt::FILE_CREATE,
-        nt::FILE_DIRECTORY_FILE,
-    )
-    .map(drop)
+    let (access, attributes) = (fs::FILE_LIST_DIRECTORY, fs::FILE_ATTRIBUTE_NORMAL);
+    create(&directory, &name.to_path(), access, attributes, nt::FILE_CREATE, nt::FILE_DIRECTORY_FILE)
+        .map(drop)
 }
 
-/// Special files have no names in directories.
-pub fn make_special(_: impl AsHandle, _: impl PathArg, _: FileKind, _: u32, _: u64) -> Result<()> {
-    Err(Code::UNSUPPORTED)
+unsupported! {
+    /// Special files have no names in directories.
+    fn make_special(impl AsHandle, impl PathArg, FileKind, u32, u64) -> ();
 }
 
-/// The names in an open directory.
 #[derive(Debug)]
 pub struct Directory {
     file: Handle,
@@ -250,7 +213,6 @@ pub struct Directory {
     started: bool,
 }
 
-/// A name in a directory.
 #[derive(Debug)]
 pub struct Entry {
     name: CString,
@@ -258,12 +220,10 @@ pub struct Entry {
 }
 
 impl Directory {
-    /// Reads the open directory `file`, from its start.
     pub fn new(file: Handle) -> Result<Self> {
         Ok(Self { file, memory: vec![0; 8192], next: None, started: false })
     }
 
-    /// Reads an open directory through a handle of its own.
     pub fn read_from(file: impl AsHandle) -> Result<Self> {
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
         Self::new(match raw(&file) == raw(&CURRENT_DIRECTORY) {
@@ -272,9 +232,8 @@ impl Directory {
         })
     }
 
-    /// A further handle of the directory.
     pub fn handle(&self) -> Result<Handle> {
-        super::try_clone(&self.file)
+        try_clone(&self.file)
     }
 
     /// Reads the next entries; false at the end.
@@ -299,16 +258,13 @@ impl Directory {
                 self.next = Some(0);
                 Ok(true)
             }
-            Err(error) if error.number() as u32 == windows_sys::Win32::Foundation::ERROR_NO_MORE_FILES => {
-                Ok(false)
-            }
+            Err(error) if error.number() as u32 == ERROR_NO_MORE_FILES => Ok(false),
             // An empty directory, in some file systems.
             Err(Code::NOT_FOUND) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Takes the entry at a place.
     fn entry(&mut self, at: usize) -> Entry {
         // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name behind it.
         let (head, name) = unsafe {
@@ -346,12 +302,10 @@ impl Iterator for Directory {
 }
 
 impl Entry {
-    /// The name.
     pub fn file_name(&self) -> &CStr {
         &self.name
     }
 
-    /// The kind; [`FileKind::Other`] if only the file itself shows it.
     pub fn kind(&self) -> FileKind {
         self.kind
     }
@@ -372,7 +326,7 @@ mod tests {
         std::fs::write(new, "new").unwrap();
         let at = CURRENT_DIRECTORY;
         let held = std::fs::OpenOptions::new().read(true).share_mode(0).open(path).unwrap();
-        assert_eq!(super::super::open(path, OpenFlags::READ, 0).unwrap_err(), Code::HELD);
+        assert_eq!(super::super::open::open(path, OpenFlags::READ, 0).unwrap_err(), Code::HELD);
         assert_eq!(rename(at, new, at, path), Err(Code::HELD));
         assert_eq!(remove(at, path, AtFlags::empty()), Err(Code::HELD));
         drop(held);

@@ -1,7 +1,7 @@
 //! Opening, by the native interface: it knows names in open directories.
 
 use std::ffi::OsStr;
-use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::io::{AsRawHandle, FromRawHandle};
 use std::path::{Component, Path};
 use std::time::Duration;
 
@@ -12,64 +12,10 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
 use super::code::{check_naming, check_status};
-use super::handle::raw;
-use super::information::{query, query_native};
-use super::path::{native, path_in, units};
-use super::{AsHandle, BorrowedHandle, Code, Handle, PathArg, Result, truncate};
-
-/// The directory in which relative paths begin: a number that no handle has.
-// SAFETY: the handle is compared, and never passed to the system.
-pub const CURRENT_DIRECTORY: BorrowedHandle<'static> =
-    unsafe { BorrowedHandle::borrow_raw(std::ptr::without_provenance_mut(usize::MAX - 99)) };
-
-bitflags::bitflags! {
-    /// Flags of opening, with the meaning that they have on Unix.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct OpenFlags: u32 {
-        /// For reading only.
-        const READ = 0;
-        /// For writing only.
-        const WRITE = 1;
-        /// For reading and writing.
-        const READ_WRITE = 2;
-        /// The bits of the three above.
-        const ACCESS = 3;
-        /// Writes go to the end.
-        const APPEND = 1 << 2;
-        /// Creates a missing file.
-        const CREATE = 1 << 3;
-        /// Fails if the file exists.
-        const EXCLUSIVE = 1 << 4;
-        /// Discards the content.
-        const TRUNCATE = 1 << 5;
-        /// Only a directory.
-        const DIRECTORY = 1 << 6;
-        /// No symbolic link at the end.
-        const NOFOLLOW = 1 << 7;
-        /// Does not wait. Files here do not wait for another process.
-        const NONBLOCK = 1 << 8;
-        /// A terminal does not become the controlling one, which does not exist here.
-        const NOCTTY = 1 << 9;
-        /// Writes return after the bytes are durable: `FILE_FLAG_WRITE_THROUGH`.
-        const DATA_SYNC = 1 << 10;
-        /// Writes return after the bytes and all metadata are durable: the same.
-        const SYNC = 1 << 11;
-        /// Bypasses the page cache: `FILE_FLAG_NO_BUFFERING`.
-        const DIRECT = 1 << 12;
-        /// Reads do not change the access time; here they do if the volume keeps it.
-        const NOATIME = 0;
-        /// The path alone, without access to the content.
-        const PATH = 1 << 13;
-        /// A new file without a name, which this system does not have.
-        const UNNAMED = 1 << 14;
-        /// Read in order: `FILE_FLAG_SEQUENTIAL_SCAN`.
-        const SEQUENTIAL = 1 << 15;
-        /// Read in no order: `FILE_FLAG_RANDOM_ACCESS`.
-        const RANDOM = 1 << 16;
-        /// Calls do not wait for their transfers: `FILE_FLAG_OVERLAPPED`.
-        const OVERLAPPED = 1 << 17;
-    }
-}
+use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
+use super::information::{query, query_native, truncate};
+use super::path::{PathArg, native, path_in, units};
+use crate::sys::code::{Code, Result};
 
 /// True for the name of a device, which is one in every directory, with any extension: `NUL`, `con.txt`.
 fn is_device(name: &OsStr) -> bool {
@@ -161,7 +107,7 @@ fn create_with(
                     _ => check_naming(status)?,
                 }
                 // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-                return Ok(unsafe { OwnedHandle::from_raw_handle(opened) });
+                return Ok(unsafe { Handle::from_raw_handle(opened) });
             }
         }
     }
@@ -171,12 +117,31 @@ fn create_with(
 /// The number of milliseconds to wait for a name that another program has removed and still holds.
 const PATIENCE: usize = 20;
 
+pub(super) fn existing(
+    directory: &impl AsHandle,
+    name: &impl PathArg,
+    access: u32,
+    options: nt::NTCREATEFILE_CREATE_OPTIONS,
+) -> Result<Handle> {
+    create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, options)
+}
+
+/// As [`existing`]; a symbolic link is followed unless the flags say otherwise.
+pub(super) fn named(
+    directory: &impl AsHandle,
+    name: &impl PathArg,
+    access: u32,
+    flags: AtFlags,
+) -> Result<Handle> {
+    let options = if flags.contains(AtFlags::NOFOLLOW) { nt::FILE_OPEN_REPARSE_POINT } else { 0 };
+    existing(directory, name, access, options)
+}
+
 /// Opens a path; `mode` has the permission bits of a new file, of which the system keeps the owner's right to write.
 pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
-/// Opens a name in a directory.
 pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     if flags.contains(OpenFlags::UNNAMED) {
         return Err(Code::UNSUPPORTED);
@@ -244,12 +209,10 @@ pub(super) fn is_link(file: &impl AsHandle) -> bool {
     })
 }
 
-/// Opens a file again, with other flags and a position of its own.
 pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
     open_at(file, "", flags & !(OpenFlags::CREATE | OpenFlags::EXCLUSIVE), 0o666)
 }
 
-/// The access mode and status flags of an open file.
 pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
     let access: nt::FILE_ACCESS_INFORMATION = query_native(&file, nt::FileAccessInformation)?;
     let has = |right| access.AccessFlags & right != 0;
@@ -280,7 +243,6 @@ pub fn set_status_flags(_: impl AsHandle, flags: OpenFlags) -> Result<()> {
     if flags.is_empty() { Ok(()) } else { Err(Code::UNSUPPORTED) }
 }
 
-/// Another handle of the same open file.
 pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
     if raw(&file) == raw(&CURRENT_DIRECTORY) {
         return open(".", OpenFlags::READ | OpenFlags::DIRECTORY, 0o666);
@@ -288,7 +250,6 @@ pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
     file.as_handle().try_clone_to_owned().map_err(|error| Code::of(&error).unwrap_or(Code::IO))
 }
 
-/// True if a handle is open.
 pub fn is_open(file: impl AsHandle) -> bool {
     let mut flags = 0;
     // SAFETY: the call writes the flags, which live through it.
@@ -311,7 +272,7 @@ mod tests {
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
         let held = open(directory.path(), flags, 0).unwrap();
         let device = open_at(&held, "NUL", OpenFlags::WRITE | OpenFlags::CREATE, 0o666).unwrap();
-        assert_eq!(super::super::write(&device, b"bytes"), Ok(5));
+        assert_eq!(super::super::transfer::write(&device, b"bytes"), Ok(5));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }

@@ -5,20 +5,18 @@
 
 use std::cell::Cell;
 use std::io;
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading as threading;
 
-use super::super::{RequestQueue, drain};
 use super::code::check;
-use super::handle::raw;
+use super::handle::{AsHandle, Handle, owned, raw};
 use super::information::call_at;
-use super::port::Port;
-use super::{Code, Handle, Result as SystemResult};
 use crate::buf::{Completion, Direction, Request};
+use crate::sys::code::{Code, Result as SystemResult};
+use crate::sys::types::{RequestQueue, drain};
 
 /// The way to learn of a completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +42,6 @@ struct Slot {
     event: Option<Handle>,
 }
 
-/// Transfers of a file, up to a number in flight.
 pub(crate) struct Queue {
     file: Handle,
     port: Option<Port>,
@@ -54,7 +51,6 @@ pub(crate) struct Queue {
     slots: Vec<Box<Slot>>,
     vacant: Vec<usize>,
     flying: Vec<usize>,
-    /// Transfers that the system refused at their start.
     refused: Vec<Completion>,
 }
 
@@ -62,7 +58,6 @@ pub(crate) struct Queue {
 unsafe impl Send for Queue {}
 
 impl Queue {
-    /// Creates a queue for a file that was opened for overlapped transfers.
     pub(crate) fn new(file: Handle, depth: usize, notice: Notice) -> io::Result<Self> {
         let port = match notice {
             Notice::Port => {
@@ -78,7 +73,6 @@ impl Queue {
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
     }
 
-    /// Takes the transfer of a slot out of those in flight.
     fn complete(&mut self, index: usize, error: u32, bytes: u32, out: &mut Vec<Completion>) {
         self.flying.retain(|other| *other != index);
         self.vacant.push(index);
@@ -222,6 +216,56 @@ impl RequestQueue for Queue {
     }
 }
 
+/// A port that collects the completions of the files attached to it.
+#[derive(Debug)]
+pub(super) struct Port(Handle);
+
+impl Port {
+    pub(super) fn new() -> SystemResult<Self> {
+        let (none, unused) = (w::INVALID_HANDLE_VALUE, std::ptr::null_mut());
+        // SAFETY: a call without a file makes a new port, which nobody else has.
+        Ok(Self(unsafe { owned(overlapped::CreateIoCompletionPort(none, unused, 0, 0)) }?))
+    }
+
+    pub(super) fn attach(&self, file: &impl AsHandle) -> SystemResult<()> {
+        // SAFETY: a call with two open handles.
+        let attached = unsafe { overlapped::CreateIoCompletionPort(raw(file) as _, raw(&self.0) as _, 0, 0) };
+        if attached.is_null() { Err(Code::last()) } else { Ok(()) }
+    }
+
+    /// Takes the available packets; waits for the first up to `time` milliseconds.
+    pub(super) fn take<'a>(
+        &self,
+        time: u32,
+        entries: &'a mut [overlapped::OVERLAPPED_ENTRY],
+    ) -> io::Result<&'a [overlapped::OVERLAPPED_ENTRY]> {
+        let mut count = 0;
+        // SAFETY: the call writes at most the given number of entries, and their number.
+        let found = unsafe {
+            overlapped::GetQueuedCompletionStatusEx(
+                raw(&self.0) as _,
+                entries.as_mut_ptr(),
+                entries.len() as u32,
+                &raw mut count,
+                time,
+                0,
+            )
+        };
+        if found == 0 {
+            return match Code::last_number() {
+                w::WAIT_TIMEOUT => Ok(&[]),
+                error => Err(io::Error::from_raw_os_error(error as i32)),
+            };
+        }
+        Ok(&entries[..count as usize])
+    }
+
+    pub(super) fn post(&self, call: *const overlapped::OVERLAPPED) {
+        // SAFETY: the system passes the address on without using it.
+        unsafe { overlapped::PostQueuedCompletionStatus(raw(&self.0) as _, 0, 0, call) };
+    }
+}
+
 /// The end of the signalled state of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reset {
@@ -231,16 +275,10 @@ pub(super) enum Reset {
     ByWait,
 }
 
-/// A new event that is not signalled.
 pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
     let by_hand = i32::from(reset == Reset::ByHand);
-    // SAFETY: a call without memory.
-    let event = unsafe { threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null()) };
-    if event.is_null() {
-        return Err(Code::last());
-    }
-    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    Ok(unsafe { OwnedHandle::from_raw_handle(event) })
+    // SAFETY: a call without memory, whose handle nobody else has.
+    unsafe { owned(threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null())) }
 }
 
 fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
@@ -281,14 +319,5 @@ impl Drop for Queue {
         if !drain(self, |queue| queue.flying.len()) {
             std::mem::forget(std::mem::take(&mut self.slots));
         }
-    }
-}
-
-impl std::fmt::Debug for Queue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue")
-            .field("notice", &self.notice)
-            .field("in_flight", &self.flying.len())
-            .finish_non_exhaustive()
     }
 }

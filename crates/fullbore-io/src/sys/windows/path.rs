@@ -7,59 +7,34 @@ use std::path::{Component, Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::handle::raw;
-use super::{AsHandle, CURRENT_DIRECTORY, Code, Result};
+use super::handle::{AsHandle, CURRENT_DIRECTORY, handle_name, raw};
+use crate::sys::code::{Code, Result};
 
 /// A path or name as an argument of a call.
 pub trait PathArg {
-    /// Converts to the type of std.
     fn to_path(&self) -> Cow<'_, OsStr>;
 }
 
-/// A path or name in the type of std.
 pub(in crate::sys) fn name_of(path: impl PathArg) -> Result<OsString> {
     Ok(path.to_path().into_owned())
 }
 
 macro_rules! arguments {
-    ($($type:ty),+) => {
+    ($($type:ty),+; $this:ident => $name:expr) => {
         $(impl PathArg for $type {
             fn to_path(&self) -> Cow<'_, OsStr> {
-                Cow::Borrowed(self.as_ref())
+                let $this = self;
+                Cow::Borrowed($name)
             }
         })+
     };
 }
-
-arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf);
-
-impl PathArg for &CStr {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for &CString {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for CString {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self.to_bytes()))
-    }
-}
-
-impl PathArg for &[u8] {
-    fn to_path(&self) -> Cow<'_, OsStr> {
-        Cow::Borrowed(OsStr::from_bytes(self))
-    }
-}
+arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf; name => name.as_ref());
+arguments!(&CStr, CString, &CString; name => OsStr::from_bytes(name.to_bytes()));
+arguments!(&[u8]; name => OsStr::from_bytes(name));
 
 /// Names as bytes of WTF-8, with the methods that Unix has for its bytes.
 pub trait OsStrExt {
-    /// The bytes.
     fn as_bytes(&self) -> &[u8];
 
     /// The name of these bytes. Bytes that are not WTF-8 are no name: the result is one that no file has.
@@ -83,10 +58,8 @@ impl OsStrExt for OsStr {
 
 /// Owned names, likewise.
 pub trait OsStringExt {
-    /// The name of these bytes.
     fn from_vec(bytes: Vec<u8>) -> Self;
 
-    /// The bytes.
     fn into_vec(self) -> Vec<u8>;
 }
 
@@ -160,7 +133,6 @@ pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
     Ok([prefix, rest].concat())
 }
 
-/// The path of an open file.
 pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     let mut buffer = vec![0u16; 1024];
     loop {
@@ -174,14 +146,13 @@ pub fn handle_path(file: &impl AsHandle) -> PathBuf {
             )
         } as usize;
         match len {
-            0 => return format!("handle {}", raw(file)).into(),
+            0 => return handle_name(file).into(),
             len if len < buffer.len() => return OsString::from_wide(&buffer[..len]).into(),
             len => buffer.resize(len + 1, 0),
         }
     }
 }
 
-/// The path of a name in an open directory, for calls that take no directory.
 pub fn path_in(directory: impl AsHandle, name: impl AsRef<Path>) -> PathBuf {
     if raw(&directory) == raw(&CURRENT_DIRECTORY) {
         return name.as_ref().to_owned();

@@ -1,30 +1,27 @@
 //! Pipes, and waiting for them.
 
-use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::time::{Duration, Instant};
 
 use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Pipes as pipes;
 
-use super::super::Interest;
 use super::code::check;
-use super::handle::raw;
-use super::{BorrowedHandle, Code, Handle, Result};
+use super::handle::{BorrowedHandle, Handle, owned, raw};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::Interest;
 
 /// Pause between two looks at files that can block: the system has no call that waits for pipes.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A new pipe: its reading and its writing end.
 pub fn pipe() -> Result<(Handle, Handle)> {
     let (mut reader, mut writer) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: the call writes the two handles.
     check(unsafe { pipes::CreatePipe(&raw mut reader, &raw mut writer, std::ptr::null(), 64 << 10) })?;
     // SAFETY: the call succeeded, so the handles are open and nobody else has them.
-    Ok(unsafe { (OwnedHandle::from_raw_handle(reader), OwnedHandle::from_raw_handle(writer)) })
+    unsafe { Ok((owned(reader)?, owned(writer)?)) }
 }
 
-/// A new pipe whose ends do not wait.
 pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
     let (reader, writer) = pipe()?;
     for end in [&reader, &writer] {
@@ -62,7 +59,6 @@ fn is_ready(file: BorrowedHandle<'_>, interest: Interest) -> bool {
     }
 }
 
-/// Waits until one of the files is ready, or failed, at most for `patience`; says which are.
 pub fn wait_ready<const N: usize>(
     files: [BorrowedHandle<'_>; N],
     interest: Interest,
@@ -78,7 +74,6 @@ pub fn wait_ready<const N: usize>(
     }
 }
 
-/// Waits until one of any number of files is ready, or failed; says which are.
 pub fn wait_any(files: &[(BorrowedHandle<'_>, Interest)]) -> Result<Vec<bool>> {
     loop {
         let ready: Vec<bool> = files.iter().map(|&(file, interest)| is_ready(file, interest)).collect();

@@ -1,27 +1,31 @@
-//! The process: its user, limits, standard streams and the sizes of the system.
+//! The process: its user, limits, job, resource use, standard streams and the sizes of the system.
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{CloseHandle, FILETIME};
+use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, HANDLE};
 use windows_sys::Win32::System::Console as console;
+use windows_sys::Win32::System::JobObjects as jobs;
+use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+use windows_sys::Win32::System::Registry as registry;
 use windows_sys::Win32::System::SystemInformation as system;
 use windows_sys::Win32::System::Threading as threading;
 
-use super::super::{Limit, Resource};
 use super::code::check;
-use super::handle::raw;
-use super::{AsHandle, BorrowedHandle, Code, Result};
+use super::handle::{AsHandle, BorrowedHandle, raw};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{GroupLimits, Limit, ProcessUsage, Resource};
 
 /// A length of time in units of 100 ns.
-pub(super) fn units(time: FILETIME) -> u64 {
+fn units(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }
 
 /// CPU time of the calling thread so far, in the kernel and in the program.
-pub(super) fn thread_times() -> Result<(FILETIME, FILETIME)> {
+fn thread_times() -> Result<(FILETIME, FILETIME)> {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     // SAFETY: the call writes the four times.
     check(unsafe {
@@ -36,23 +40,19 @@ pub(super) fn thread_times() -> Result<(FILETIME, FILETIME)> {
     Ok((kernel, user))
 }
 
-/// CPU time of the calling thread so far.
 pub fn thread_cpu_time() -> Duration {
     thread_times()
         .map_or(Duration::ZERO, |(kernel, user)| Duration::from_nanos((units(kernel) + units(user)) * 100))
 }
 
-/// The system does not count the waits of a thread.
 pub fn thread_waits() -> Option<u64> {
     None
 }
 
-/// There are no limits of resources.
 pub fn limit(_: Resource) -> Limit {
     Limit { current: None, maximum: None }
 }
 
-/// There are no limits to set.
 pub fn set_limit(_: Resource, _: Limit) -> Result<()> {
     Ok(())
 }
@@ -62,12 +62,10 @@ pub fn effective_user() -> u32 {
     1
 }
 
-/// The permission bits that new files lack: none.
 pub fn umask() -> u32 {
     0
 }
 
-/// Ends a process at once.
 pub fn kill(process: u32) -> Result<()> {
     // SAFETY: calls with numbers, and with a handle that is open.
     unsafe {
@@ -86,17 +84,14 @@ fn standard(stream: console::STD_HANDLE) -> BorrowedHandle<'static> {
     unsafe { BorrowedHandle::borrow_raw(console::GetStdHandle(stream)) }
 }
 
-/// The standard input.
 pub fn stdin() -> BorrowedHandle<'static> {
     standard(console::STD_INPUT_HANDLE)
 }
 
-/// The standard output.
 pub fn stdout() -> BorrowedHandle<'static> {
     standard(console::STD_OUTPUT_HANDLE)
 }
 
-/// The width of a terminal in characters.
 pub fn terminal_columns(terminal: impl AsHandle) -> Result<u16> {
     let mut found = console::CONSOLE_SCREEN_BUFFER_INFO::default();
     // SAFETY: the call writes the structure, which lives through it.
@@ -131,8 +126,7 @@ pub fn restore_console() {
     }
 }
 
-/// Calls a function, on a thread of its own, when the user or the system ends the process: by Ctrl-C or Ctrl-Break, by closing
-/// the console, at the end of the session.
+/// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the console closes.
 pub fn on_console_event(call: fn()) -> Result<()> {
     static CALL: OnceLock<fn()> = OnceLock::new();
     unsafe extern "system" fn handler(_: u32) -> windows_sys::core::BOOL {
@@ -146,7 +140,6 @@ pub fn on_console_event(call: fn()) -> Result<()> {
     check(unsafe { console::SetConsoleCtrlHandler(Some(handler), 1) })
 }
 
-/// The size of a page of memory, in bytes.
 pub fn page_size() -> usize {
     information().dwPageSize as usize
 }
@@ -165,14 +158,12 @@ fn information() -> system::SYSTEM_INFO {
     }
 }
 
-/// The unit of times in the kernel's files, which do not exist here.
 pub fn clock_ticks_per_second() -> u64 {
     100
 }
 
-/// The release of the system.
 pub(crate) fn kernel_release() -> String {
-    let mut found = windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW {
+    let mut found = system::OSVERSIONINFOW {
         dwOSVersionInfoSize: size_of::<system::OSVERSIONINFOW>() as u32,
         ..Default::default()
     };
@@ -181,12 +172,10 @@ pub(crate) fn kernel_release() -> String {
     format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber)
 }
 
-/// The memory of the machine, in bytes.
 pub(crate) fn memory_total() -> Option<u64> {
     memory_status().map(|found| found.ullTotalPhys)
 }
 
-/// The memory that programs may use without swapping, in bytes.
 pub(crate) fn memory_available() -> Option<u64> {
     memory_status().map(|found| found.ullAvailPhys)
 }
@@ -197,4 +186,190 @@ fn memory_status() -> Option<system::MEMORYSTATUSEX> {
     // SAFETY: the call writes the structure, whose size it knows.
     check(unsafe { system::GlobalMemoryStatusEx(&raw mut found) }).ok()?;
     Some(found)
+}
+
+pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
+    let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
+    let mut memory = PROCESS_MEMORY_COUNTERS::default();
+    let mut moved = threading::IO_COUNTERS::default();
+    // SAFETY: the calls write the times and the structures, which live through them.
+    unsafe {
+        let process = threading::GetCurrentProcess();
+        check(threading::GetProcessTimes(
+            process,
+            &raw mut created,
+            &raw mut ended,
+            &raw mut kernel,
+            &raw mut user,
+        ))?;
+        check(K32GetProcessMemoryInfo(
+            process,
+            &raw mut memory,
+            size_of::<PROCESS_MEMORY_COUNTERS>() as u32,
+        ))?;
+        check(threading::GetProcessIoCounters(process, &raw mut moved))?;
+    }
+    Ok(ProcessUsage {
+        minor_faults: memory.PageFaultCount.into(),
+        read_bytes: moved.ReadTransferCount,
+        written_bytes: moved.WriteTransferCount,
+        max_resident: memory.PeakWorkingSetSize as u64,
+        ..times(kernel, user)
+    })
+}
+
+/// Returns the CPU time of all processes started since the first call: they are in a job with this one.
+pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
+    /// A handle that is never closed, as a number.
+    static JOB: OnceLock<Result<usize>> = OnceLock::new();
+    let job = (*JOB.get_or_init(|| {
+        // SAFETY: calls without memory, on a new handle and on this process.
+        unsafe {
+            let job = jobs::CreateJobObjectW(std::ptr::null(), std::ptr::null());
+            if job.is_null() {
+                return Err(Code::last());
+            }
+            check(jobs::AssignProcessToJobObject(job, threading::GetCurrentProcess()))?;
+            Ok(job as usize)
+        }
+    }))?;
+    let found: jobs::JOBOBJECT_BASIC_ACCOUNTING_INFORMATION =
+        query_job(job as _, jobs::JobObjectBasicAccountingInformation)?;
+    let own = usage_of_process()?;
+    let seconds = |time: i64| time as f64 / 1e7;
+    Ok(ProcessUsage {
+        user: (seconds(found.TotalUserTime) - own.user).max(0.0),
+        system: (seconds(found.TotalKernelTime) - own.system).max(0.0),
+        minor_faults: u64::from(found.TotalPageFaultCount).saturating_sub(own.minor_faults),
+        ..times(FILETIME::default(), FILETIME::default())
+    })
+}
+
+/// Returns the CPU time of the calling thread; the system counts nothing else of threads.
+pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
+    let (kernel, user) = thread_times()?;
+    Ok(times(kernel, user))
+}
+
+fn times(kernel: FILETIME, user: FILETIME) -> ProcessUsage {
+    let seconds = |time| units(time) as f64 / 1e7;
+    ProcessUsage { user: seconds(user), system: seconds(kernel), ..ProcessUsage::default() }
+}
+
+pub(crate) fn forks() -> u32 {
+    0
+}
+
+/// Facts of a job object: with a null handle of that of this process, which fails outside of jobs.
+fn query_job<T: Default>(job: HANDLE, class: jobs::JOBOBJECTINFOCLASS) -> Result<T> {
+    let mut found = T::default();
+    let size = size_of::<T>() as u32;
+    // SAFETY: the call writes at most the given number of bytes into the structure of this class.
+    check(unsafe {
+        jobs::QueryInformationJobObject(job, class, (&raw mut found).cast(), size, std::ptr::null_mut())
+    })?;
+    Ok(found)
+}
+
+/// The share of CPU time that a job's flags and rates, in hundredths of a percent, permit.
+fn cpu_share(flags: u32, rate: u32) -> Option<f64> {
+    let rate = match flags {
+        _ if flags & jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE == 0 => return None,
+        _ if flags & jobs::JOB_OBJECT_CPU_RATE_CONTROL_MIN_MAX_RATE != 0 => rate >> 16,
+        _ if flags & jobs::JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP != 0
+            && flags & jobs::JOB_OBJECT_CPU_RATE_CONTROL_WEIGHT_BASED == 0 =>
+        {
+            rate
+        }
+        // A weight, or a rate that may be exceeded while processors are idle.
+        _ => return None,
+    };
+    (1..10_000).contains(&rate).then(|| f64::from(rate) / 10_000.0)
+}
+
+/// The memory in bytes that a job's flags permit to the job and to each process.
+fn memory_limit(flags: u32, job: usize, process: usize) -> Option<u64> {
+    let set = |flag: u32, bytes: usize| (flags & flag != 0).then_some(bytes as u64);
+    let limits =
+        [set(jobs::JOB_OBJECT_LIMIT_JOB_MEMORY, job), set(jobs::JOB_OBJECT_LIMIT_PROCESS_MEMORY, process)];
+    limits.into_iter().flatten().min()
+}
+
+/// The limits of this process' job, and the processors of its affinity.
+pub(crate) fn group_limits() -> GroupLimits {
+    let own = std::ptr::null_mut();
+    let rates: Result<jobs::JOBOBJECT_CPU_RATE_CONTROL_INFORMATION> =
+        query_job(own, jobs::JobObjectCpuRateControlInformation);
+    let limits: Result<jobs::JOBOBJECT_EXTENDED_LIMIT_INFORMATION> =
+        query_job(own, jobs::JobObjectExtendedLimitInformation);
+    let (mut ours, mut all) = (0, 0);
+    // SAFETY: the call writes the two numbers. They are zero for a process in several groups of processors.
+    let affinity = check(unsafe {
+        threading::GetProcessAffinityMask(threading::GetCurrentProcess(), &raw mut ours, &raw mut all)
+    });
+    GroupLimits {
+        cpu_share: rates.ok().and_then(|rates| {
+            // SAFETY: both rates and the weight are numbers in the same place.
+            cpu_share(rates.ControlFlags, unsafe { rates.Anonymous.CpuRate })
+        }),
+        processors: affinity.ok().map(|()| u64::from(ours.count_ones())).filter(|&count| count > 0),
+        memory: limits.ok().and_then(|limits| {
+            let flags = limits.BasicLimitInformation.LimitFlags;
+            memory_limit(flags, limits.JobMemoryLimit, limits.ProcessMemoryLimit)
+        }),
+    }
+}
+
+pub(crate) fn processor_name() -> Option<String> {
+    let wide = |text: &str| text.encode_utf16().chain([0]).collect::<Vec<u16>>();
+    let (key, value) = (wide(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"), wide("ProcessorNameString"));
+    let mut name = [0u16; 128];
+    let mut bytes = size_of_val(&name) as u32;
+    // SAFETY: both names end with a zero; the call writes at most the given number of bytes, and their number.
+    let failed = unsafe {
+        registry::RegGetValueW(
+            registry::HKEY_LOCAL_MACHINE,
+            key.as_ptr(),
+            value.as_ptr(),
+            registry::RRF_RT_REG_SZ,
+            std::ptr::null_mut(),
+            name.as_mut_ptr().cast(),
+            &raw mut bytes,
+        )
+    };
+    let end = name.iter().position(|&unit| unit == 0)?;
+    let name = String::from_utf16_lossy(&name[..end]).trim().to_owned();
+    (failed == 0 && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_hundredths_of_a_percent_and_weights_are_no_limit() {
+        let cap = jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | jobs::JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
+        assert_eq!(cpu_share(cap, 2500), Some(0.25));
+        assert_eq!(cpu_share(cap, 10_000), None);
+        assert_eq!(cpu_share(cap & !jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE, 2500), None);
+        assert_eq!(cpu_share(jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE, 2500), None, "exceeded when idle");
+        let weight =
+            jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | jobs::JOB_OBJECT_CPU_RATE_CONTROL_WEIGHT_BASED;
+        assert_eq!(cpu_share(weight, 5), None);
+        let rates = jobs::JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | jobs::JOB_OBJECT_CPU_RATE_CONTROL_MIN_MAX_RATE;
+        assert_eq!(cpu_share(rates, 5000 << 16 | 1000), Some(0.5));
+    }
+
+    #[test]
+    fn memory_is_the_least_that_is_set() {
+        let (job, process) = (jobs::JOB_OBJECT_LIMIT_JOB_MEMORY, jobs::JOB_OBJECT_LIMIT_PROCESS_MEMORY);
+        assert_eq!(memory_limit(0, 5, 3), None);
+        assert_eq!(memory_limit(job, 5, 3), Some(5));
+        assert_eq!(memory_limit(job | process, 5, 3), Some(3));
+    }
+
+    #[test]
+    fn this_process_runs_on_a_processor() {
+        assert!(group_limits().processors.is_none_or(|count| count > 0));
+    }
 }

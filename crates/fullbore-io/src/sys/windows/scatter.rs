@@ -6,14 +6,14 @@ use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 
-use super::handle::raw;
+use super::handle::{AsHandle, Handle, OpenFlags, raw};
 use super::information::call_at;
-use super::overlapped::{Reset, new_event};
-use super::{AsHandle, Code, Handle, OpenFlags, page_size, reopen};
+use super::open::reopen;
+use super::overlapped::{Reset, moved, new_event};
+use super::process::page_size;
 use crate::buf::{Direction, Request};
+use crate::sys::code::Code;
 
-/// A file whose calls take pages from many buffers.
-#[derive(Debug)]
 pub(crate) struct Scatter {
     file: Handle,
     event: Handle,
@@ -21,7 +21,6 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Opens `file` again for such calls.
     pub(crate) fn new(file: &impl AsHandle, write: bool) -> io::Result<Self> {
         let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let file = reopen(file, access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;
@@ -34,8 +33,7 @@ impl Scatter {
         len > 0 && start.addr().is_multiple_of(self.page) && (len as usize).is_multiple_of(self.page)
     }
 
-    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end of the
-    /// file.
+    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end.
     pub(crate) fn transfer(&self, run: &mut [Request]) -> io::Result<usize> {
         let Some(first) = run.first() else { return Ok(0) };
         let (direction, offset) = (first.direction, first.offset);
@@ -63,19 +61,12 @@ impl Scatter {
             }
         };
         let error = if started == 0 { Code::last_number() } else { 0 };
-        match error {
-            0 | w::ERROR_IO_PENDING => {}
-            w::ERROR_HANDLE_EOF => return Ok(0),
-            error => return Err(io::Error::from_raw_os_error(error as i32)),
+        if ![0, w::ERROR_IO_PENDING].contains(&error) {
+            return moved(error, 0);
         }
-        let mut moved = 0;
+        let mut bytes = 0;
         // SAFETY: the structure is that of the call above; the wait ends with it.
-        match unsafe { overlapped::GetOverlappedResult(file, &raw const call, &raw mut moved, 1) } {
-            0 => match Code::last_number() {
-                w::ERROR_HANDLE_EOF => Ok(0),
-                error => Err(io::Error::from_raw_os_error(error as i32)),
-            },
-            _ => Ok(moved as usize),
-        }
+        let ended = unsafe { overlapped::GetOverlappedResult(file, &raw const call, &raw mut bytes, 1) };
+        moved(if ended == 0 { Code::last_number() } else { 0 }, bytes)
     }
 }

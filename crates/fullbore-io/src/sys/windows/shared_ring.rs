@@ -13,15 +13,15 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO as overlapped;
 use windows_sys::Win32::System::Threading::INFINITE;
 
-use super::handle::raw;
-use super::information::{call_at, query};
-use super::port::Port;
-use super::transfer::{call_length, seekable};
-use super::{AsHandle, Code, Handle, OpenFlags, Result, reopen, status_flags};
+use super::handle::{AsHandle, Handle, OpenFlags, raw};
+use super::information::{call_at, query, seekable};
+use super::open::{reopen, status_flags};
+use super::overlapped::Port;
+use super::transfer::call_length;
 use crate::buf::{Direction, Loan};
-use crate::sys::{Completed, TransferFlags};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{Completed, TransferFlags};
 
-/// True: the mechanism is a completion port.
 pub(crate) const COMPLETION_PORT: bool = true;
 
 /// A transfer that the system may be working on, one piece of its memory after the other.
@@ -46,7 +46,6 @@ struct Place<F> {
     flying: Option<InFlight<F>>,
 }
 
-/// The place of a transfer in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u32);
 
@@ -76,7 +75,6 @@ impl Packets {
     }
 }
 
-/// The transfers and the port that reports their completion.
 pub(crate) struct SharedRing<F> {
     packets: Arc<Packets>,
     /// Boxed: the system keeps the addresses. `Drop` leaks the transfers in flight.
@@ -95,20 +93,17 @@ pub(crate) struct RingWaiter {
 }
 
 impl<F: AsHandle> SharedRing<F> {
-    /// Creates a port for about `depth` transfers.
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let taken = Mutex::new(VecDeque::with_capacity(depth));
         let packets = Arc::new(Packets { port: Port::new()?, taken });
         Ok(Self { packets, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
     }
 
-    /// Returns the part that waits.
     pub(crate) fn waiter(&self) -> RingWaiter {
         RingWaiter { packets: self.packets.clone() }
     }
 
-    /// Starts a transfer of the selected part of `loan` at an offset. `file` is [attached](RingWaiter::attach). No flag is
-    /// supported.
+    /// Starts a transfer of the selected part of `loan` at an offset of an [attached](RingWaiter::attach) file, without flags.
     pub(crate) fn transfer(
         &mut self,
         key: u64,
@@ -132,7 +127,6 @@ impl<F: AsHandle> SharedRing<F> {
         Ticket(index)
     }
 
-    /// Cancels a transfer in flight.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         let place = &self.places[ticket.0 as usize];
         if let Some(flying) = &place.flying {
@@ -154,7 +148,6 @@ impl<F: AsHandle> SharedRing<F> {
         0
     }
 
-    /// Takes the next available completion.
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
         loop {
             let next = || self.packets.taken().pop_front();
@@ -246,16 +239,8 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
-impl<F> std::fmt::Debug for SharedRing<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let flying = self.places.len() - self.vacant.len();
-        f.debug_struct("SharedRing").field("in_flight", &flying).finish_non_exhaustive()
-    }
-}
-
 impl RingWaiter {
-    /// Opens a file again for transfers whose completions the port reports. Fails for pipes, devices without offsets and
-    /// directories.
+    /// Opens a file again for transfers that the port reports. Fails for pipes, devices without offsets and directories.
     pub(crate) fn attach(&self, file: &impl AsHandle) -> Result<Option<Handle>> {
         seekable(file)?;
         if query::<fs::FILE_STANDARD_INFO>(file, fs::FileStandardInfo).is_ok_and(|found| found.Directory) {
@@ -266,14 +251,7 @@ impl RingWaiter {
         Ok(Some(file))
     }
 
-    /// Waits for a completion. May return early.
     pub(crate) fn submit_and_wait(&self, _: usize) {
         self.packets.wait(INFINITE);
-    }
-}
-
-impl std::fmt::Debug for RingWaiter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RingWaiter").finish_non_exhaustive()
     }
 }

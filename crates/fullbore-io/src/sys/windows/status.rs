@@ -1,23 +1,28 @@
-//! The status of files.
+//! Status, modes and times. Of the permission bits the system has the owner's right to write; owners and groups are part of its
+//! security descriptors (`xattr`).
+
+use std::io;
+use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::super::{Status, Time};
-use super::information::query;
-use super::open::{create, is_link};
+use super::code::check;
+use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
+use super::information::{query, set};
+use super::open::{existing, is_link, named};
+use super::path::PathArg;
 use super::process::effective_user;
-use super::{AsHandle, AtFlags, CURRENT_DIRECTORY, Code, PathArg, Result, handle::raw};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{DirectAlignment, ExtendedStatus, FileKind, Status, Time};
 
 /// 100 ns units between the beginnings of the calendars of Windows (1601) and Unix (1970).
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// A time of the system as seconds and nanoseconds.
 pub(super) fn time(units: i64) -> Time {
     let units = units - EPOCH;
     (units.div_euclid(10_000_000), units.rem_euclid(10_000_000) * 100)
 }
 
-/// Seconds and nanoseconds as a time of the system.
 pub(super) fn units_of((seconds, nanoseconds): Time) -> i64 {
     seconds.saturating_mul(10_000_000).saturating_add(nanoseconds / 100).saturating_add(EPOCH)
 }
@@ -91,7 +96,6 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
     })
 }
 
-/// Volume and number of a file.
 fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
         let (low, high) = found.FileId.Identifier.split_at(8);
@@ -101,31 +105,120 @@ fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     }
     let mut found = fs::BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the call writes the structure, which lives through it.
-    super::code::check(unsafe { fs::GetFileInformationByHandle(raw(file) as _, &raw mut found) })?;
+    check(unsafe { fs::GetFileInformationByHandle(raw(file) as _, &raw mut found) })?;
     let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
     Ok((found.dwVolumeSerialNumber.into(), number))
 }
 
-/// The status of a path's target.
 pub fn stat(path: impl PathArg) -> Result<Status> {
     stat_at(CURRENT_DIRECTORY, path, AtFlags::empty())
 }
 
-/// The status of a name in a directory.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
-    use windows_sys::Wdk::Storage::FileSystem as nt;
-    let options = if flags.contains(AtFlags::NOFOLLOW) { nt::FILE_OPEN_REPARSE_POINT } else { 0 };
-    status(create(&directory, &name.to_path(), fs::FILE_READ_ATTRIBUTES, 0, nt::FILE_OPEN, options)?)
+    status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
 
-/// Fails unless the user may write to a name in a directory.
 pub fn writable_at(directory: impl AsHandle, name: impl PathArg) -> Result<()> {
-    use windows_sys::Wdk::Storage::FileSystem as nt;
-    create(&directory, &name.to_path(), fs::FILE_WRITE_DATA, 0, nt::FILE_OPEN, 0).map(drop)
+    existing(&directory, &name, fs::FILE_WRITE_DATA, 0).map(drop)
 }
 
-/// The time of birth of an open file.
 pub fn birth_time(file: impl AsHandle) -> Option<Time> {
     let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo).ok()?;
     (basic.CreationTime > 0).then(|| time(basic.CreationTime))
+}
+
+/// The major and minor numbers of a device: of a volume, its serial number.
+pub fn split_device(number: u64) -> (u32, u32) {
+    ((number >> 32) as u32, number as u32)
+}
+
+pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
+    extended_status(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?.as_handle())
+}
+
+/// Returns the status of an open file, with the alignment for transfers that bypass the cache.
+pub(crate) fn extended_status(file: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
+    let found = status(file)?;
+    let storage = query::<fs::FILE_STORAGE_INFO>(&file, fs::FileStorageInfo).ok();
+    let direct = storage.filter(|_| found.kind() == FileKind::Regular).map(|storage| DirectAlignment {
+        memory: storage.LogicalBytesPerSector,
+        offset: storage.LogicalBytesPerSector,
+        read_offset: None,
+    });
+    Ok(ExtendedStatus {
+        mode: found.mode,
+        device: split_device(found.dev),
+        special: (0, 0),
+        size: found.size,
+        blocks: found.blocks,
+        mount: None,
+        direct,
+    })
+}
+
+/// Opens a file, or an open file again, to change its attributes.
+fn changing(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> Result<Handle> {
+    named(directory, name, fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES, flags)
+}
+
+pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
+    let file = changing(&file, &"", AtFlags::empty())?;
+    let found: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
+    if found.FileAttributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
+        return Ok(());
+    }
+    let rest = found.FileAttributes & !(fs::FILE_ATTRIBUTE_READONLY | fs::FILE_ATTRIBUTE_NORMAL);
+    let attributes = if mode & 0o200 == 0 { rest | fs::FILE_ATTRIBUTE_READONLY } else { rest };
+    // Zero means that the attributes stay.
+    let attributes = if attributes == 0 { fs::FILE_ATTRIBUTE_NORMAL } else { attributes };
+    set(&file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
+}
+
+pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
+    change_mode(changing(&CURRENT_DIRECTORY, &path, AtFlags::empty())?, mode)
+}
+
+pub fn change_mode_at(directory: impl AsHandle, name: impl PathArg, mode: u32) -> Result<()> {
+    change_mode(changing(&directory, &name, AtFlags::empty())?, mode)
+}
+
+/// Succeeds if the owner and group are those that every file has here.
+pub fn change_owner(_: impl AsHandle, user: Option<u32>, group: Option<u32>) -> Result<()> {
+    let own = |id: Option<u32>| id.is_none_or(|id| id == effective_user());
+    if own(user) && own(group) { Ok(()) } else { Err(Code::NOT_PERMITTED) }
+}
+
+pub fn change_owner_at(
+    directory: impl AsHandle,
+    _: impl PathArg,
+    user: Option<u32>,
+    group: Option<u32>,
+) -> Result<()> {
+    change_owner(directory, user, group)
+}
+
+fn set_both(file: &Handle, accessed: i64, modified: i64) -> Result<()> {
+    let times = fs::FILE_BASIC_INFO {
+        LastAccessTime: accessed,
+        LastWriteTime: modified,
+        // Zero means that a value stays.
+        ..Default::default()
+    };
+    set(file, fs::FileBasicInfo, &times)
+}
+
+pub fn set_times(file: impl AsHandle, of: &Status) -> Result<()> {
+    set_both(
+        &changing(&file, &"", AtFlags::empty())?,
+        units_of((of.atime, of.atime_nsec)),
+        units_of((of.mtime, of.mtime_nsec)),
+    )
+}
+
+pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
+    set_both(&changing(&file, &"", AtFlags::empty())?, 0, units_of((of.mtime, of.mtime_nsec)))
+}
+
+pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {
+    set_times(changing(&directory, &name, AtFlags::NOFOLLOW)?, of)
 }

@@ -7,10 +7,10 @@ use windows_sys::Win32::System::Threading::{
     SubmitThreadpoolWork, WaitForThreadpoolWorkCallbacks,
 };
 
-use super::{Code, Result};
+use crate::sys::code::{Code, Result};
 
-/// Calls `work` once on the calling thread and up to `more` times on threads of the pool. Returns when all calls have: those that
-/// the pool has not begun when the caller's own ends are left out. `work` must not panic.
+/// Calls `work` once on this thread and up to `more` times on threads of the pool; those not begun when the caller's own ends are
+/// left out. Returns when all have ended. `work` must not panic.
 pub fn call_on_pool(more: usize, work: &(dyn Fn() + Sync)) -> Result<()> {
     /// Ends the work even if the caller's own call panics: the others refer to its memory.
     struct Work(PTP_WORK);

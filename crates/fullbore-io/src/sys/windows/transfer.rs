@@ -2,32 +2,26 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 
-use windows_sys::Wdk::Storage::FileSystem as nt;
-use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
 use windows_sys::Win32::Foundation::{
     ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED};
-use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FILE_DEVICE_NULL};
-
-use super::super::{FileKind, TransferFlags};
+use windows_sys::Win32::System::IO::OVERLAPPED;
+use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
 
 use super::code::check;
-use super::fiemap::allocated;
-use super::handle::raw;
-use super::information::call_at;
-use super::{AsHandle, BorrowedHandle, Code, Result, status};
+use super::extents::allocated;
+use super::handle::{AsHandle, BorrowedHandle, raw};
+use super::information::{call_at, seekable};
+use super::status::status;
 use crate::buf::{Direction, Loan};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{FileKind, TransferFlags};
 
-/// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeekFrom {
-    /// From the start.
     Start(u64),
-    /// From the end.
     End(i64),
-    /// From the file's own position.
     Current(i64),
     /// The next data at an offset or behind.
     Data(u64),
@@ -37,15 +31,6 @@ pub enum SeekFrom {
 
 /// True: the position of a file after a transfer at an offset is the end of that transfer.
 pub const TRANSFERS_MOVE_POSITION: bool = true;
-
-/// A part of memory, for the calls that take several.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-#[allow(missing_docs, reason = "as on Unix")]
-pub(crate) struct IoVec {
-    pub(crate) iov_base: *mut core::ffi::c_void,
-    pub(crate) iov_len: usize,
-}
 
 /// The place of a transfer. To the system, the largest offsets mean the end of the file and its own position.
 fn at(offset: u64) -> Result<OVERLAPPED> {
@@ -106,67 +91,32 @@ unsafe fn write_raw(
     Ok(moved as usize)
 }
 
-/// Reads at the file's own position.
 pub fn read(file: impl AsHandle, bytes: &mut [u8]) -> Result<usize> {
     // SAFETY: the memory is borrowed mutably.
     unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), None) }
 }
 
-/// Writes at the file's own position.
 pub fn write(file: impl AsHandle, bytes: &[u8]) -> Result<usize> {
     // SAFETY: the memory is borrowed.
     unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), None) }
 }
 
-/// Writes from several buffers at the file's own position.
 pub fn write_vectored(file: impl AsHandle, parts: &[IoSlice<'_>]) -> Result<usize> {
     each(parts.iter().map(|part| &**part), |part, _| Ok((write(&file, part)?, part.len())))
 }
 
-/// Reads at an offset. The file's own position moves.
 pub fn read_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> Result<usize> {
     seekable(&file)?;
     // SAFETY: the memory is borrowed mutably.
     unsafe { read_raw(&file, bytes.as_mut_ptr(), bytes.len(), Some(offset)) }
 }
 
-/// Writes at an offset. The file's own position moves.
 pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize> {
     seekable(&file)?;
     // SAFETY: the memory is borrowed.
     unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), Some(offset)) }
 }
 
-/// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.
-pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
-    if on_disk(file) || is_null(file) { Ok(()) } else { Err(Code::NOT_SEEKABLE) }
-}
-
-/// False for pipes, consoles and other devices.
-pub(super) fn on_disk(file: &impl AsHandle) -> bool {
-    // SAFETY: a call with a borrowed handle.
-    !matches!(unsafe { fs::GetFileType(raw(file) as _) }, fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
-}
-
-/// True for the device that is empty and discards what is written, at any offset.
-fn is_null(file: &impl AsHandle) -> bool {
-    let mut found = FILE_FS_DEVICE_INFORMATION::default();
-    let mut block = IO_STATUS_BLOCK::default();
-    let size = size_of_val(&found) as u32;
-    // SAFETY: the call writes at most the given number of bytes into the structure, and its own block.
-    let status = unsafe {
-        nt::NtQueryVolumeInformationFile(
-            raw(file) as _,
-            &raw mut block,
-            (&raw mut found).cast(),
-            size,
-            nt::FileFsDeviceInformation,
-        )
-    };
-    status >= 0 && found.DeviceType == FILE_DEVICE_NULL
-}
-
-/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
 pub fn read_into_spare(file: impl AsHandle, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
     seekable(&file)?;
     let spare = bytes.spare_capacity_mut();
@@ -198,19 +148,16 @@ fn each<T>(
     Ok(done)
 }
 
-/// Reads into several buffers at an offset.
 pub fn read_vectored_at(file: impl AsHandle, parts: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
     each(parts.iter_mut(), |part, done| Ok((read_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Writes from several buffers at an offset.
 pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64) -> Result<usize> {
     each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is
-/// supported.
-pub(crate) fn once(
+/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is supported.
+pub(crate) fn transfer_loan(
     loan: &mut Loan,
     file: BorrowedHandle<'_>,
     offset: Option<u64>,
@@ -240,8 +187,7 @@ pub(crate) fn once(
     Ok(moved)
 }
 
-/// The next data at an offset or behind, or the next hole, of a file of `len` bytes. A file whose file system does not report its
-/// ranges is data to its end.
+/// The next data at an offset or behind, or the next hole, of a file of `len` bytes: data to its end if no ranges are reported.
 fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Result<u64> {
     let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
     let mut at = offset;
@@ -250,7 +196,7 @@ fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Resu
         let (start, end) = match allocated(file, number(at)?, number(len)?, &mut first) {
             Ok((0, _)) => (len, len),
             Ok(_) => (first[0].FileOffset as u64, (first[0].FileOffset + first[0].Length) as u64),
-            Err(Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE | Code::INVALID) => (at, len),
+            Err(error) if error.is_absent() => (at, len),
             Err(error) => return Err(error),
         };
         match data {
@@ -263,7 +209,6 @@ fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Resu
     }
 }
 
-/// Moves the file's own position; returns the new one.
 pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     seekable(&file)?;
     let (offset, method) = match to {
@@ -285,7 +230,6 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     Ok(position as u64)
 }
 
-/// The file's own position.
 pub fn position(file: impl AsHandle) -> Result<u64> {
     seek(file, SeekFrom::Current(0))
 }

@@ -14,11 +14,12 @@ use windows_sys::Win32::System::Diagnostics::Debug::{
 use windows_sys::Win32::System::Memory as memory;
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-use super::super::map::fault_at;
 use super::code::check;
-use super::handle::raw;
+use super::handle::{BorrowedHandle, Handle, raw};
+use super::open::try_clone;
 use super::process::mapping_unit;
-use super::{BorrowedHandle, Code, Handle, Result, try_clone};
+use crate::sys::code::{Code, Result};
+use crate::sys::memory::fault_at;
 
 unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     // SAFETY: the system passes valid pointers.
@@ -43,7 +44,6 @@ unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     if placed.is_null() { EXCEPTION_CONTINUE_SEARCH } else { EXCEPTION_CONTINUE_EXECUTION }
 }
 
-/// Mapped memory.
 #[derive(Debug)]
 pub(in crate::sys) struct View {
     /// The start of the memory, at a multiple of the system's unit.
@@ -56,7 +56,6 @@ pub(in crate::sys) struct View {
 }
 
 impl View {
-    /// Maps `len` bytes of `file` from `offset`.
     pub(in crate::sys) fn new(
         file: BorrowedHandle<'_>,
         offset: u64,
@@ -99,18 +98,15 @@ impl View {
         Ok(Self { memory: view, skip, whole, file: copy })
     }
 
-    /// The first byte wanted.
     pub(in crate::sys) fn start(&self) -> *mut u8 {
         self.memory.as_ptr().wrapping_add(self.skip)
     }
 
-    /// The addresses that it occupies.
     pub(in crate::sys) fn addresses(&self) -> Range<usize> {
         let start = self.memory.as_ptr().addr();
         start..start + self.whole
     }
 
-    /// Waits until all changes of the first `len` bytes are on the device.
     pub(in crate::sys) fn flush(&self, len: usize) -> Result<()> {
         // SAFETY: the range belongs to this view; writing it back does not change it.
         check(unsafe { memory::FlushViewOfFile(self.start().cast(), len) })?;

@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 use std::os::windows::ffi::OsStringExt as _;
-use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::io::AsRawHandle;
 use std::path::{Path, PathBuf};
 
-use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as io;
 use windows_sys::Win32::System::SystemServices as features;
 
-use super::super::{Disk, Volume};
 use super::code::check;
 use super::disk;
+use super::handle::{BorrowedHandle, Handle, owned};
 use super::information::answer;
 use super::path::wide;
-use super::{BorrowedHandle, Code, Handle, Result};
+use crate::sys::code::{Code, Result};
+use crate::sys::types::{Disk, Volume};
 
 /// The call that reports the alignment of direct transfers.
 pub(crate) const ALIGNMENT_CALL: &str = "FileStorageInfo";
@@ -66,7 +66,6 @@ fn unique_name(root: &[u16]) -> Result<OsString> {
     Ok(text(&name))
 }
 
-/// Bytes of a cluster of the volume with this root.
 fn cluster_of(root: &[u16]) -> Result<u64> {
     let [mut sectors, mut bytes, mut free, mut total] = [0; 4];
     // SAFETY: the root ends with a zero; the call writes the four numbers.
@@ -81,7 +80,7 @@ pub(super) fn cluster(path: &Path) -> Result<u64> {
     cluster_of(&root_of(path)?)
 }
 
-/// Tells if files on the volume of an open file can share blocks.
+/// True if files on the volume of an open file can share blocks.
 pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
     let mut flags = 0;
     let none = std::ptr::null_mut();
@@ -101,7 +100,6 @@ pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
     Ok(flags & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)
 }
 
-/// The volume of a path.
 pub(crate) fn volume(path: &Path) -> Result<Volume> {
     let root = root_of(path)?;
     let (mut kind, mut flags) = ([0u16; 64], 0);
@@ -147,18 +145,11 @@ pub(crate) fn volume(path: &Path) -> Result<Volume> {
 fn open_device(name: &str) -> Result<Handle> {
     let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
     let share = fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE;
-    // SAFETY: the name ends with a zero and lives through the call.
-    let file = unsafe {
-        fs::CreateFileW(name.as_ptr(), 0, share, std::ptr::null(), fs::OPEN_EXISTING, 0, std::ptr::null_mut())
-    };
-    match file {
-        INVALID_HANDLE_VALUE => Err(Code::last()),
-        // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-        file => Ok(unsafe { OwnedHandle::from_raw_handle(file) }),
-    }
+    let (security, template) = (std::ptr::null(), std::ptr::null_mut());
+    // SAFETY: the name ends with a zero and lives through the call, whose handle nobody else has.
+    unsafe { owned(fs::CreateFileW(name.as_ptr(), 0, share, security, fs::OPEN_EXISTING, 0, template)) }
 }
 
-/// Opens the volume with this root.
 fn open_volume(root: &[u16]) -> Result<Handle> {
     let shown = text(root);
     let drive = match shown.to_string_lossy().trim_start_matches(r"\\?\").as_bytes() {
@@ -173,7 +164,6 @@ fn open_volume(root: &[u16]) -> Result<Handle> {
     }
 }
 
-/// The disks under a path.
 pub(crate) fn disks(path: &Path) -> Result<Vec<Disk>> {
     let volume = open_volume(&root_of(path)?)?;
     let number = answer(&volume, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12)

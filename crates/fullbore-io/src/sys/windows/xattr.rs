@@ -11,39 +11,29 @@ use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
 
 use super::code::check;
-use super::handle::raw;
+use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::u32_at;
-use super::open::create;
-use super::{
-    AsHandle, AtFlags, CURRENT_DIRECTORY, Code, Handle, OsStrExt, OsStringExt, PathArg, Result, read_at,
-    status, write_at,
-};
+use super::open::{create, existing, named};
+use super::path::{OsStrExt, OsStringExt, PathArg};
+use super::status::status;
+use super::transfer::{read_at, write_at};
+use crate::sys::code::{Code, Result};
 
 /// The attribute of the security descriptor: owner, group and access list.
 const DESCRIPTOR: &[u8] = b"system.ntfs_acl";
 /// The attributes of named streams begin with it.
 const STREAM: &[u8] = b"user.";
 
+/// The rights to read attributes.
+const READING: u32 = fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL;
+
 /// The parts of a security descriptor that are read.
 const PARTS: u32 = security::OWNER_SECURITY_INFORMATION
     | security::GROUP_SECURITY_INFORMATION
     | security::DACL_SECURITY_INFORMATION;
 
-/// A handle of an open file with other rights.
-fn with_rights(file: &impl AsHandle, access: u32) -> Result<Handle> {
-    create(file, OsStr::new(""), access, 0, nt::FILE_OPEN, 0)
-}
-
-/// Opens a path to read or set its attributes.
-fn named(path: &impl PathArg, flags: AtFlags) -> Result<Handle> {
-    let options = if flags.contains(AtFlags::NOFOLLOW) { nt::FILE_OPEN_REPARSE_POINT } else { 0 };
-    let access = fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL;
-    create(&CURRENT_DIRECTORY, &path.to_path(), access, 0, nt::FILE_OPEN, options)
-}
-
-/// True for the answer of a file system that does not have the facility.
-fn absent(error: Code) -> bool {
-    matches!(error, Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE | Code::INVALID)
+fn of_name(path: &impl PathArg, flags: AtFlags) -> Result<Handle> {
+    named(&CURRENT_DIRECTORY, path, READING, flags)
 }
 
 /// Writes a value or list to `out`, as the calls of Unix do: without room only its length is returned.
@@ -80,7 +70,6 @@ fn names_in(list: &[u8]) -> Vec<OsString> {
     }
 }
 
-/// The names of the named streams.
 fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     let mut memory = vec![0u64; 1 << 10];
     loop {
@@ -98,7 +87,7 @@ fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
             }
             Err(Code::OUT_OF_RANGE) if bytes < 16 << 20 => memory.resize(memory.len() * 4, 0),
             // A directory without streams.
-            Err(error) if error.number() as u32 == w::ERROR_HANDLE_EOF || absent(error) => {
+            Err(error) if error.number() as u32 == w::ERROR_HANDLE_EOF || error.is_absent() => {
                 return Ok(Vec::new());
             }
             Err(error) => return Err(error),
@@ -106,7 +95,6 @@ fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     }
 }
 
-/// Opens a named stream.
 fn stream(file: &impl AsHandle, name: &[u8], access: u32, how: u32) -> Result<Handle> {
     let mut path = b":".to_vec();
     path.extend_from_slice(name);
@@ -140,7 +128,7 @@ fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
             {
                 memory.resize(needed as usize, 0);
             }
-            Err(error) if absent(error) => return Err(Code::UNSUPPORTED),
+            Err(error) if error.is_absent() => return Err(Code::UNSUPPORTED),
             Err(error) => return Err(error),
         }
     }
@@ -181,7 +169,7 @@ fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
         return Err(Code::INVALID);
     }
     let set = |rights: u32, parts: u32| {
-        let file = with_rights(file, rights)?;
+        let file = existing(file, &"", rights, 0)?;
         // SAFETY: the descriptor is valid and lives through the call.
         check(unsafe { security::SetKernelObjectSecurity(raw(&file) as _, parts, start.cast()) })
     };
@@ -241,45 +229,37 @@ fn put(file: &impl AsHandle, name: &[u8], value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Lists the extended attributes of an open file, each with a zero byte at its end; returns the length of the list.
 pub fn attributes(file: impl AsHandle, names: &mut [u8]) -> Result<usize> {
     list(&file, names)
 }
 
-/// As [`attributes`], for a path whose last name is not followed.
 pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
-    list(&named(&path, AtFlags::NOFOLLOW)?, names)
+    list(&of_name(&path, AtFlags::NOFOLLOW)?, names)
 }
 
-/// Reads an extended attribute of an open file; returns its length.
 pub fn attribute(file: impl AsHandle, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     get(&file, OsStrExt::as_bytes(&*name.to_path()), value)
 }
 
-/// As [`attribute`], for a path's target.
 pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    attribute(named(&path, AtFlags::empty())?, name, value)
+    attribute(of_name(&path, AtFlags::empty())?, name, value)
 }
 
-/// As [`attribute`], for a path whose last name is not followed.
 pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    attribute(named(&path, AtFlags::NOFOLLOW)?, name, value)
+    attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Sets an extended attribute of an open file.
 pub fn set_attribute(file: impl AsHandle, name: impl PathArg, value: &[u8]) -> Result<()> {
     put(&file, OsStrExt::as_bytes(&*name.to_path()), value)
 }
 
-/// As [`set_attribute`], for a path whose last name is not followed.
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
-    set_attribute(named(&path, AtFlags::NOFOLLOW)?, name, value)
+    set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
 /// Gives a file that replaces another the access list of the other, and its named streams, as `ReplaceFileW` does.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
-    let access = fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL;
-    let old = create(&directory, &name.to_path(), access, 0, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)?;
+    let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     match descriptor(&old) {
         Ok(value) => set_descriptor(&file, &value)?,
         Err(Code::UNSUPPORTED) => {}
@@ -296,9 +276,10 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
 
 #[cfg(test)]
 mod tests {
+    use super::super::handle::OpenFlags;
+    use super::super::open::open;
     use super::*;
 
-    /// The list as the system writes it.
     fn list_of(names: &[&str]) -> Vec<u8> {
         let mut list = Vec::new();
         for (index, name) in names.iter().enumerate() {
@@ -330,8 +311,8 @@ mod tests {
     #[test]
     fn a_descriptor_is_read_and_set_again() {
         let directory = tempfile::tempdir().unwrap();
-        let flags = super::super::OpenFlags::READ_WRITE | super::super::OpenFlags::CREATE;
-        let open = |name: &str| super::super::open(directory.path().join(name), flags, 0o666).unwrap();
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        let open = |name: &str| open(directory.path().join(name), flags, 0o666).unwrap();
         let (one, two) = (open("one"), open("two"));
         let value = descriptor(&one).unwrap();
         assert!(!value.is_empty());
@@ -348,8 +329,8 @@ mod tests {
     #[test]
     fn named_streams_are_attributes() {
         let directory = tempfile::tempdir().unwrap();
-        let flags = super::super::OpenFlags::READ_WRITE | super::super::OpenFlags::CREATE;
-        let file = super::super::open(directory.path().join("file"), flags, 0o666).unwrap();
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        let file = open(directory.path().join("file"), flags, 0o666).unwrap();
         let mut names = [0; 1000];
         if set_attribute(&file, "user.note", b"text").is_err()
             || !streams(&file).is_ok_and(|names| names == ["note"])
@@ -362,8 +343,8 @@ mod tests {
         assert_eq!(&value[..4], b"text");
         let len = attributes(&file, &mut names).unwrap();
         assert!(names[..len].split(|byte| *byte == 0).any(|name| name == b"user.note"));
-        let new = super::super::open(directory.path().join("new"), flags, 0o666).unwrap();
-        let held = super::super::open(directory.path(), super::super::OpenFlags::READ, 0).unwrap();
+        let new = open(directory.path().join("new"), flags, 0o666).unwrap();
+        let held = open(directory.path(), OpenFlags::READ, 0).unwrap();
         inherit(&held, "file", &new).unwrap();
         assert_eq!(attribute(&new, "user.note", &mut value), Ok(4));
     }

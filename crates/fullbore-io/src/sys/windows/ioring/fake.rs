@@ -11,17 +11,15 @@ use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
-use super::super::handle::raw;
+use super::super::handle::{Handle, raw};
 use super::super::information::call_at;
 use super::super::overlapped::{Reset, new_event};
-use super::{Functions, Handle, Ring};
+use super::{Functions, Ring};
 
-/// Opens a ring with these functions.
 pub(crate) fn open(file: Handle, depth: usize, write: bool) -> io::Result<Ring> {
     super::open_with(FUNCTIONS, file, depth, write)
 }
 
-/// The functions, as of the second release.
 const FUNCTIONS: Functions =
     Functions { query, create, set_event, read, write: Some(write), submit, pop, close };
 
@@ -45,7 +43,6 @@ fn capabilities(version: i32, flags: i32) -> fs::IORING_CAPABILITIES {
     }
 }
 
-/// A request that is built.
 struct Built {
     write: bool,
     file: usize,
@@ -63,7 +60,6 @@ struct Queues {
     most: usize,
 }
 
-/// The queues behind a handle.
 fn queues(ring: fs::HIORING) -> &'static Arc<Queues> {
     // SAFETY: `create` made the handle from this type; the ring is used until `close`.
     unsafe { &*ring.cast::<Arc<Queues>>() }
@@ -212,7 +208,7 @@ fn results_are_errors_of_win32() {
 fn the_first_release_reads_and_does_not_write() {
     let file = || Handle::from(tempfile::tempfile().unwrap());
     assert!(super::open_with(first_release(), file(), 4, false).is_ok());
-    let error = super::open_with(first_release(), file(), 4, true).unwrap_err();
+    let error = super::open_with(first_release(), file(), 4, true).err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::Unsupported);
     assert!(error.to_string().contains("do not write"), "{error}");
 }

@@ -1,0 +1,218 @@
+//! Admission, start and completion of operations: one lock, a ring, and threads.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+
+use super::slots::{IoResult, Key};
+use super::state::{Core, Operation};
+use crate::buf::Direction;
+use crate::file::File;
+use crate::sys::forks;
+use crate::sys::shared_ring::{RingWaiter, SharedRing};
+use crate::sys::{Code, Wake};
+
+/// The state shared by the clones of a driver, its threads and its futures.
+pub(super) struct Dispatch {
+    core: Mutex<Core>,
+    pub(super) work: Condvar,
+    pub(super) wake: OnceLock<Wake>,
+    waiter: Option<RingWaiter>,
+    pub(super) threads: usize,
+    /// Number of forks when the driver was created.
+    forks: u32,
+}
+
+impl std::fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatch").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+pub(super) type Locked<'a> = MutexGuard<'a, Core>;
+
+impl Dispatch {
+    pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize, threads: usize) -> Arc<Self> {
+        let waiter = ring.as_ref().map(SharedRing::waiter);
+        let core = Core::new(ring, in_flight);
+        Arc::new(Self {
+            core: Mutex::new(core),
+            work: Condvar::new(),
+            wake: OnceLock::new(),
+            waiter,
+            threads,
+            forks: forks(),
+        })
+    }
+
+    pub(super) fn waiter(&self) -> Option<&RingWaiter> {
+        self.waiter.as_ref()
+    }
+
+    pub(super) fn lock(&self) -> Locked<'_> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Releases the lock, then calls the noted wakers and drops the noted operations.
+    pub(super) fn unlock<'a>(&'a self, mut core: Locked<'a>) {
+        // A few at a time on the stack: taking the vectors would allocate new ones.
+        while !core.wakes.is_empty() || !core.gone.is_empty() {
+            let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
+            let gone = core.gone.pop();
+            drop(core);
+            wakes.into_iter().flatten().for_each(Waker::wake);
+            drop(gone);
+            core = self.lock();
+        }
+    }
+
+    /// Fails in a forked child.
+    fn admit(&self) -> io::Result<()> {
+        if forks() == self.forks {
+            return Ok(());
+        }
+        // The threads exist only in the parent, and its ring must not be used here.
+        Err(io::Error::other("the driver was created before this process was forked: create another"))
+    }
+
+    /// Accepts an operation, or returns it if it cannot run.
+    // Boxing the returned operation would allocate, which no operation may.
+    #[allow(clippy::result_large_err)]
+    pub(super) fn submit(
+        self: &Arc<Self>,
+        operation: Operation,
+        waker: &Waker,
+    ) -> Result<Key, (Operation, io::Error)> {
+        if let Err(error) = self.admit() {
+            return Err((operation, error));
+        }
+        let mut core = self.lock();
+        let waker = Some(waker.clone());
+        let key = if operation.waits_for_others() {
+            let key = core.slots.insert_unlimited(operation, waker);
+            self.begin(&mut core, key);
+            key
+        } else {
+            let key = core.slots.insert(operation, waker);
+            self.start(&mut core);
+            key
+        };
+        core.hand_over();
+        self.unlock(core);
+        Ok(key)
+    }
+
+    /// Starts waiting operations up to the limit. [`hand_over`](Core::hand_over) submits those queued on the ring.
+    pub(super) fn start(self: &Arc<Self>, core: &mut Core) {
+        while let Some(key) = core.slots.start() {
+            self.begin(core, key);
+        }
+    }
+
+    /// Passes an operation to the ring or the threads.
+    fn begin(self: &Arc<Self>, core: &mut Core, key: Key) {
+        if core.push(key) {
+            return;
+        }
+        core.ready.push_back(key);
+        // The thread that writes to the file takes it next.
+        if !core.must_wait(key) {
+            self.hire(core);
+        }
+    }
+
+    pub(super) fn watch(self: Arc<Self>) {
+        let Some(waiter) = &self.waiter else { return };
+        loop {
+            let mut core = self.lock();
+            self.reap(&mut core);
+            let over = core.closing && core.on_ring == 0;
+            let queued = core.ring.as_ref().map_or(0, SharedRing::queued);
+            self.unlock(core);
+            if over {
+                return;
+            }
+            waiter.submit_and_wait(queued);
+        }
+    }
+
+    fn reap(self: &Arc<Self>, core: &mut Core) {
+        if core.reap() {
+            while let Some(key) = core.to_park.pop() {
+                self.park(core, key);
+            }
+            self.start(core);
+        }
+    }
+
+    /// Takes the result of an operation, or stores the waker.
+    pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, IoResult)> {
+        let mut core = self.lock();
+        self.reap(&mut core);
+        core.hand_over();
+        let polled = core.slots.poll(key, waker);
+        self.unlock(core);
+        // A key is polled by the one future that has it, until it is ready.
+        polled.expect("an operation exists until its result is taken")
+    }
+
+    #[cfg(any(feature = "tokio", feature = "futures", test))]
+    pub(super) fn is_done(self: &Arc<Self>, key: Key) -> bool {
+        let mut core = self.lock();
+        self.reap(&mut core);
+        core.hand_over();
+        let done = core.slots.is_done(key);
+        self.unlock(core);
+        done
+    }
+
+    pub(super) fn cancel(self: &Arc<Self>, key: Key) {
+        let mut core = self.lock();
+        let cancelled = || io::Error::from(Code::CANCELLED);
+        if core.slots.recall(key, Err(cancelled())) {
+            return;
+        }
+        if core.unqueue(key) {
+            core.finish(key, Err(cancelled()));
+            self.start(&mut core);
+            core.hand_over();
+            self.wake_watch();
+        } else {
+            core.cancel_in_flight(key);
+        }
+        self.unlock(core);
+    }
+
+    /// Detaches an operation whose future is dropped. A read is cancelled where possible; one that has started keeps its resources.
+    pub(super) fn detach(self: &Arc<Self>, key: Key) {
+        let mut core = self.lock();
+        let gone = core.slots.detach(key);
+        core.gone.extend(gone);
+        let read = match core.slots.flight(key) {
+            Some(Operation::Transfer(movement)) => movement.direction == Direction::Read,
+            _ => false,
+        };
+        self.unlock(core);
+        if read {
+            self.cancel(key);
+        }
+    }
+
+    /// Closes the driver after its last handle: the threads end once the operations in flight are complete.
+    pub(super) fn close(&self) {
+        let mut core = self.lock();
+        core.closing = true;
+        self.work.notify_all();
+        self.wake_watch();
+        if let (Some(ring), true) = (&mut core.ring, forks() == self.forks) {
+            ring.nudge();
+            ring.submit();
+        }
+    }
+
+    /// Returns the number of operations that wait and the number in flight.
+    pub(super) fn open(&self) -> (usize, usize) {
+        let core = self.lock();
+        (core.slots.open() - core.slots.flying(), core.slots.flying())
+    }
+}

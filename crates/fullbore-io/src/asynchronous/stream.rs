@@ -1,0 +1,389 @@
+//! A stream over an asynchronous file, for traits without offsets. The position is in memory.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io::{self, SeekFrom};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use super::file::AsyncFile;
+use super::transfer::Transfer;
+
+/// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
+const ROOM: usize = 64 << 10;
+
+/// Maximum number of bytes per operation, as in `tokio::fs`: a call that never waits must end soon.
+const MOST: usize = 2 << 20;
+
+/// Maximum number of writes in flight with up to [`MOST`] bytes: more would leave the processor's cache before they are written.
+const WRITES: usize = 8;
+
+/// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
+/// `AsyncRead`, `AsyncWrite` and `AsyncSeek`.
+///
+/// A write returns once it has started, with up to 2 MiB; up to 8 writes of 2 MiB in all are in flight. Their ranges are reserved by
+/// then; an error is returned by a later write, read, seek, flush or shutdown, and the position is then after the last byte written
+/// before the failure: **flush before dropping the stream**.
+///
+/// ```
+/// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("f");
+/// # std::fs::write(&path, "hello")?;
+/// let file = fullbore_io::file::File::open(&path)?;
+/// let stream = AsyncStream::new(AsyncFile::new(file, &Driver::shared()?));
+/// assert_eq!(stream.position(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AsyncStream {
+    file: AsyncFile,
+    position: u64,
+    buffer: Vec<u8>,
+    /// Bytes read and not yet returned: `buffer[taken..]`.
+    taken: usize,
+    read: Option<Transfer<Vec<u8>>>,
+    /// In order of position.
+    writes: VecDeque<StartedWrite>,
+    /// The first failure of a write, and the position after its bytes.
+    failed: Option<(io::Error, u64)>,
+    spare: Vec<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct StartedWrite {
+    transfer: Transfer<Vec<u8>>,
+    began: u64,
+    len: usize,
+}
+
+fn plain(error: crate::Error) -> io::Error {
+    io::Error::other(error)
+}
+
+impl AsyncStream {
+    /// Creates a stream at the start of the file.
+    pub fn new(file: AsyncFile) -> Self {
+        Self {
+            file,
+            position: 0,
+            buffer: Vec::new(),
+            taken: 0,
+            read: None,
+            writes: VecDeque::new(),
+            failed: None,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Returns the offset of the next byte to read or write, in bytes from the start of the file.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Returns the file. Bytes read ahead and writes in flight belong to the stream: flush first.
+    pub fn file(&self) -> &AsyncFile {
+        &self.file
+    }
+
+    /// Waits for the read in flight. Returns true if there was one, and it found the end.
+    fn poll_read_in_flight(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let Some(read) = &mut self.read else { return Poll::Ready(Ok(false)) };
+        let (result, buffer) = ready!(Pin::new(read).poll(context));
+        (self.read, self.buffer, self.taken) = (None, buffer, 0);
+        if result.is_err() {
+            self.buffer.clear();
+        }
+        Poll::Ready(result.map(|count| count == 0).map_err(plain))
+    }
+
+    /// Waits for all writes in flight, and returns the first failure.
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.writes.is_empty() {
+            ready!(self.poll_first_write(context));
+        }
+        let Some((error, position)) = self.failed.take() else { return Poll::Ready(Ok(())) };
+        // The ranges were reserved; only the bytes before the failure count.
+        self.position = position;
+        Poll::Ready(Err(error))
+    }
+
+    /// Waits for the first write in flight and notes its result.
+    fn poll_first_write(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(StartedWrite { transfer, began, .. }) = self.writes.front_mut() else {
+            return Poll::Ready(());
+        };
+        let (result, buffer) = ready!(Pin::new(&mut *transfer).poll(context));
+        let position = *began + transfer.moved() as u64;
+        self.writes.pop_front();
+        self.keep(buffer);
+        if let Err(error) = result {
+            self.fail(error, position);
+        }
+        Poll::Ready(())
+    }
+
+    /// Notes a failure, unless one at a smaller offset is noted already.
+    fn fail(&mut self, error: crate::Error, position: u64) {
+        if self.failed.as_ref().is_none_or(|(_, first)| position < *first) {
+            self.failed = Some((plain(error), position));
+        }
+    }
+
+    fn keep(&mut self, buffer: Vec<u8>) {
+        let kept: usize = self.spare.iter().map(Vec::capacity).sum();
+        if kept + buffer.capacity() <= MOST {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// Reads into `out`; returns 0 at the end.
+    fn read(&mut self, context: &mut Context<'_>, out: &mut [u8]) -> Poll<io::Result<usize>> {
+        if out.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let seekable = self.file.seekable();
+        // The bytes that are being written are to be read.
+        if seekable || self.failed.is_some() {
+            ready!(self.poll_flush(context))?;
+        }
+        let ended = ready!(self.poll_read_in_flight(context))?;
+        if !ended && self.taken == self.buffer.len() {
+            if seekable && out.len() >= ROOM {
+                let most = out.len().min(MOST);
+                if let Some(count) = self.file.read_cached(&mut out[..most], self.position) {
+                    self.position += count as u64;
+                    return Poll::Ready(Ok(count));
+                }
+            }
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.clear();
+            buffer.reserve_exact(out.len().clamp(ROOM, MOST));
+            self.taken = 0;
+            self.read = Some(self.file.read_at(buffer, self.position));
+            ready!(self.poll_read_in_flight(context))?;
+        }
+        let left = &self.buffer[self.taken..];
+        let count = left.len().min(out.len());
+        out[..count].copy_from_slice(&left[..count]);
+        self.taken += count;
+        self.position += count as u64;
+        Poll::Ready(Ok(count))
+    }
+
+    fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let mut unwatched = Context::from_waker(Waker::noop());
+        while self.writes.front().is_some_and(|write| write.transfer.is_done()) {
+            let _ = self.poll_first_write(&mut unwatched);
+        }
+        let data = &data[..data.len().min(MOST)];
+        while self.is_full(data.len()) {
+            ready!(self.poll_first_write(context));
+        }
+        if self.failed.is_some() {
+            ready!(self.poll_flush(context))?;
+        }
+        if data.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let began = self.position;
+        if self.file.seekable() {
+            // Bytes that were read ahead may be overwritten now.
+            self.read = None;
+            self.buffer.clear();
+            self.taken = 0;
+            if self.writes.is_empty()
+                && let Some(count) = self.file.write_cached(data, began)
+            {
+                self.position += count as u64;
+                return Poll::Ready(Ok(count));
+            }
+        }
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.reserve_exact(data.len());
+        buffer.extend_from_slice(data);
+        let mut transfer = self.file.write_all_at(buffer, began);
+        self.position += data.len() as u64;
+        // Only a call that waits for this write needs to be woken.
+        match Pin::new(&mut transfer).poll(&mut unwatched) {
+            Poll::Pending => {
+                self.writes.push_back(StartedWrite { transfer, began, len: data.len() });
+                Poll::Ready(Ok(data.len()))
+            }
+            Poll::Ready((result, buffer)) => {
+                self.keep(buffer);
+                match result {
+                    Ok(count) => Poll::Ready(Ok(count)),
+                    Err(error) => {
+                        self.fail(error, began + transfer.moved() as u64);
+                        self.poll_flush(context).map_ok(|()| 0)
+                    }
+                }
+            }
+        }
+    }
+
+    /// True if `len` more bytes must wait for a write in flight.
+    fn is_full(&self, len: usize) -> bool {
+        // Writes without offsets must keep their order.
+        let most = if self.file.seekable() && !self.file.file().appends() { WRITES } else { 1 };
+        let bytes: usize = self.writes.iter().map(|write| write.len).sum();
+        self.writes.len() >= most || (bytes > 0 && bytes + len > MOST)
+    }
+
+    fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_flush(context))?;
+        self.poll_read_in_flight(context).map_ok(drop)
+    }
+
+    fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
+        ready!(self.poll_settled(context))?;
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.file().stamp().map_err(plain)?.len.checked_add_signed(by),
+        };
+        let Some(position) = position else {
+            return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));
+        };
+        self.buffer.clear();
+        (self.taken, self.position) = (0, position);
+        Poll::Ready(Ok(position))
+    }
+}
+
+/// Implements `poll_write`, `poll_flush` and the method that closes, which are the same in both crates.
+#[cfg(any(feature = "futures", feature = "tokio"))]
+macro_rules! implement_write {
+    ($written:path, $close:ident) => {
+        impl $written for AsyncStream {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                data: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.write(context, data)
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                AsyncStream::poll_flush(&mut self, context)
+            }
+
+            fn $close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                AsyncStream::poll_flush(&mut self, context)
+            }
+        }
+    };
+}
+
+#[cfg(feature = "futures")]
+implement_write!(futures_io::AsyncWrite, poll_close);
+
+#[cfg(feature = "tokio")]
+implement_write!(tokio::io::AsyncWrite, poll_shutdown);
+
+#[cfg(feature = "futures")]
+impl futures_io::AsyncRead for AsyncStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.read(context, out)
+    }
+}
+
+#[cfg(feature = "futures")]
+impl futures_io::AsyncSeek for AsyncStream {
+    fn poll_seek(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
+        self.seek(context, to)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl tokio::io::AsyncRead for AsyncStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let count = ready!(self.read(context, out.initialize_unfilled()))?;
+        out.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl tokio::io::AsyncSeek for AsyncStream {
+    /// Fails while a transfer is in flight, whose end position is unknown; `poll_complete` waits for it.
+    fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+        match self.seek(&mut Context::from_waker(Waker::noop()), to) {
+            Poll::Ready(result) => result.map(drop),
+            Poll::Pending => Err(io::Error::other("a transfer is in flight: wait for it by poll_complete")),
+        }
+    }
+
+    fn poll_complete(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        ready!(self.poll_settled(context))?;
+        Poll::Ready(Ok(self.position))
+    }
+}
+
+#[cfg(all(test, not(fullbore_loom)))]
+mod tests {
+    use super::*;
+    use crate::asynchronous::{Backend, Driver, DriverConfig};
+    use crate::file::{CachePolicy, File, OpenOptions};
+    use futures_lite::future::{block_on, poll_fn};
+
+    fn stream(file: File) -> AsyncStream {
+        let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
+        AsyncStream::new(AsyncFile::new(file, &Driver::new(config).unwrap()))
+    }
+
+    fn rest(stream: &mut AsyncStream) -> Vec<u8> {
+        let (mut got, mut piece) = (Vec::new(), [0; 1000]);
+        loop {
+            match block_on(poll_fn(|context| stream.read(context, &mut piece))).unwrap() {
+                0 => return got,
+                count => got.extend_from_slice(&piece[..count]),
+            }
+        }
+    }
+
+    /// Regression in the manner of tokio#6325: errors lost at flush.
+    #[test]
+    fn a_failed_write_is_reported_at_flush_and_its_range_released() {
+        let mut full = stream(File::open_write("/dev/full").unwrap());
+        let begun = block_on(poll_fn(|context| full.write(context, b"abc")));
+        let flushed = block_on(poll_fn(|context| full.poll_flush(context)));
+        assert!(begun.is_err() || flushed.is_err());
+        assert_eq!(full.position(), 0);
+    }
+
+    #[test]
+    fn a_seek_back_reads_the_written_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut stream = stream(File::create_new(dir.path().join("f")).unwrap());
+        let data: Vec<u8> = (0..200_000u32).map(|i| (i / 7) as u8).collect();
+        let mut sent = 0;
+        while sent < data.len() {
+            sent += block_on(poll_fn(|context| stream.write(context, &data[sent..]))).unwrap();
+        }
+        assert_eq!(stream.position(), 200_000);
+        block_on(poll_fn(|context| stream.seek(context, SeekFrom::Current(-199_990)))).unwrap();
+        assert!(rest(&mut stream) == data[10..]);
+        assert!(block_on(poll_fn(|context| stream.seek(context, SeekFrom::End(-300_000)))).is_err());
+    }
+
+    /// There a read at the end waits for a thread: the end must be found by the poll after it.
+    #[test]
+    fn a_stream_that_bypasses_the_cache_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, vec![7; 10_001]).unwrap();
+        let mut stream = stream(OpenOptions::new().cache(CachePolicy::Direct).open(&path).unwrap());
+        assert_eq!(rest(&mut stream).len(), 10_001);
+    }
+}

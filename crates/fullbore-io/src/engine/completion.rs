@@ -1,0 +1,208 @@
+//! Completion of requests: short transfers are continued, interrupted ones repeated, and the end of a file is distinguished
+//! from a truncated file.
+
+use std::io;
+use std::time::Instant;
+
+use super::io_queue::{Done, IoQueue, PendingRequest};
+use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::{File, FileStamp, LONGEST, cut};
+use crate::sys::{Code, TransferFlags};
+
+impl IoQueue {
+    pub(super) fn send(
+        &mut self,
+        direction: Direction,
+        pending: PendingRequest,
+        offset: u64,
+        buf: Buf,
+    ) -> Result<()> {
+        let Some(slot) = self.vacant.pop() else {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "queue a request for",
+                self.file.path(),
+                "more requests in flight than the depth",
+            ));
+        };
+        self.pending[slot] = pending;
+        if let Some(timing) = &mut self.timing {
+            timing.since[slot] = Instant::now();
+        }
+        self.in_flight += 1;
+        self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
+    }
+
+    /// Queues a request; reaps completions first if the engine's queue is full.
+    fn submit(&mut self, mut request: Request) -> Result<()> {
+        self.stats.requests += 1;
+        request.most = LONGEST;
+        request.most = cut(request.len(), self.direct.as_ref().map_or(1, |(align, _)| *align));
+        while let Err(full) = self.engine.queue(request) {
+            request = full;
+            self.collect(1)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for `least` completions and handles all that are available.
+    pub(super) fn reap(&mut self, least: usize) -> Result<()> {
+        if least > 0 && !self.draining {
+            self.stats.waits += 1;
+            self.stats.in_flight += self.in_flight as u64;
+        }
+        self.collect(least)?;
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let result = arrived.drain(..).try_for_each(|completion| self.handle_completion(completion));
+        arrived.append(&mut self.arrived);
+        self.arrived = arrived;
+        result
+    }
+
+    pub(super) fn collect(&mut self, least: usize) -> Result<()> {
+        self.engine
+            .reap(least, &mut self.arrived)
+            .map_err(|error| Error::io("wait for", self.file.path(), error))
+    }
+
+    /// Ends a complete request, or queues the rest of an incomplete one.
+    fn handle_completion(&mut self, Completion { mut request, result }: Completion) -> Result<()> {
+        let pending = self.pending[request.token as usize];
+        let writes = request.direction == Direction::Write;
+        let doing = if writes { "write" } else { "read" };
+        let at = request.offset;
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if is_retryable(&error) => return self.submit(request),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(self.judged().fault(doing, at, error));
+            }
+            Err(error) => return Err(self.failed(doing, at, error)),
+        };
+        self.stats.bytes += count as u64;
+        let had = request.from + count;
+        // The request is complete once the data reaches its end, or the end of the file if that is nearer.
+        let start = request.offset - request.from as u64;
+        let wanted = if writes {
+            request.buf.len()
+        } else {
+            let end = pending.offset + pending.len as u64;
+            (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
+        };
+        // With direct I/O, only the end of the file stops a read in the middle of a block.
+        let ended = !writes
+            && (count == 0 || self.direct.as_ref().is_some_and(|(align, _)| !had.is_multiple_of(*align)));
+        if had >= wanted || ended {
+            if !writes {
+                let whole = had.min(pending.head + pending.len);
+                if had < wanted && self.limit.is_some() {
+                    return Err(shortened(&self.file, start + had as u64));
+                }
+                request.buf.shift(pending.head as isize, whole.saturating_sub(pending.head));
+            }
+            let since = self.timing.as_ref().map(|timing| timing.since[request.token as usize]);
+            self.vacant.push(request.token as usize);
+            self.in_flight -= 1;
+            self.done
+                .push_back((Done { token: pending.token, offset: pending.offset, buf: request.buf }, since));
+            return Ok(());
+        }
+        if count == 0 {
+            return Err(Error::io(doing, self.file.path(), io::ErrorKind::WriteZero.into()).at(at));
+        }
+        self.stats.short += 1;
+        request.from = match self.direct {
+            Some((align, _)) => had / align * align,
+            None => had,
+        };
+        request.offset = start + request.from as u64;
+        self.submit(request)
+    }
+
+    fn failed(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let file = self.direct.as_ref().map_or(&self.file, |(_, handle)| handle);
+        file.failed(doing, offset, error)
+    }
+
+    /// Changes a part of one block by reading and writing the block. Beyond the end it is filled with zeros; the commit sets the
+    /// length.
+    pub(super) fn edge(&mut self, offset: u64, part: &[u8], align: usize) -> Result<()> {
+        let Some((_, handle)) = &self.direct else { return Ok(()) };
+        let fail = |doing, error: io::Error| handle.failed(doing, offset, error);
+        let mut bounce = match self.bounce.take() {
+            Some(bounce) => bounce,
+            None => Pool::new(1, align.max(ALIGNMENT))
+                .and_then(|mut pool| pool.take().ok_or_else(|| io::ErrorKind::OutOfMemory.into()))
+                .map_err(|error| fail("buffer a write to", error))?,
+        };
+        let block = offset / align as u64 * align as u64;
+        let place = (offset - block) as usize;
+        bounce.place(0, align);
+        let held = retry(|| handle.read_once(block, bounce.data_mut(), TransferFlags::empty()))
+            .map_err(|error| fail("read", error))?;
+        bounce.data_mut()[held..].fill(0);
+        bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
+        let mut whole = false;
+        while !whole {
+            let count = retry(|| handle.write_once(block, bounce.data(), TransferFlags::empty()))
+                .map_err(|error| fail("write", error))?;
+            if count == 0 {
+                return Err(fail("write", io::ErrorKind::WriteZero.into()));
+            }
+            // A short write is repeated from the start of the block: the bytes are the same.
+            whole = count == align;
+        }
+        self.stats.requests += 2;
+        self.stats.bytes += part.len() as u64;
+        self.bounce = Some(bounce);
+        Ok(())
+    }
+}
+
+pub(super) fn is_retryable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if is_retryable(&error) => {}
+            other => return other,
+        }
+    }
+}
+
+fn shortened(file: &File, at: u64) -> Error {
+    Error::changed(file.path(), "truncated while being read").at(at)
+}
+
+/// A file and its state before the transfers, to classify a missing page.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) file: &'a File,
+    pub(super) limit: Option<u64>,
+    pub(super) before: Option<FileStamp>,
+}
+
+impl Judged<'_> {
+    /// Classifies a missing page: the file is shorter or was shorter for a moment, the device failed, or there was no space.
+    pub(super) fn fault(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
+        let system = |error: io::Error| Error::io(doing, self.file.path(), error).at(offset);
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            return system(error);
+        }
+        let Some(limit) = self.limit else { return system(Code::NO_SPACE.into()) };
+        let now = self.file.stamp().ok();
+        let len = now.map_or(0, |now| now.len);
+        if len < limit {
+            return shortened(self.file, len);
+        }
+        // The length is back but the stamp differs: the file was modified, the device did not fail.
+        if self.before.is_some() && now != self.before {
+            let what = "modified while being read";
+            return Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(offset);
+        }
+        system(Code::IO.into())
+    }
+}

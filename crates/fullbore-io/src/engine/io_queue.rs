@@ -1,0 +1,319 @@
+//! The I/O queue: an engine plus everything that all engines need and none should contain.
+//!
+//! A queue continues short transfers, repeats requests after `EINTR` and `EAGAIN`, aligns direct I/O (reads are widened to
+//! whole blocks, the unaligned edges of writes are read, modified and written), distinguishes the end of a file from a file
+//! that was truncated, and counts.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Instant;
+
+use super::latencies::Latencies;
+use super::method::{Engine, EngineConfig, Method};
+use crate::buf::{Buf, Completion, Direction};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::{File, FileStamp};
+
+/// Counts of an I/O queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoStats {
+    /// Requests passed to the system, including repeated ones and edges.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Transfers that moved fewer bytes than requested and were continued.
+    pub short: u64,
+    /// Sum of the requests in flight over all waits.
+    pub in_flight: u64,
+    /// Number of waits for a request; `in_flight / waits` is the depth reached.
+    pub waits: u64,
+}
+
+impl IoStats {
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.short += other.short;
+        self.in_flight += other.in_flight;
+        self.waits += other.waits;
+    }
+
+    /// Returns the depth reached: the mean number of requests in flight per wait.
+    ///
+    /// ```
+    /// use fullbore_io::engine::IoStats;
+    /// assert_eq!(IoStats { in_flight: 20, waits: 8, ..IoStats::default() }.depth(), 2.5);
+    /// assert_eq!(IoStats::default().depth(), 1.0, "1 without any wait");
+    /// ```
+    pub fn depth(&self) -> f64 {
+        if self.waits == 0 { 1.0 } else { self.in_flight as f64 / self.waits as f64 }
+    }
+}
+
+/// A completed read or write.
+#[derive(Debug)]
+pub struct Done {
+    /// Caller's token of the request.
+    pub token: u64,
+    /// Offset of the data in the file, in bytes.
+    pub offset: u64,
+    /// The data. A read at the end of a file of unknown length may be shorter than requested.
+    pub buf: Buf,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PendingRequest {
+    pub(super) token: u64,
+    pub(super) offset: u64,
+    pub(super) len: usize,
+    /// Bytes before the caller's data: read along with it, or written separately.
+    pub(super) head: usize,
+}
+
+/// Start times of the requests in flight, and latencies of the completed ones.
+#[derive(Debug)]
+pub(super) struct Timing {
+    pub(super) since: Vec<Instant>,
+    pub(super) latencies: Latencies,
+}
+
+/// An engine with short transfers, interruptions, alignment, end of file and counting handled.
+///
+/// ```
+/// use fullbore_io::buf::Pool;
+/// use fullbore_io::engine::{CachePolicy, IoQueue, EngineConfig, method};
+/// use fullbore_io::file::File;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("file");
+/// std::fs::write(&path, "some bytes")?;
+/// let file = File::open(&path)?;
+/// let mut pool = Pool::new(2, 4096)?;
+/// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 2,
+/// #     pool: None, window: None, random: false };
+/// let mut queue = IoQueue::open(method("buffered").unwrap(), &config, Some(10))?;
+/// queue.read(1, 0, 5, pool.take().unwrap())?;
+/// queue.read(2, 5, 5, pool.take().unwrap())?;
+/// let mut bytes = 0;
+/// while let Some(done) = queue.next()? {
+///     bytes += done.buf.len();
+///     pool.put(done.buf);
+/// }
+/// assert_eq!(bytes, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct IoQueue {
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) file: File,
+    /// For direct transfers: the alignment, in bytes, and the handle for the edges.
+    pub(super) direct: Option<(usize, File)>,
+    /// Length of an input when it was opened, if known.
+    pub(super) limit: Option<u64>,
+    /// Stamp of a mapped input before its pages are read; shows later why a page is missing.
+    pub(super) before: Option<FileStamp>,
+    pub(super) pending: Vec<PendingRequest>,
+    pub(super) vacant: Vec<usize>,
+    pub(super) in_flight: usize,
+    pub(super) arrived: Vec<Completion>,
+    /// Completed requests, with their start times if these are taken.
+    pub(super) done: VecDeque<(Done, Option<Instant>)>,
+    pub(super) bounce: Option<Buf>,
+    pub(super) mapped: bool,
+    pub(super) draining: bool,
+    pub(super) stats: IoStats,
+    /// Only if latencies are requested, since reading the clock costs time.
+    pub(super) timing: Option<Box<Timing>>,
+}
+
+impl IoQueue {
+    /// Opens a file. If an input ends before `limit`, its length in bytes, the error is [`ErrorKind::Changed`]; without a limit,
+    /// the first empty read is the end.
+    pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
+        #[cfg(not(feature = "fault"))]
+        let engine = (method.open)(config)?;
+        #[cfg(feature = "fault")]
+        let engine = super::faulty::wrap(method, config)?;
+        let direct = if method.capabilities.passes_cache(config.cache) {
+            Some((config.file.direct_alignment(), config.file.direct_handle(config.write)?))
+        } else {
+            None
+        };
+        let depth = config.depth.max(1);
+        Ok(Self {
+            engine,
+            file: config.file.clone(),
+            direct,
+            limit,
+            before: limit
+                .filter(|_| method.capabilities.mapped)
+                .and_then(|_| config.file.starting_stamp().ok()),
+            pending: vec![PendingRequest::default(); depth],
+            vacant: (0..depth).rev().collect(),
+            in_flight: 0,
+            arrived: Vec::with_capacity(depth),
+            done: VecDeque::with_capacity(depth),
+            bounce: None,
+            mapped: method.capabilities.mapped,
+            draining: false,
+            stats: IoStats::default(),
+            timing: None,
+        })
+    }
+
+    /// Records the latency of every request from now on, from the call that queues it to its delivery by
+    /// [`next`](Self::next) or [`ready`](Self::ready), at two clock readings per request. A completed request waits
+    /// while the caller processes the one before it, so the mean latency is the depth over the rate (Little's law).
+    /// Bytes lent in place and bytes copied in the kernel are not requests and have no latency.
+    pub fn time_requests(&mut self) {
+        let now = Instant::now();
+        let since = vec![now; self.pending.len()];
+        self.timing = Some(Box::new(Timing { since, latencies: Latencies::default() }));
+    }
+
+    /// Returns the latencies of the requests completed since the last call; none unless they are [recorded](Self::time_requests).
+    pub fn take_latencies(&mut self) -> Latencies {
+        self.timing.as_mut().map(|timing| std::mem::take(&mut timing.latencies)).unwrap_or_default()
+    }
+
+    /// True if the engine lends the file in place.
+    pub fn mapped(&self) -> bool {
+        self.mapped
+    }
+
+    pub fn drain(&mut self) {
+        self.draining = true;
+    }
+
+    /// Returns the number of requests in flight, including completed ones that are not delivered yet.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight + self.done.len()
+    }
+
+    pub fn stats(&self) -> IoStats {
+        self.stats
+    }
+
+    /// Fails for a range that no file can contain, so that sums and block offsets below cannot overflow.
+    pub(super) fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
+        // Direct transfers are widened to blocks, which are no longer than this.
+        const BLOCK: u64 = 1 << 20;
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= i64::MAX as u64 - BLOCK => Ok(()),
+            _ => {
+                let what = format!("the range of {len} bytes exceeds the largest file size");
+                Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(offset))
+            }
+        }
+    }
+
+    /// Queues a read of `len` bytes at `offset` into `buf`; [`next`](Self::next) returns it with `token`. At most as many requests
+    /// are in flight as the queue is deep. Every method that takes an offset fails with [`ErrorKind::Invalid`] for a range that no
+    /// file can contain.
+    pub fn read(&mut self, token: u64, offset: u64, len: usize, mut buf: Buf) -> Result<()> {
+        self.reachable("read", offset, len)?;
+        buf.place(offset, len);
+        let mut head = 0;
+        if let Some((align, _)) = self.direct {
+            head = (offset % align as u64) as usize;
+            buf.shift(-(head as isize), (head + len).next_multiple_of(align));
+        }
+        self.send(Direction::Read, PendingRequest { token, offset, len, head }, offset - head as u64, buf)
+    }
+
+    /// Queues a write of the data of `buf`, [placed](Buf::place) at `offset`, in bytes; `token` as for [`read`](Self::read).
+    pub fn write(&mut self, token: u64, offset: u64, mut buf: Buf) -> Result<()> {
+        let len = buf.len();
+        self.reachable("write", offset, len)?;
+        self.sound(offset)?;
+        let mut pending = PendingRequest { token, offset, len, head: 0 };
+        if let Some((align, _)) = self.direct {
+            let end = offset + len as u64;
+            let (first, last) = (offset.next_multiple_of(align as u64), end / align as u64 * align as u64);
+            if first > last {
+                // Within one block.
+                self.edge(offset, buf.data(), align)?;
+                pending.head = len;
+            } else {
+                pending.head = (first - offset) as usize;
+                let tail = (last - offset) as usize;
+                if pending.head > 0 {
+                    self.edge(offset, &buf.data()[..pending.head], align)?;
+                }
+                if tail < len {
+                    self.edge(last, &buf.data()[tail..], align)?;
+                }
+                buf.shift(pending.head as isize, tail - pending.head);
+            }
+            if pending.head == len || buf.is_empty() {
+                self.done.push_back((Done { token, offset, buf }, None));
+                return Ok(());
+            }
+        }
+        let start = offset + pending.head as u64;
+        self.send(Direction::Write, pending, start, buf)
+    }
+
+    /// Submits the queued requests, so that they are in flight while the caller does other work.
+    pub fn commit(&mut self) -> Result<()> {
+        self.engine.commit().map_err(|error| Error::io("submit to", self.file.path(), error))
+    }
+
+    /// Returns a completed transfer, waiting for one if necessary; `None` if no request is in flight.
+    ///
+    /// # Errors
+    /// The system's error of a transfer, and [`ErrorKind::Changed`] if the file ended before its length.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "more requests can follow after `None`, and it can fail"
+    )]
+    pub fn next(&mut self) -> Result<Option<Done>> {
+        while self.done.is_empty() && self.in_flight > 0 {
+            self.reap(1)?;
+        }
+        Ok(self.hand_over())
+    }
+
+    /// Returns a completed transfer without waiting, as [`next`](Self::next).
+    pub fn ready(&mut self) -> Result<Option<Done>> {
+        if self.done.is_empty() && self.in_flight > 0 {
+            self.reap(0)?;
+        }
+        Ok(self.hand_over())
+    }
+
+    fn hand_over(&mut self) -> Option<Done> {
+        let (done, since) = self.done.pop_front()?;
+        if let (Some(since), Some(timing)) = (since, &mut self.timing) {
+            timing.latencies.record(since.elapsed());
+        }
+        Some(done)
+    }
+
+    /// Writes out the bytes that the method buffers itself (`stdio`). No request may be in flight.
+    pub fn flush(&mut self) -> Result<()> {
+        self.engine.flush().map_err(|error| Error::io("write", self.file.path(), error))
+    }
+
+    pub(super) fn sound(&self, offset: u64) -> Result<()> {
+        self.file.sound().map_err(|error| Error::io("write", self.file.path(), error).at(offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::Pool;
+    use crate::engine::method;
+
+    #[test]
+    fn waits_after_drain_are_not_counted() {
+        let file = File::open("Cargo.toml").unwrap();
+        let config = EngineConfig::reading(&file);
+        let mut queue = IoQueue::open(method("buffered").unwrap(), &config, None).unwrap();
+        queue.read(0, 0, 9, Pool::new(1, 4096).unwrap().take().unwrap()).unwrap();
+        assert_eq!(queue.in_flight(), 1);
+        queue.drain();
+        queue.next().unwrap();
+        assert_eq!((queue.in_flight(), queue.stats().waits), (0, 0));
+    }
+}

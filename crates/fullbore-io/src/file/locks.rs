@@ -1,0 +1,145 @@
+//! Share locks of whole files, and locks on ranges of bytes. Both belong to the open file, not to the process (`man 2
+//! fcntl_locking`, "Open file description locks"): threads with separate handles exclude one another, and closing another handle
+//! releases nothing. POSIX record locks do neither, which makes them useless to libraries.
+
+use std::io;
+use std::ops::Range;
+
+use super::inner::File;
+use super::options::Share;
+use super::types::Support;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{self, AsHandle, Code, Handle, LockRequest, WholeLock};
+
+/// Magic numbers of `statfs(2)` of file systems where a shared lock with write access succeeds and writes are dropped
+/// (dotnet/runtime issues 44546, 53182).
+const NETWORK: [(u64, &str); 4] =
+    [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB2")];
+
+/// The reason for not trying a lock on a file system with this magic number.
+fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> {
+    let (_, name) = NETWORK.iter().find(|(number, _)| *number == magic)?;
+    (share != Share::NONE && writes).then(|| format!("shared lock with write access skipped: {name}"))
+}
+
+/// Takes the share lock without waiting; `Err` if a conflicting one is held.
+pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result<Support> {
+    let exclusive = share == Share::NONE;
+    if !exclusive && writes {
+        let magic = sys::file_system_kind(fd).unwrap_or(0);
+        if let Some(why) = skipped(share, writes, magic) {
+            return Ok(Support::Unsupported(why));
+        }
+    }
+    let operation = if exclusive { WholeLock::Exclusive } else { WholeLock::Shared };
+    loop {
+        return match sys::lock_whole(fd, operation) {
+            Ok(()) if exclusive => Ok(Support::Native),
+            Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
+            Err(Code::INTERRUPTED) => continue,
+            Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
+            Err(error) => {
+                let error = crate::error::message(&error.into());
+                Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))
+            }
+        };
+    }
+}
+
+/// The level of a lock on a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeLock {
+    /// Others may hold a shared lock too. The file must be open for reading.
+    Shared,
+    /// No other lock is possible. The file must be open for writing.
+    Exclusive,
+}
+
+/// A held lock on a range, released on drop. See [`File::lock_range`].
+#[derive(Debug)]
+pub struct RangeGuard {
+    file: File,
+    range: Range<u64>,
+}
+
+impl Drop for RangeGuard {
+    fn drop(&mut self) {
+        // The only failure on release is one that the caller could not handle.
+        let _ = sys::lock_range(self.file.as_handle(), &self.range, LockRequest::None);
+    }
+}
+
+impl File {
+    /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
+    /// that request locks. On Windows it also binds transfers through every other handle, those of this process
+    /// included ([reopened](Self::reopen) ones, direct ones): they fail with [`ErrorKind::Locked`]. The range may extend
+    /// past the end of the file; an end above 2^63 means any later length. Handles that share one open file (clones,
+    /// [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
+    /// Windows it conflicts with the first, unless both are shared.
+    ///
+    /// ```
+    /// use fullbore_io::file::{File, RangeLock};
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("records");
+    /// let one = File::create_new(&path)?;
+    /// let two = File::open_write(&path)?;
+    /// let guard = one.lock_range(0..100, RangeLock::Exclusive)?;
+    /// assert!(two.try_lock_range(50..60, RangeLock::Shared)?.is_none());
+    /// assert!(two.try_lock_range(100..200, RangeLock::Exclusive)?.is_some());
+    /// drop(guard);
+    /// assert!(two.try_lock_range(50..60, RangeLock::Shared)?.is_some());
+    /// # Ok::<(), fullbore_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for an empty range; if the file is not open for the access that the lock needs, and if the
+    /// system call fails.
+    pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
+        self.check_range(&range)?;
+        sys::lock_range(self.as_handle(), &range, request(lock))
+            .map_err(|error| self.refused(&range, error))?;
+        Ok(RangeGuard { file: self.clone(), range })
+    }
+
+    /// As [`lock_range`](Self::lock_range) without waiting; `None` if a conflicting lock is held.
+    pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
+        self.check_range(&range)?;
+        let taken = sys::try_lock_range(self.as_handle(), &range, request(lock));
+        let taken = taken.map_err(|error| self.refused(&range, error))?;
+        Ok(taken.then(|| RangeGuard { file: self.clone(), range }))
+    }
+
+    fn check_range(&self, range: &Range<u64>) -> Result<()> {
+        if range.start < range.end && i64::try_from(range.start).is_ok() {
+            return Ok(());
+        }
+        // The system takes a length of 0 as "to the end".
+        let what = format!("{}..{} is not a range of bytes", range.start, range.end);
+        Err(Error::new(ErrorKind::Invalid, "lock", self.path(), what).advise("give a start below the end"))
+    }
+
+    fn refused(&self, range: &Range<u64>, error: io::Error) -> Error {
+        Error::io("lock", self.path(), error).at(range.start)
+    }
+}
+
+fn request(lock: RangeLock) -> LockRequest {
+    match lock {
+        RangeLock::Shared => LockRequest::Shared,
+        RangeLock::Exclusive => LockRequest::Exclusive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_lock_with_write_access_is_skipped_on_network_file_systems_only() {
+        assert!(skipped(Share::READ, true, 0x6969).unwrap().ends_with("skipped: NFS"));
+        assert!(skipped(Share::READ, true, 0xff53_4d42).is_some());
+        assert_eq!(skipped(Share::READ, false, 0x6969), None);
+        assert_eq!(skipped(Share::NONE, true, 0x6969), None);
+        assert_eq!(skipped(Share::READ, true, 0xef53), None);
+    }
+}

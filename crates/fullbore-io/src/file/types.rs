@@ -1,0 +1,243 @@
+//! Values that files take and report: policies, levels, support of options, steps, stamps.
+
+use std::str::FromStr;
+use std::{fmt, io};
+
+use crate::sys::{self, AsHandle, FileKind, Status};
+
+/// The durability level at which bytes count as written; `docs/durability.md` states the promise of each level for an
+/// output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// In the page cache: every process sees the bytes, even if this one is killed; the system writes them back at a
+    /// time of its choice.
+    #[default]
+    None,
+    /// The bytes and the metadata needed to read them, including the length, are on the device (`fdatasync`,
+    /// `O_DSYNC`). An output is synced before it gets its name: after a power failure the file is the old or the new
+    /// one, complete. On macOS the bytes of an output reach the device before its name does, and perhaps after the call.
+    Data,
+    /// The bytes and all attributes are on the device (`fsync`, `O_SYNC`), and so is an output's name in its directory:
+    /// after a power failure the file is the new one.
+    Full,
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            "data" => Ok(Self::Data),
+            "full" => Ok(Self::Full),
+            _ => Err(format!("{text:?} is not one of none, data, full")),
+        }
+    }
+}
+
+/// The page-cache policy of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum CachePolicy {
+    /// The system decides how long pages stay cached.
+    #[default]
+    Keep,
+    /// Pages are dropped after use (`RWF_DONTCACHE`, or `POSIX_FADV_DONTNEED` as drop-behind).
+    #[cfg_attr(feature = "serde", serde(rename = "drop"))]
+    DontCache,
+    /// Transfers bypass the page cache (`O_DIRECT`).
+    Direct,
+}
+
+impl fmt::Display for CachePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keep => "keep",
+            Self::DontCache => "drop",
+            Self::Direct => "direct",
+        })
+    }
+}
+
+impl FromStr for CachePolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "keep" => Ok(Self::Keep),
+            "drop" => Ok(Self::DontCache),
+            "direct" => Ok(Self::Direct),
+            _ => Err(format!("{text:?} is none of keep, drop, direct")),
+        }
+    }
+}
+
+/// The extent to which the system supports an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Support {
+    /// Supported by the system.
+    Native,
+    /// Done in another way; the text names it and the difference.
+    Emulated(String),
+    /// Not done; the text gives the reason.
+    Unsupported(String),
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native => f.write_str("native"),
+            Self::Emulated(how) => write!(f, "emulated: {how}"),
+            Self::Unsupported(why) => write!(f, "unsupported: {why}"),
+        }
+    }
+}
+
+/// A requested option and its support; displayed as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionSupport {
+    /// The option, as `name=value`.
+    pub option: &'static str,
+    /// The support of the option.
+    pub support: Support,
+}
+
+impl fmt::Display for OptionSupport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.option, self.support)
+    }
+}
+
+/// One step of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// The file was synced to [`Durability::Data`] or [`Durability::Full`].
+    Synced(Durability),
+    /// The file got a name (`linkat`).
+    Linked,
+    /// The file was renamed to its destination (`renameat`).
+    Renamed,
+    /// The destination's directory was synced (`fsync`).
+    SyncedDirectory,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Synced(Durability::None) => "no sync",
+            Self::Synced(Durability::Data) => "fdatasync",
+            Self::Synced(Durability::Full) => "fsync",
+            Self::Linked => "linkat",
+            Self::Renamed => "renameat",
+            Self::SyncedDirectory => "fsync of the directory",
+        })
+    }
+}
+
+/// The steps of a [commit](super::Output::commit): syncs and renames, by system call and in order.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// use fullbore_io::file::{Durability, Output, Step};
+///
+/// let output = Output::replace(directory.path().join("settings"))?;
+/// output.file().write_all_at(b"colour = blue\n", 0)?;
+/// let report = output.commit(Durability::Full)?;
+/// assert!(report.data() && report.metadata() && report.directory());
+/// assert_eq!(report.steps().first(), Some(&Step::Synced(Durability::Full)));
+/// # Ok::<(), fullbore_io::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CommitReport {
+    steps: Vec<Step>,
+}
+
+impl CommitReport {
+    pub(super) fn note(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// True if the bytes were synced.
+    pub fn data(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Synced(_)))
+    }
+
+    /// True if mode, owner and times were synced too.
+    pub fn metadata(&self) -> bool {
+        self.steps.contains(&Step::Synced(Durability::Full))
+    }
+
+    /// True if the directory with the new name was synced. It is not synced if no name changed, as for a file
+    /// overwritten in place.
+    pub fn directory(&self) -> bool {
+        self.steps.contains(&Step::SyncedDirectory)
+    }
+
+    /// The steps, in the order in which they were made.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+impl fmt::Display for CommitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.steps.is_empty() {
+            return f.write_str("nothing synced or renamed");
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            write!(f, "{}{step}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a copy, by method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CopyReport {
+    /// Bytes in blocks that both files share now (`FICLONERANGE`); none were moved.
+    pub cloned: u64,
+    /// Bytes copied by the file system (`copy_file_range`), which may have shared blocks too.
+    pub in_kernel: u64,
+    /// Bytes moved through a pipe in the kernel (`splice`).
+    pub spliced: u64,
+    /// Bytes read into memory and written.
+    pub through_memory: u64,
+}
+
+impl CopyReport {
+    /// The sum of all bytes copied.
+    pub fn bytes(&self) -> u64 {
+        self.cloned + self.in_kernel + self.spliced + self.through_memory
+    }
+}
+
+/// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
+/// identities mean the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileStamp {
+    /// The device and inode numbers.
+    pub identity: (u64, u64),
+    /// The length in bytes; for anything but a regular file, the value that the system reports.
+    pub len: u64,
+    /// The time of the last modification: seconds and nanoseconds.
+    pub modified: (i64, i64),
+}
+
+impl FileStamp {
+    /// The kind and the stamp of an open file that is not a [`File`](super::File).
+    pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
+        let stat = sys::status(file)?;
+        Ok((stat.kind(), Self::of(&stat)))
+    }
+
+    #[doc(hidden)]
+    pub fn of(stat: &Status) -> Self {
+        Self { identity: stat.identity(), len: stat.size, modified: (stat.mtime, stat.mtime_nsec) }
+    }
+}

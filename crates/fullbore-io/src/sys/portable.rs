@@ -1,0 +1,170 @@
+//! Calls in terms of others, and of Linux's calls those that the other systems have in a simple form or lack.
+
+use std::io;
+
+use super::code::Code;
+#[cfg(not(target_os = "macos"))]
+use super::code::Result;
+#[cfg(unix)]
+use super::unix as platform;
+#[cfg(windows)]
+use super::windows as platform;
+use platform::AsHandle;
+#[cfg(not(target_os = "macos"))]
+use platform::{AtFlags, BorrowedHandle, Handle, OpenFlags};
+
+pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match platform::read_at(&file, &mut bytes[done..], offset + done as u64) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => done += count,
+            Err(Code::INTERRUPTED) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+pub fn write_all_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match platform::write_at(&file, &bytes[done..], offset + done as u64) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => done += count,
+            Err(Code::INTERRUPTED) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Creates `name` in a directory as a clone of `source`, for this user alone, that shares all blocks. Leaves nothing on failure.
+#[cfg(not(target_os = "macos"))]
+pub fn clone_to_name(
+    source: BorrowedHandle<'_>,
+    directory: BorrowedHandle<'_>,
+    name: &std::ffi::OsStr,
+) -> Result<Handle> {
+    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
+    let file = platform::open_at(directory, name, flags, 0o600)?;
+    match platform::clone_range(source, 0, 0, file.as_handle(), 0) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            let _ = platform::remove(directory, name, AtFlags::empty());
+            Err(error)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub use simple::*;
+
+#[cfg(not(target_os = "linux"))]
+mod simple {
+    use std::io::{self, IoSlice, IoSliceMut};
+    use std::path::{Component, Path};
+
+    use crate::sys::code::{Code, Result, unsupported};
+    use crate::sys::portable::platform::{self, AsHandle, BorrowedHandle, Handle, OpenFlags, PathArg};
+    use crate::sys::types::{Splice, TransferFlags};
+
+    pub(crate) fn allowed_processors() -> io::Result<usize> {
+        std::thread::available_parallelism().map(std::num::NonZeroUsize::get)
+    }
+
+    pub fn open_beneath(directory: impl AsHandle, path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
+        let path = platform::name_of(path)?;
+        let parts: Vec<Component<'_>> =
+            Path::new(&path).components().filter(|part| *part != Component::CurDir).collect();
+        if parts.iter().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(Code::CROSSES_DEVICES);
+        }
+        let Some((last, folders)) = parts.split_last() else {
+            return platform::open_at(directory, c".", flags, 0o666);
+        };
+        let mut at = platform::try_clone(directory)?;
+        for folder in folders {
+            let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+            at = platform::open_at(&at, folder.as_os_str(), flags, 0o666)?;
+        }
+        platform::open_at(&at, last.as_os_str(), flags | OpenFlags::NOFOLLOW, 0o666)
+    }
+
+    /// No call opens a path only if the system knows its names already.
+    pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<Handle> {
+        Err(Code::WOULD_BLOCK)
+    }
+
+    /// Reads into several buffers at an offset. No flag is supported.
+    pub fn read_vectored_flagged(
+        file: impl AsHandle,
+        parts: &mut [IoSliceMut<'_>],
+        offset: u64,
+        flags: TransferFlags,
+    ) -> Result<usize> {
+        if flags.is_empty() {
+            platform::read_vectored_at(file, parts, offset)
+        } else {
+            Err(Code::UNSUPPORTED)
+        }
+    }
+
+    /// Writes from several buffers at an offset. No flag is supported.
+    pub fn write_vectored_flagged(
+        file: impl AsHandle,
+        parts: &[IoSlice<'_>],
+        offset: u64,
+        flags: TransferFlags,
+    ) -> Result<usize> {
+        if flags.is_empty() {
+            platform::write_vectored_at(file, parts, offset)
+        } else {
+            Err(Code::UNSUPPORTED)
+        }
+    }
+
+    unsupported! {
+        fn pipe_capacity(impl AsHandle) -> usize;
+
+        fn set_pipe_capacity(impl AsHandle, usize) -> usize;
+
+        /// Transfers through pipes inside the kernel are Linux's.
+        fn splice(impl AsHandle, Option<&mut u64>, impl AsHandle, Option<&mut u64>, usize, Splice) -> usize;
+
+        fn tee(impl AsHandle, impl AsHandle, usize) -> usize;
+
+        /// The precision of wake-ups cannot be set for a thread.
+        fn set_timer_slack(std::num::NonZeroU64) -> ();
+
+        /// There are no trace files.
+        fn mount_trace_files() -> Handle;
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Wake {
+        reader: Handle,
+        writer: Handle,
+    }
+
+    impl Wake {
+        pub(crate) fn new() -> Result<Self> {
+            let (reader, writer) = platform::pipe_nonblocking()?;
+            Ok(Self { reader, writer })
+        }
+
+        pub(crate) fn file(&self) -> BorrowedHandle<'_> {
+            self.reader.as_handle()
+        }
+
+        /// Wakes the thread, or the next that waits. A full pipe has woken it already.
+        pub(crate) fn wake(&self) {
+            let _ = platform::write(&self.writer, &[1]);
+        }
+
+        pub(crate) fn clear(&self) {
+            let mut bytes = [0; 64];
+            while platform::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}
+        }
+    }
+}
