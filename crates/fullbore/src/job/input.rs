@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Stdin};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::file::File;
-use crate::sys;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::File;
+use fullbore_io::sys;
 
 /// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
 ///

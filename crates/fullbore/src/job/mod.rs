@@ -9,15 +9,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::CachePolicy;
-use crate::error::{Error, Result};
-use crate::file::{Durability, File, Output, Placement};
 use crate::operation::{Fold, Generate, Search, Transform};
 use crate::pattern::{
     self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Executor, Extent, Follow, OrderedSender,
     Progress, Stats, Worker,
 };
 use crate::strategy::{ParseSpecError, Plan, Planner, Profile, Purpose, StrategySpec};
+use fullbore_io::engine::CachePolicy;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{Durability, File, Output, Placement};
 
 pub use input::Input;
 use input::Opened;

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use super::{Input, Job};
-use crate::error::Result;
-use crate::file::File;
 use crate::pattern::{self, Comparison, Differences, Extent, Side, Stats};
 use crate::strategy::Plan;
+use fullbore_io::error::Result;
+use fullbore_io::file::File;
 
 /// Two inputs whose comparison is planned.
 ///

@@ -50,7 +50,7 @@ pub use search::{Part, Search};
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use crate::buf::Pool;
+use fullbore_io::buf::Pool;
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
 ///

@@ -1,8 +1,8 @@
 //! The length and the blocks of an output before it is written.
 
-use crate::error::{ErrorKind, Result};
-use crate::file::{File, FileKind, Output};
 use crate::strategy::{Allocation, Strategy};
+use fullbore_io::error::{ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, Output};
 
 /// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
 /// # Errors

@@ -1,8 +1,8 @@
 //! An input that is read whole, with its state at the start of the run.
 
 use super::{Stats, stream_reader, transfer_loop};
-use crate::error::{Error, Result};
-use crate::file::{File, FileKind, FileStamp};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{File, FileKind, FileStamp};
 
 /// An input that is checked for changes after the run.
 pub(super) struct CheckedInput {

@@ -9,10 +9,10 @@ use super::checked_input::CheckedInput;
 use super::run::Run;
 use super::transfer_loop::Transfer;
 use super::{Order, Progress, Scope, Stats, transfer_loop};
-use crate::error::Result;
-use crate::file::File;
 use crate::operation::{Fold, Split};
 use crate::strategy::Choice;
+use fullbore_io::error::Result;
+use fullbore_io::file::File;
 
 /// Folds `operation` over all of `input`: a file on the strategy's workers, a pipe or device on the next free worker.
 ///

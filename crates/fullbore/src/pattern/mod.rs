@@ -61,11 +61,11 @@ pub use order::{Order, Scope};
 #[doc(hidden)]
 pub use search::{search, search_bytes};
 
-use crate::engine::{IoQueue, IoStats, Latencies};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{Durability, File, FileKind, Output};
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Choice, Strategy};
+use fullbore_io::engine::{IoQueue, IoStats, Latencies};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{Durability, File, FileKind, Output};
 use transfer_loop::Transfer;
 
 /// The progress of a run, and its cancellation, shared with other threads.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
 
 /// The order in which the requests of a file are made.
 ///

@@ -12,9 +12,9 @@ use super::setup_cpu::SetupCpu;
 use super::stripes::Stripes;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
-use crate::engine::IoStats;
-use crate::error::{Error, ErrorKind, Result};
 use crate::strategy::{Adaptive, Choice, Model, Strategy};
+use fullbore_io::engine::IoStats;
+use fullbore_io::error::{Error, ErrorKind, Result};
 
 /// The parts of a run.
 pub(super) struct Run<'a> {

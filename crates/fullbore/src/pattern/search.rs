@@ -9,11 +9,11 @@ use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
 use super::transfer_loop::Transfer;
 use super::{Order, Progress, Scope, Stats, transfer_loop};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
 use crate::operation::{Part, Search, Split};
-use crate::size;
 use crate::strategy::Choice;
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
+use fullbore_io::size;
 
 /// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
 /// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most

@@ -1,6 +1,6 @@
 //! Setup CPU time: the CPU time of a worker that moves no bytes (opening, creating buffers, closing).
 
-use crate::probe::ProcessUsage;
+use fullbore_io::probe::ProcessUsage;
 
 /// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
 #[derive(Debug)]

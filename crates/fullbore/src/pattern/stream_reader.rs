@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::buf::Buf;
-use crate::error::Result;
-use crate::file::{File, FileKind};
-use crate::sys;
+use fullbore_io::buf::Buf;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, FileKind};
+use fullbore_io::sys;
 
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;

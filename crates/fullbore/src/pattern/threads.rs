@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Scope;
 
-use crate::error::{Error, Result};
-use crate::sys;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::sys;
 
 /// The number of workers of a run, known once all threads have started.
 #[derive(Debug, Default)]

@@ -3,12 +3,12 @@
 use super::Progress;
 use super::order::{Order, OrderedWriter};
 use super::stream_reader::StreamReader;
-use crate::buf::{Buf, Pool};
-use crate::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
 
 /// The origin of the blocks.
 pub(super) enum Source<'a> {

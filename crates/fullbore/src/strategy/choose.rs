@@ -6,7 +6,7 @@ use super::contenders::{ADAPTIVE, Contenders, PARTLY, contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason, Serial};
 use super::profile::{CacheState, Entry, Job};
 use super::{Allocation, BUDGET, Model, Strategy};
-use crate::engine::{CachePolicy, method};
+use fullbore_io::engine::{CachePolicy, method};
 
 /// The purpose of a run: the pattern that the bytes pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

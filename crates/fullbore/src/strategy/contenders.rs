@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::choose::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW, alike};
 use super::learned::{Circumstances, Learned};
 use super::{Entry, Measured, Model, Plan, Strategy, StrategySpec};
-use crate::engine::{CachePolicy, method};
-use crate::size;
+use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::size;
 
 /// Below this length of the parts in one state of the page cache a trial costs more than it saves, in bytes: with 64 MiB,
 /// files of 100 MB took 10 to 30% longer.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::profile::Job;
-use crate::size;
+use fullbore_io::size;
 
 /// One reason for a decision.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,10 +2,10 @@
 
 use super::choose::{Purpose, Target};
 use super::{Model, Plan, StrategySpec, buffered};
-use crate::engine::{self, CachePolicy, Method, method};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, Output};
-use crate::size;
+use fullbore_io::engine::{self, CachePolicy, Method, method};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, Output};
+use fullbore_io::size;
 
 impl Plan {
     /// Makes the strategy one that works on these files.
@@ -120,10 +120,10 @@ impl Plan {
         }
         // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
         let request = strategy.request as u64;
-        let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
+        let unit = if request.is_multiple_of(fullbore_io::buf::ALIGNMENT as u64) {
             request
         } else {
-            request * crate::buf::ALIGNMENT as u64 / gcd(request, crate::buf::ALIGNMENT as u64)
+            request * fullbore_io::buf::ALIGNMENT as u64 / gcd(request, fullbore_io::buf::ALIGNMENT as u64)
         };
         strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
         if strategy.workers > 1 && strategy.model == Model::Serial {

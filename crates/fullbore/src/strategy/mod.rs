@@ -44,8 +44,8 @@ pub use profile::Profile;
 pub use profile::{CacheState, Entry, FileSystem, Job, Measured, ProfileError, key};
 pub use spec::{ParseSpecError, StrategySpec};
 
-use crate::engine::{CachePolicy, Method, method};
-use crate::size;
+use fullbore_io::engine::{CachePolicy, Method, method};
+use fullbore_io::size;
 
 /// Memory budget of a run's buffers, in bytes, unless specified.
 #[doc(hidden)]
@@ -201,7 +201,7 @@ impl Strategy {
             (true, Some(window)) => window.max(self.request),
             (true, None) => 0,
             (false, _) => {
-                self.depth.min(method.capabilities.depth) * crate::buf::Pool::capacity(self.request)
+                self.depth.min(method.capabilities.depth) * fullbore_io::buf::Pool::capacity(self.request)
             }
         };
         (self.workers * (per_worker(self.read) + per_worker(self.write))) as u64

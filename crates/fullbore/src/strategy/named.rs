@@ -1,8 +1,8 @@
 //! Named strategies: Hart's family of sequential file transformations (2010), on this system.
 
 use super::{Completion, Model, StrategySpec};
-use crate::engine::method;
-use crate::probe;
+use fullbore_io::engine::method;
+use fullbore_io::probe;
 
 /// A strategy with a name.
 #[derive(Debug)]

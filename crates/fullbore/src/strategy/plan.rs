@@ -9,12 +9,12 @@ use super::contenders::{Contender, Contenders, PARTLY, Selection, Selections};
 use super::evidence::Evidence;
 use super::learned::{Circumstances, Learned};
 use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
-use crate::engine::{self, CachePolicy, method};
+use fullbore_io::engine::{self, CachePolicy, method};
 #[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::Result;
-use crate::file::{File, FileKind, Output};
-use crate::probe;
+use fullbore_io::error::ErrorKind;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, FileKind, Output};
+use fullbore_io::probe;
 
 /// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! The profile: the measurements of `fullbore bench`, by file system, for the commands that run later.
 
-use crate::quote::{Shown, clipped};
+use fullbore_io::quote::{Shown, clipped};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::learned::Learned;
-use crate::file::{DOCUMENT_LIMIT, File, read_text};
+use fullbore_io::file::{DOCUMENT_LIMIT, File, read_text};
 
 /// The state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -254,7 +254,7 @@ impl Profile {
             std::fs::create_dir_all(directory)
                 .map_err(|error| fail(format!("cannot create its directory: {error}")))?;
         }
-        let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
+        let output = fullbore_io::file::Output::create(path, fullbore_io::file::Placement::Replace, None)
             .map_err(|error| fail(error.to_string()))?;
         let mut file = std::fs::File::from(
             output
@@ -264,7 +264,7 @@ impl Profile {
         );
         file.write_all(text.as_bytes())
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
-        output.commit(crate::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
+        output.commit(fullbore_io::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
     }
 
     /// The measurements for `job` on the file system with this key; if there are none, those of a job that moves the
@@ -282,7 +282,7 @@ impl Profile {
 /// # Errors
 /// If the system does not report them.
 pub fn key(file: &File) -> io::Result<String> {
-    crate::probe::device_facts(file).map(|device_facts| device_facts.key)
+    fullbore_io::probe::device_facts(file).map(|device_facts| device_facts.key)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::named::{NAMED, Named};
 use super::{Allocation, Completion, Model, Strategy};
-use crate::engine::{CachePolicy, Method, method, methods};
-use crate::size;
+use fullbore_io::engine::{CachePolicy, Method, method, methods};
+use fullbore_io::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). With `auto` and fields

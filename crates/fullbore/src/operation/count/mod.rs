@@ -13,8 +13,8 @@ pub use state::CountState;
 use std::path::Path;
 
 use super::Fold;
-use crate::quote::quoted;
 use character::Characters;
+use fullbore_io::quote::quoted;
 use kernel::{All, Lines};
 use lanes::{Pass, Processor};
 

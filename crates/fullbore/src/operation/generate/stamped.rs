@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::Random;
-use crate::buf::Pool;
 use crate::operation::Generate;
+use fullbore_io::buf::Pool;
 
 /// Random bytes generated once, with the offset of every block and the seed stamped into it: incompressible, no two
 /// blocks equal, and generated fast enough not to delay the writes.

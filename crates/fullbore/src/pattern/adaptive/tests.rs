@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::{CachePolicy, method};
-use crate::file::{Durability, File, Output};
 use crate::op;
 use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
 use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::file::{Durability, File, Output};
 
 const MIB: u64 = 1 << 20;
 
@@ -295,7 +295,7 @@ proptest! {
         }
         std::fs::write(&path, &bytes).unwrap();
         let input = File::open(&path).unwrap();
-        let unsupported = |strategy: &Strategy| crate::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
+        let unsupported = |strategy: &Strategy| fullbore_io::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
         let works = |list: Vec<Strategy>| -> Vec<Strategy> {
             list.into_iter().map(|strategy| if unsupported(&strategy) { contender("buffered", 2) } else { strategy }).collect()
         };

@@ -7,11 +7,11 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::buf::{Buf, Pool};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind};
 use crate::pattern::{Progress, Stats};
-use crate::sys::{self, AsHandle, Code, Handle, Interest};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind};
+use fullbore_io::sys::{self, AsHandle, Code, Handle, Interest};
 
 /// One side.
 #[derive(Debug)]

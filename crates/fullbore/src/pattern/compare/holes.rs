@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::file::File;
+use fullbore_io::file::File;
 
 /// The hole and the data found last in one file. Offsets count from `base`.
 #[derive(Debug)]

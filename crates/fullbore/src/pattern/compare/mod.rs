@@ -20,12 +20,12 @@ use visit::{Every, Least, Lines, first_difference, newlines};
 use walk::{Place, Walk};
 
 use super::{Progress, Stats};
-use crate::engine::CachePolicy;
-#[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::Result;
-use crate::file::{File, FileKind, FileStamp};
 use crate::strategy::Choice;
+use fullbore_io::engine::CachePolicy;
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, FileKind, FileStamp};
 
 /// One of two inputs to compare.
 #[derive(Debug, Clone, Copy)]

@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::{METHODS, method, probe};
-use crate::error::ErrorKind;
 use crate::strategy::{Model, Strategy};
-use crate::sys::{self, Handle};
+use fullbore_io::engine::{METHODS, method, probe};
+use fullbore_io::error::ErrorKind;
+use fullbore_io::sys::{self, Handle};
 
 /// The bytes compared of two byte strings.
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {

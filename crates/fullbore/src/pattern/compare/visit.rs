@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use super::Difference;
 use super::frontier::Frontier;
 use super::walk::Visit;
-use crate::error::Result;
+use fullbore_io::error::Result;
 
 /// Bytes compared at once before differences in them are located.
 const STEP: usize = 4096;

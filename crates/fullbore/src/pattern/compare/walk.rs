@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::holes::{Holes, StripeQueue};
-use crate::buf::{Buf, Pool};
-use crate::engine::{Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
 use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::pattern::{Progress, Stats};
 use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
 
 /// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]

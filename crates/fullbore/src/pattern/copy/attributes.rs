@@ -5,9 +5,9 @@ use std::ffi::{CStr, OsStr};
 use std::path::{Path, PathBuf};
 
 use super::options::Preserve;
-use crate::error::{Error, Result};
-use crate::file::{lawful, usual_mode};
-use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{lawful, usual_mode};
+use fullbore_io::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
@@ -59,7 +59,7 @@ impl Place<'_> {
         match self {
             Self::Open(_) => None,
             Self::Name(directory, name) => {
-                let name: &std::ffi::OsStr = crate::sys::OsStrExt::from_bytes(name.to_bytes());
+                let name: &std::ffi::OsStr = fullbore_io::sys::OsStrExt::from_bytes(name.to_bytes());
                 Some(sys::path_in(directory, name))
             }
         }

@@ -7,9 +7,9 @@ use super::entry::Entry;
 use super::failure::{Copied, CopyError};
 use super::options::{Backup, BackupControl};
 use super::tree::Job;
-use crate::error::{Error, Result};
-use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
 /// A backup.
 pub(super) struct Saved {

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::note::{Note, identity};
-use crate::error::Result;
-use crate::file::HeldDir;
-use crate::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
+use fullbore_io::error::Result;
+use fullbore_io::file::HeldDir;
+use fullbore_io::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
 
 const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
 /// Magic, source, target, creation time of the target, hash of all before.
@@ -138,7 +138,7 @@ mod tests {
         };
         let held = || HeldDir::open(&target).unwrap().fd().unwrap();
         let begun = begin();
-        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), crate::error::ErrorKind::Locked);
+        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), fullbore_io::error::ErrorKind::Locked);
         drop(begun);
         // Killed between the creation and its note.
         assert!(was_begun(&source, &target).unwrap());

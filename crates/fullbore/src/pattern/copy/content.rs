@@ -9,13 +9,14 @@ use super::journal::Journal;
 use super::options::{CopyEvent, CopyOptions, Reflink, Sparse};
 use super::segments::Segments;
 use super::stats::CopyStats;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
 use crate::operation::{Kernel, Split};
 use crate::pattern::{Progress, Scope, order, run, transfer_loop};
 use crate::strategy::{Allocation, BUDGET, Choice, Plan, Planner, Purpose};
-use crate::sys::{self, Status};
-use crate::{operation, pattern, probe};
+use crate::{operation, pattern};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, umask};
+use fullbore_io::probe;
+use fullbore_io::sys::{self, Status};
 
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
@@ -208,7 +209,7 @@ impl Content<'_> {
             self.input.clone_range(0..len, output.file(), 0)?;
             return Ok(true);
         }
-        Ok(crate::file::share_all(self.input, output.file(), devices))
+        Ok(fullbore_io::file::share_all(self.input, output.file(), devices))
     }
 
     /// Copies a small file in one loop.
@@ -318,7 +319,7 @@ impl Content<'_> {
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
-        use crate::sys::AsHandle;
+        use fullbore_io::sys::AsHandle;
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
             let mode = attributes::usual(&options.preserve, stat) & !umask();
@@ -350,7 +351,7 @@ fn zeros(block: &[u8]) -> bool {
 
 /// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
 /// a page (sysfs) or more.
-pub(super) fn lengthless(file: impl crate::sys::AsHandle, stat: &Status) -> bool {
+pub(super) fn lengthless(file: impl fullbore_io::sys::AsHandle, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u64; 8] = [
         0x6265_6572,

@@ -12,9 +12,9 @@ use super::directory::{Directory, path};
 use super::entry::Entry;
 use super::failure::{Copied, CopyError};
 use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::{Durability, HeldDir, Temporary, usual_mode};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
+use fullbore_io::error::Error;
+use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
+use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 impl Job<'_> {
     /// Creates a directory and copies its content.

@@ -4,9 +4,9 @@ use std::ffi::{CStr, OsStr};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::error::{Error, Result};
-use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, Handle, OsStrExt, Status, is_separator};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::sys::{self, Handle, OsStrExt, Status, is_separator};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {

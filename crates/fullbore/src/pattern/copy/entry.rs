@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::directory::Directory;
-use crate::error::{Error, Result};
-use crate::sys::{self, AtFlags, Handle, Status, is_separator};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::sys::{self, AtFlags, Handle, Status, is_separator};
 
 /// A name in a directory, and the name of its copy.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use super::hashed::STRIPE;
 use super::journal::Journal;
 use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::sys::{self, AtFlags, Code, FileKind, Status};
+use fullbore_io::error::Error;
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Status};
 
 /// The state of a target.
 pub(super) enum Found {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::{Error, ErrorKind};
+use fullbore_io::error::{Error, ErrorKind};
 
 /// `Result` with a [`CopyError`].
 pub(super) type Copied<T> = Result<T, CopyError>;

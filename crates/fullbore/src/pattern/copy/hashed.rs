@@ -20,11 +20,11 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::{Hash, Journal};
 use super::segments::Segments;
-use crate::buf::{ALIGNMENT, Buf, Pool};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{CachePolicy, File, Support};
 use crate::pattern::Progress;
 use crate::pattern::threads::FirstError;
+use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{CachePolicy, File, Support};
 
 /// The unit of hashing and of the journal, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
@@ -250,7 +250,7 @@ fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> 
 #[cfg(all(test, feature = "fault"))]
 mod tests {
     use super::*;
-    use crate::fault::{Fault, Plan};
+    use fullbore_io::fault::{Fault, Plan};
 
     /// Verifies a copy whose device flips a bit at each of `rotten`.
     fn copied(rotten: &[u64], workers: usize) -> (Result<Done>, bool) {

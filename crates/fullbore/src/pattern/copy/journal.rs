@@ -10,9 +10,9 @@ use std::ffi::{OsStr, OsString};
 use std::sync::{Mutex, PoisonError};
 
 use super::note::{Note, create, identity, name_of, open_private, random};
-use crate::error::{Error, Result};
-use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::HeldDir;
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
@@ -274,7 +274,10 @@ mod tests {
         assert!(journal.fresh());
         journal.note(0, 4, &[1; 32]).unwrap();
         journal.note(4, 1, &[2; 32]).unwrap();
-        assert_eq!(fixture.open().err().map(|error| error.kind()), Some(crate::error::ErrorKind::Locked));
+        assert_eq!(
+            fixture.open().err().map(|error| error.kind()),
+            Some(fullbore_io::error::ErrorKind::Locked)
+        );
         drop(journal);
         let whole = std::fs::read(fixture.journal()).unwrap();
         for torn in 0..RECORD {

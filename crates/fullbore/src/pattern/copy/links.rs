@@ -10,9 +10,9 @@ use super::existing::Found;
 use super::failure::{Copied, CopyError};
 use super::options::{CopyKind, Follow};
 use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, Status};
+use fullbore_io::error::Error;
+use fullbore_io::file::HeldDir;
+use fullbore_io::sys::{self, AtFlags, Code, Status};
 
 /// The copies of files with several names, by device and inode.
 #[derive(Default)]

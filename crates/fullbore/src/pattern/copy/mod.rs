@@ -39,9 +39,9 @@ pub use stats::CopyStats;
 
 use super::Progress;
 #[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::Result;
-use crate::file::{File, Output};
+use fullbore_io::error::ErrorKind;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, Output};
 
 /// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
 /// copied is reported to `tell` and counted in the result; the others are copied all the same.

@@ -6,9 +6,11 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, HeldDir, hidden_name};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, HeldDir, hidden_name};
+use fullbore_io::sys::{
+    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status,
+};
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;

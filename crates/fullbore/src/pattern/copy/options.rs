@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::failure::CopyError;
 use super::stats::CopyStats;
-use crate::file::Durability;
 use crate::strategy::{Profile, StrategySpec};
+use fullbore_io::file::Durability;
 
 /// The sharing of blocks in place of copying them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

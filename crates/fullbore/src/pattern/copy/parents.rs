@@ -9,9 +9,9 @@ use super::directory::{Directory, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyEvent;
 use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt, is_separator};
+use fullbore_io::error::Error;
+use fullbore_io::file::HeldDir;
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt, is_separator};
 
 impl Job<'_> {
     /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
@@ -52,7 +52,7 @@ impl Job<'_> {
         }
         let Some(directory) = Arc::into_inner(directory) else {
             return Err(Error::new(
-                crate::error::ErrorKind::Invalid,
+                fullbore_io::error::ErrorKind::Invalid,
                 "copy",
                 source,
                 "its directory is in use",
@@ -80,7 +80,7 @@ impl Job<'_> {
     ) -> Copied<Directory> {
         let c_string = |name: &OsStr| {
             CString::new(name.as_bytes()).map_err(|_| {
-                Error::new(crate::error::ErrorKind::Invalid, "copy", name, "a path has no NUL bytes")
+                Error::new(fullbore_io::error::ErrorKind::Invalid, "copy", name, "a path has no NUL bytes")
             })
         };
         let (source_name, target_name) = (c_string(source.as_os_str())?, c_string(name)?);

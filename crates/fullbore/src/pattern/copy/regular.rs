@@ -14,11 +14,11 @@ use super::journal::Journal;
 use super::options::{CopyEvent, CopyKind, Reflink};
 use super::stats::CopyStats;
 use super::tree::{Job, Worker};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
-use crate::sys::{
+use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
 };
 

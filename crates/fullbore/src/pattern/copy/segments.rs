@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::file::File;
+use fullbore_io::error::Result;
+use fullbore_io::file::File;
 
 /// The rest of a pass over a file's data, from front to back.
 pub(super) struct Segments<'a> {

@@ -8,9 +8,9 @@ use super::entry::Entry;
 use super::existing::Found;
 use super::failure::Copied;
 use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::Temporary;
-use crate::sys::{self, AsHandle, Code, FileKind, OsStrExt, Status};
+use fullbore_io::error::Error;
+use fullbore_io::file::Temporary;
+use fullbore_io::sys::{self, AsHandle, Code, FileKind, OsStrExt, Status};
 
 impl Job<'_> {
     /// Copies a symbolic link, pipe, socket or device as such.

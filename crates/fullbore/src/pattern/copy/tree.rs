@@ -21,10 +21,10 @@ use super::links::Links;
 use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
 use super::queue::Queue;
 use super::stats::{CopyStats, Shared};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
 use crate::pattern::Progress;
-use crate::sys::{self, AtFlags, FileKind, Handle, OpenFlags, OsStrExt};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up, spare};
+use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags, OsStrExt};
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;
@@ -234,7 +234,7 @@ impl Job<'_> {
         let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
         if is_cleaning_up() {
             // The cleanup ends the process with its exit code; waits for it, so that nothing is created afterwards.
-            drop(crate::file::unfinished(Path::new("")));
+            drop(fullbore_io::file::unfinished(Path::new("")));
         }
         if self.stopped() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", "the copy", "interrupted"));
