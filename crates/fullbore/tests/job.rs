@@ -87,6 +87,8 @@ fn typed_operations_equal_the_parsed_ones() {
         parsed.apply(0, &source, &mut other);
         assert_eq!((typed.to_string(), mine), (text.to_owned(), other), "{text}");
     }
+    let digest = fullbore::fold(&op::xxh3(), &b""[..]).unwrap().digest();
+    assert_eq!(digest.to_string(), "2d06800538d394c2");
     let count = op::count(Encoding::Utf8);
     assert_eq!(count.counts(&fullbore::fold(&count, "a b\nc".as_bytes()).unwrap()).words, 3);
 }

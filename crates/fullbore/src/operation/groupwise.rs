@@ -1,7 +1,7 @@
 //! The common driver of all operations that map small groups of bytes independently.
 
 use super::kernel::{Kernel, Pass, element_done};
-use super::{Split, Transform};
+use super::traits::{Split, Transform};
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -9,6 +9,13 @@ use std::num::NonZeroUsize;
 pub(super) trait GroupMap<const N: usize>: Copy + Send + Sync {
     /// Returns the group's new bytes. Must be `#[inline(always)]` and free of branches to vectorise.
     fn map(&self, group: [u8; N]) -> [u8; N];
+}
+
+impl<F: Fn([u8; N]) -> [u8; N] + Copy + Send + Sync, const N: usize> GroupMap<N> for F {
+    #[inline(always)]
+    fn map(&self, group: [u8; N]) -> [u8; N] {
+        self(group)
+    }
 }
 
 /// An operation that maps each group; bytes after the last whole group stay unchanged.

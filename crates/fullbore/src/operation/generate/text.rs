@@ -1,8 +1,8 @@
 //! Lines of text of one length: words, commas, a capital and a full stop.
 
-use super::piece_key;
+use super::random::piece_key;
 use super::vocabulary::{CLOSINGS, DRAWS, LONGEST, ROOM, VOCABULARY, Vocabulary};
-use crate::operation::Generate;
+use crate::operation::traits::Generate;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fmt;

@@ -5,21 +5,10 @@
 //! as possible). Such subtrees start at multiples of their own size, so they can be found in a run without the rest of
 //! the file. Two siblings are merged when later data shows that they are not the two halves of the root.
 
-use std::num::NonZeroUsize;
-
 use blake3::hazmat::{self, ChainingValue, HasherExt};
 use blake3::{CHUNK_LEN, OutputReader};
 
-use super::{Algorithm, Hasher, Split};
-
-pub(super) const BLAKE3: Algorithm = Algorithm {
-    name: "blake3",
-    tag: "BLAKE3",
-    len: blake3::OUT_LEN,
-    summary: "the default: cryptographic, one file on all processors, several GB/s; as b3sum",
-    split: Split::Aligned(NonZeroUsize::new(CHUNK_LEN).expect("a chunk has bytes")),
-    begin: || begin(Blake3Mode::Plain, 0, blake3::OUT_LEN),
-};
+use super::hasher::{Hasher, same};
 
 /// Mode of blake3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +160,7 @@ impl Hasher for Part {
     }
 
     fn append(&mut self, right: Box<dyn Hasher>) {
-        let right = *super::same::<Self>(right);
+        let right = *same::<Self>(right);
         let Some((start, end)) = right.seen else { return };
         let Some((before, middle)) = self.seen else {
             *self = right;

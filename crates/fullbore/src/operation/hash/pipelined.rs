@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Hash, Hasher};
-use crate::operation::{Fold, Split};
+use super::algorithm::Hash;
+use super::hasher::Hasher;
+use crate::operation::traits::{Fold, Split};
 
 /// Bytes of a block: small enough to stay in a processor's own cache between copy and hash.
 const BLOCK: usize = 256 << 10;
