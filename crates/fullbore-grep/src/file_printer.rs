@@ -233,7 +233,6 @@ impl<'q> FilePrinter<'q> {
             && self.source.detection == Detection::Convert;
     }
 
-    /// Prints what precedes the first line of a file.
     fn begin(&mut self, found: &PartResult, out: &mut Vec<u8>) {
         if self.begun.is_some() {
             return;

@@ -31,7 +31,6 @@ pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
     }
 }
 
-/// Returns the message that ends a file, whose first message was `begin`.
 pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
     let path = begin
         .strip_prefix(br#"{"type":"begin","data":{"path":"#)

@@ -7,7 +7,6 @@ use grep_regex::{RegexCaptures, RegexMatcher, RegexMatcherBuilder};
 
 use crate::settings::{Boundary, Case, Engine, Nuls, Settings};
 
-/// A matcher of one of the engines.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyMatcher {
     Rust(RegexMatcher),
@@ -15,7 +14,6 @@ pub(crate) enum AnyMatcher {
     Pcre2(Box<grep_pcre2::RegexMatcher>),
 }
 
-/// The groups of a match.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyCaptures {
     Rust(RegexCaptures),
@@ -38,7 +36,6 @@ fn failed(error: impl fmt::Display) -> MatchError {
 }
 
 impl AnyMatcher {
-    /// Compiles the patterns with the engine selected by the settings.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         match settings.engine {
             Engine::Rust => rust(settings).map_err(|mut text| {
@@ -164,7 +161,6 @@ fn rust(settings: &Settings) -> Result<AnyMatcher, String> {
     Ok(AnyMatcher::Rust(matcher))
 }
 
-/// Delegates to the matcher of either engine.
 macro_rules! either {
     ($self:expr, $matcher:ident => $call:expr) => {
         match $self {

@@ -35,7 +35,6 @@ pub struct PartSearcher<'q> {
 pub struct PartResult {
     pub(crate) output: RecordedOutput,
     pub(crate) facts: PartFacts,
-    /// Offset of the part in the file.
     pub(crate) offset: u64,
     /// Range of its own lines in the file.
     pub(crate) own: Range<u64>,
@@ -45,7 +44,6 @@ pub struct PartResult {
     pub(crate) lines: u64,
     /// The first NUL in its own bytes, if all bytes are checked.
     pub(crate) nul: Option<u64>,
-    /// An error of the matcher.
     pub(crate) error: Option<io::Error>,
 }
 
@@ -201,7 +199,6 @@ impl Search for PartSearcher<'_> {
     }
 }
 
-/// Replaces NULs by newlines.
 fn convert(bytes: &mut Cow<'_, [u8]>) {
     if memchr::memchr(0, bytes).is_some() {
         bytes.to_mut().iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'\n');

@@ -66,7 +66,6 @@ pub(crate) enum OnNul {
     Quit,
 }
 
-/// Options of a sink.
 #[derive(Debug, Clone)]
 pub(crate) struct SinkOptions {
     pub(crate) on_nul: OnNul,
@@ -75,7 +74,6 @@ pub(crate) struct SinkOptions {
     /// Maximum number of matches; `after` lines of context after the last one are still passed on.
     pub(crate) limit: Option<u64>,
     pub(crate) after: usize,
-    /// True if the output is JSON.
     pub(crate) json: bool,
 }
 
@@ -122,7 +120,6 @@ pub(crate) struct PartSink<S> {
     pub(crate) facts: PartFacts,
 }
 
-/// A line reported by the searcher.
 struct SearchedLine<'l> {
     bytes: &'l [u8],
     start: usize,

@@ -27,7 +27,6 @@ pub struct Query {
     whole_file_reason: Option<&'static str>,
 }
 
-/// The kind of printer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Print {
     Lines,
@@ -147,7 +146,6 @@ impl Query {
         !self.settings.counts() && matches!(self.print(), Print::Summary(kind) if early.contains(&kind))
     }
 
-    /// True if the search matches several lines at once.
     pub(crate) fn multi_line(&self) -> bool {
         self.searcher().build().multi_line_with_matcher(&self.matcher)
     }
@@ -212,7 +210,6 @@ impl Query {
         }
     }
 
-    /// Returns a searcher with these settings.
     pub(crate) fn searcher(&self) -> SearcherBuilder {
         let settings = &self.settings;
         let mut builder = SearcherBuilder::new();

@@ -209,7 +209,6 @@ impl Settings {
         self.stats || self.show == Show::Json
     }
 
-    /// Returns the line terminator.
     pub(crate) fn line_end(&self) -> &'static [u8] {
         match (self.crlf, self.null_data) {
             (true, _) => b"\r\n",

@@ -23,7 +23,6 @@ pub struct SourceInfo {
     pub(crate) marked: bool,
 }
 
-/// The treatment of NULs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detection {
     None,

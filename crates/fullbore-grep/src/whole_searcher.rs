@@ -190,7 +190,6 @@ fn run<S: Sink<Error = io::Error>>(
     }
 }
 
-/// Records whether lines are printed.
 struct LineTracker<S> {
     inner: S,
     lines: bool,
@@ -228,7 +227,6 @@ impl<S: Sink> Sink for LineTracker<S> {
     }
 }
 
-/// The callback that receives the output.
 type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
 /// The path passed to the printers of lines and summaries. A printer resolves its path, which takes as long as the
@@ -272,7 +270,6 @@ impl<'w> Writer<'w> {
         Self { forward: Some(Box::new(forward)), ..Self::new(settings) }
     }
 
-    /// Sets the path of the next file.
     fn name(&mut self, path: &Path) {
         self.path.clear();
         self.path.extend_from_slice(&shown(path, self.separator));

@@ -32,7 +32,6 @@ pub(super) enum Repr<'a> {
     Owned(Vec<u8>),
 }
 
-/// An input that is ready to be read.
 pub(super) enum Opened<'a> {
     File(File),
     Bytes(&'a [u8]),

@@ -46,7 +46,6 @@ pub struct Job {
     planned: Option<OnPlan>,
 }
 
-/// A function that receives plans.
 type PlanObserver = dyn Fn(&Path, &Plan) + Send + Sync;
 
 #[derive(Clone)]
@@ -335,7 +334,6 @@ impl Job {
         }
     }
 
-    /// Overrides the strategy's fields by the settings.
     fn overridden(mut self) -> Self {
         self.spec.workers = self.workers.or(self.spec.workers);
         self.spec.budget = self.memory_limit.or(self.spec.budget);

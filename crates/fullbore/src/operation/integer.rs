@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// An integer of any size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Integer {
     negative: bool,

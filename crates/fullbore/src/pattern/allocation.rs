@@ -49,7 +49,6 @@ pub(super) struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    /// Keeps the new length.
     pub(super) fn keep(mut self) {
         self.before = None;
     }

@@ -101,7 +101,6 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
 pub(super) struct BoundaryBuffer {
     bytes: Vec<u8>,
     own: usize,
-    /// Offset of `bytes` in the file.
     offset: u64,
 }
 
@@ -111,12 +110,10 @@ impl BoundaryBuffer {
         Self { bytes: Vec::new(), own: 0, offset }
     }
 
-    /// Length in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Offset in the file.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

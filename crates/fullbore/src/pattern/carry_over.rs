@@ -16,7 +16,6 @@ pub(super) struct CarryOver<S> {
     head: Vec<u8>,
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
     records: Option<S>,
-    /// Offset of the tail.
     tail_start: u64,
     tail: Vec<u8>,
 }

@@ -94,7 +94,6 @@ struct Ordered<'s, S, E> {
     boundary: BoundaryBuffer,
     emit: E,
     path: &'s Path,
-    /// The memory budget of the run, in bytes.
     budget: u64,
 }
 
@@ -168,7 +167,6 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     }
 }
 
-/// The results of one block.
 struct Block<R> {
     ends: Ends,
     end: u64,

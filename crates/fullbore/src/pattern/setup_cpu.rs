@@ -12,12 +12,10 @@ pub(super) struct SetupCpu {
 }
 
 impl SetupCpu {
-    /// Starts counting.
     pub(super) fn begin() -> Self {
         Self { since: ProcessUsage::of_thread().ok(), user: 0.0, system: 0.0 }
     }
 
-    /// Stops counting while bytes move.
     pub(super) fn pause(&mut self) {
         if let Some(since) = self.since.take()
             && let Ok(now) = ProcessUsage::of_thread()
@@ -28,7 +26,6 @@ impl SetupCpu {
         }
     }
 
-    /// Resumes counting.
     pub(super) fn resume(&mut self) {
         self.since = ProcessUsage::of_thread().ok();
     }

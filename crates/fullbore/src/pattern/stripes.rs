@@ -33,7 +33,6 @@ impl Stripes {
     }
 }
 
-/// A worker's share of the stripes.
 #[derive(Debug)]
 pub(super) struct Share<'s> {
     stripes: &'s Stripes,

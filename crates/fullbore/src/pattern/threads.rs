@@ -13,7 +13,6 @@ use fullbore_io::sys;
 pub(super) struct Started(OnceLock<usize>);
 
 impl Started {
-    /// The number of workers; waits until it is known.
     pub(super) fn count(&self) -> usize {
         *self.0.wait()
     }
@@ -108,7 +107,6 @@ pub(super) fn on_more_threads(
     });
 }
 
-/// Calls its function when it is dropped.
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -117,7 +115,6 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-/// The first error of several threads.
 #[derive(Debug, Default)]
 pub(super) struct FirstError(Mutex<Option<Error>>);
 
@@ -127,7 +124,6 @@ impl FirstError {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// The first error, if any.
     pub(super) fn result(self) -> Result<()> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }

@@ -14,7 +14,6 @@ use fullbore_io::file::File;
 pub(super) enum Source<'a> {
     /// A file of known length.
     File {
-        /// The file.
         file: &'a File,
         /// Its length in bytes when the run began.
         len: u64,
@@ -23,7 +22,6 @@ pub(super) enum Source<'a> {
     Stream(StreamReader),
     /// No input: the blocks are generated.
     Generator {
-        /// The generator.
         generator: &'a dyn Generate,
     },
 }
@@ -41,16 +39,13 @@ pub(super) enum Sink<'a> {
     },
 }
 
-/// Receives a block and its offset.
 pub(super) type Visitor<'v> = dyn Fn(u64, &[u8]) -> Result<()> + 'v;
 
 /// The work on each block.
 pub(super) struct Work<'a> {
-    /// The operation, if any.
     pub(super) operation: Option<&'a dyn Transform>,
     /// True if source and sink are the same file.
     pub(super) in_place: bool,
-    /// The split of the operation.
     pub(super) split: Split,
 }
 
@@ -76,14 +71,12 @@ pub(super) struct Cut {
     pub(super) start: u64,
     /// The length of the run in bytes.
     pub(super) len: u64,
-    /// The request size in bytes.
     pub(super) request: usize,
     /// The order of the requests.
     pub(super) order: Order,
 }
 
 impl Cut {
-    /// The number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.len.div_ceil(self.request as u64)
     }
@@ -100,7 +93,6 @@ pub(super) struct Transfer<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) work: &'a Work<'a>,
     pub(super) sink: &'a Sink<'a>,
-    /// The order of the requests.
     pub(super) order: Order,
     /// True if a worker handles completions in the order of its requests.
     pub(super) in_order: bool,
@@ -110,7 +102,6 @@ pub(super) struct Transfer<'a> {
 /// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
-/// One worker's loop.
 pub(super) struct TransferLoop<'a, 'v> {
     transfer: &'a Transfer<'a>,
     visitor: &'v Visitor<'v>,
@@ -449,7 +440,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Waits for pending writes.
     fn finish(&mut self) -> Result<()> {
         self.transfer.progress.add(std::mem::take(&mut self.unreported));
         if let Some(writer) = &mut self.writer {

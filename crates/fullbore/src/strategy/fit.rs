@@ -8,7 +8,6 @@ use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::size;
 
 impl Plan {
-    /// Makes the strategy one that works on these files.
     pub(super) fn fit(
         &mut self,
         input: Option<&File>,
@@ -22,7 +21,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Replaces methods that do not work here.
     fn fit_methods(
         &mut self,
         input: Option<&File>,

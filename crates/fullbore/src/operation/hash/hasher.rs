@@ -31,9 +31,7 @@ pub(super) fn same<S: Hasher>(right: Box<dyn Hasher>) -> Box<S> {
 
 /// A hash that processes bytes in order.
 pub(super) trait Forward: Send + 'static {
-    /// Adds more bytes.
     fn go_on(&mut self, bytes: &[u8]);
-    /// Returns the sum.
     fn end(self) -> Vec<u8>;
 }
 
@@ -50,7 +48,6 @@ impl<D: Digest + Send + 'static> Forward for Crypto<D> {
     }
 }
 
-/// State of a sequential hash.
 pub(super) struct Sequential<F> {
     hash: F,
     started: bool,

@@ -45,7 +45,6 @@ struct PipelineState {
     first: u64,
     /// Memory of blocks that all hashes have processed.
     free: Vec<Vec<u8>>,
-    /// Number of blocks allocated.
     made: usize,
     /// True if no more blocks will follow.
     over: bool,
@@ -65,7 +64,6 @@ struct HashState {
     next: u64,
 }
 
-/// A hash and its next block.
 struct HashJob {
     hash: usize,
     sum: Box<dyn Hasher>,
@@ -140,7 +138,6 @@ impl PipelinedHashes {
         }
     }
 
-    /// Waits for the jobs of other threads.
     fn wait_for_all(&self) {
         let mut state = self.lock();
         while !state.blocks.is_empty() {
@@ -197,7 +194,6 @@ impl PipelineState {
         Some(HashJob { hash, sum: behind.sum.take()?, block })
     }
 
-    /// Recycles the memory of blocks that all hashes have processed.
     fn recycle(&mut self) {
         let behind = self.states.iter().map(|hash| hash.next).min().unwrap_or(self.first);
         while self.first < behind {

@@ -95,7 +95,6 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The end of a sequential comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// Both ended, or the limit was reached.

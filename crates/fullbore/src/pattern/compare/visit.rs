@@ -58,7 +58,6 @@ impl<'a> Least<'a> {
         Self { least: AtomicU64::new(u64::MAX), found: Mutex::new(None), lines }
     }
 
-    /// The first difference.
     pub(super) fn found(self) -> Option<Difference> {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,7 +28,6 @@ pub(super) struct Place<'a> {
     pub(super) len: u64,
 }
 
-/// A visitor of the blocks.
 pub(super) trait Visit: Sync {
     /// Receives the blocks of both sides at `offset`; `right` is empty if one side is read.
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()>;
@@ -100,7 +99,6 @@ impl<'a> Walk<'a> {
         Leases::of(adaptive, &places, &terms)
     }
 
-    /// Reads all of it with all workers.
     pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
@@ -170,7 +168,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// One worker.
 struct Worker<'a> {
     walk: &'a Walk<'a>,
     stripes: &'a Mutex<StripeQueue<'a>>,
@@ -295,7 +292,6 @@ impl Worker<'_> {
     }
 }
 
-/// One worker's reader of one side.
 struct Reader {
     queue: IoQueue,
     file: File,
@@ -303,7 +299,6 @@ struct Reader {
     base: u64,
     depth: usize,
     batched: bool,
-    /// Requests submitted.
     submitted: u64,
     early: Vec<Done>,
 }
@@ -382,7 +377,6 @@ impl Reader {
         }
     }
 
-    /// The bytes of a block.
     fn data<'b>(&'b mut self, block: &'b Option<Buf>, offset: u64, len: usize) -> Result<&'b [u8]> {
         match block {
             Some(buf) => Ok(buf.data()),

@@ -47,7 +47,6 @@ pub(super) fn widen(
 /// An open file, or a name in an open directory.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
-    /// An open file or directory.
     Open(BorrowedHandle<'a>),
     /// A name; symbolic links are not followed.
     Name(BorrowedHandle<'a>, &'a CStr),
@@ -144,7 +143,6 @@ fn directory(stat: &Status) -> bool {
     stat.kind() == FileKind::Directory
 }
 
-/// True if owner and group equal those of the source.
 fn belongs(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
     let made = match target {
         Place::Open(fd) => sys::status(fd),

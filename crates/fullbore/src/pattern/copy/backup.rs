@@ -11,7 +11,6 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, Temporary};
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
-/// A backup.
 pub(super) struct Saved {
     name: OsString,
     /// Its path, for messages.
@@ -131,7 +130,6 @@ fn last_number(within: &Handle, target: &[u8], control: BackupControl) -> sys::R
     Ok((last > 0 || control == BackupControl::Numbered).then_some(last))
 }
 
-/// The number of a numbered backup of `target`.
 fn number_of(name: &[u8], target: &[u8]) -> Option<u64> {
     let digits = name.strip_prefix(target)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
     let plain = digits.first().is_some_and(|&first| first != b'0') && digits.iter().all(u8::is_ascii_digit);

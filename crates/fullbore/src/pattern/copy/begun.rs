@@ -46,9 +46,6 @@ fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
 
 impl Begun {
     /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
-    ///
-    /// # Errors
-    /// `ErrorKind::Locked` if another run is copying it, and the system's.
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
         note.write(&bytes(source, Made::default()))?;
@@ -61,9 +58,6 @@ impl Begun {
     }
 
     /// The note of an existing directory, if it was begun as the copy of this source.
-    ///
-    /// # Errors
-    /// As [`plan`](Self::plan).
     pub(super) fn find(
         parent: &HeldDir,
         target: &OsStr,
@@ -86,7 +80,6 @@ impl Begun {
         Ok(None)
     }
 
-    /// Removes the note of a complete directory.
     pub(super) fn end(self) -> Result<()> {
         self.0.remove()
     }

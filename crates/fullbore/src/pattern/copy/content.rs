@@ -24,7 +24,6 @@ pub(super) const LARGE: u64 = 2 << 20;
 /// Stripes in flight while the copy is read back: enough to keep the device busy, whatever the number of processors.
 const WAITERS: usize = 4;
 
-/// The copy of one file.
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
@@ -212,7 +211,6 @@ impl Content<'_> {
         Ok(fullbore_io::file::share_all(self.input, output.file(), devices))
     }
 
-    /// Copies a small file in one loop.
     fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
         if sparse {
             hollow(output, len)?;
@@ -373,7 +371,6 @@ fn served(file: &File) -> bool {
     sys::file_system_kind(file).is_ok_and(|kind| SERVED.contains(&kind))
 }
 
-/// Files copied concurrently.
 pub(super) fn workers(options: &CopyOptions) -> usize {
     /// More gained nothing: the file system's locks are the limit.
     const CROWD: usize = 8;

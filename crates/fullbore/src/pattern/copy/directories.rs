@@ -17,7 +17,6 @@ use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 impl Job<'_> {
-    /// Creates a directory and copies its content.
     pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
@@ -237,7 +236,6 @@ fn is_in(directory: &Handle, identity: (u64, u64)) -> bool {
     false
 }
 
-/// The name without trailing slashes.
 fn trimmed(name: &OsStr) -> &OsStr {
     Path::new(name).file_name().unwrap_or(name)
 }

@@ -34,7 +34,6 @@ pub(super) struct Directory {
 pub(super) enum Base {
     /// The working directory; the name may be absolute.
     Working,
-    /// An open directory.
     Open(Arc<Handle>),
 }
 
@@ -111,17 +110,14 @@ impl Directory {
         }
     }
 
-    /// The target.
     pub(super) fn target(&self) -> Result<Arc<Handle>> {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 
-    /// True for the directory of the named sources.
     pub(super) fn is_outermost(&self) -> bool {
         self.outermost
     }
 
-    /// The path of a name in the source.
     pub(super) fn source_path(&self, name: &CStr) -> PathBuf {
         self.source.as_ref().map(HeldDir::path).unwrap_or_default().join(path(name))
     }
@@ -131,7 +127,6 @@ impl Directory {
         self.target.path().join(path(name))
     }
 
-    /// Its own paths.
     pub(super) fn own_paths(&self) -> (PathBuf, PathBuf) {
         (self.source.as_ref().map(HeldDir::path).unwrap_or_default(), self.target.path())
     }
@@ -148,7 +143,6 @@ impl Directory {
     }
 }
 
-/// A name as a path.
 pub(super) fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
 }

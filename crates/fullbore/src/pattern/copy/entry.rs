@@ -19,12 +19,10 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// The path of the source.
     pub(super) fn source_path(&self) -> PathBuf {
         self.directory.source_path(self.source)
     }
 
-    /// The path of the target.
     pub(super) fn target_path(&self) -> PathBuf {
         self.directory.target_path(self.target)
     }

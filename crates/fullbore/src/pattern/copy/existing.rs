@@ -23,7 +23,6 @@ pub(super) enum Found {
     There,
     /// The copy replaces the name in one step; links are not followed.
     Replaced(Option<Saved>),
-    /// The target stays.
     Stays,
 }
 

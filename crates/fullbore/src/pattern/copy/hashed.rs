@@ -32,7 +32,6 @@ pub(super) const STRIPE: u64 = 4 << 20;
 /// Bytes read and hashed at a time: still in the processor's cache when they are hashed.
 const PIECE: usize = 256 << 10;
 
-/// A copy in stripes.
 pub(super) struct Hashed<'a> {
     pub(super) input: &'a File,
     pub(super) output: &'a File,
@@ -48,7 +47,6 @@ pub(super) struct Hashed<'a> {
     pub(super) progress: &'a Progress,
 }
 
-/// Bytes by result.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) copied: AtomicU64,

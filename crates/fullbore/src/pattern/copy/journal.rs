@@ -17,7 +17,6 @@ use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsString
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
 const SOURCE: usize = 7 * 8;
-/// The longest name, in bytes.
 const NAME: usize = 255;
 /// Magic, source, the part's device and inode, length of its name, its name, hash of all before.
 const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
@@ -26,7 +25,6 @@ const RECORD: usize = 8 + 8 + 32 + 16;
 /// Limit on the bytes of records read: no copy has 4 GiB of them.
 const RECORDS: u64 = 1 << 32;
 
-/// The hash of a stripe.
 pub(super) type Hash = [u8; 32];
 
 /// An open journal. It outlives the process, for the next run.
@@ -39,7 +37,6 @@ pub(super) struct Journal {
 /// The open part, and its name.
 pub(super) type Part = (Handle, OsString);
 
-/// The fields of a header.
 struct Header {
     source: [u8; SOURCE],
     part: OsString,
@@ -120,9 +117,6 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 impl Journal {
     /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
-    ///
-    /// # Errors
-    /// `ErrorKind::Locked` if another run is copying it, and the system's.
     pub(super) fn open(
         directory: &HeldDir,
         target: &OsStr,
@@ -209,7 +203,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a complete copy.
     pub(super) fn finish(self) -> Result<()> {
         self.note.remove()
     }

@@ -18,7 +18,6 @@ use fullbore_io::sys::{self, AtFlags, Code, Status};
 #[derive(Default)]
 pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
 
-/// A name in a target directory.
 type Named = (HeldDir, CString);
 
 struct Copy {
@@ -28,7 +27,6 @@ struct Copy {
     left: Option<u64>,
 }
 
-/// The action for a name.
 pub(super) enum LinkAction {
     /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
     First,
@@ -130,7 +128,6 @@ impl Job<'_> {
         }
     }
 
-    /// Creates a hard link to the source.
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let source = entry.directory.source()?;
         let target = entry.within()?;
@@ -140,7 +137,6 @@ impl Job<'_> {
         })
     }
 
-    /// Creates a symbolic link to the source's path.
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;

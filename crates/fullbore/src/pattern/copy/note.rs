@@ -15,7 +15,6 @@ use fullbore_io::sys::{
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
 
-/// The ending of a note's name.
 const ENDING: &str = ".fullbore-journal";
 
 /// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
@@ -38,9 +37,6 @@ enum Found {
 
 impl Note {
     /// Opens the note of `target`, or creates it if there is none and `make` is set.
-    ///
-    /// # Errors
-    /// `ErrorKind::Locked` if another run holds it, and the system's.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
         let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
@@ -82,20 +78,17 @@ impl Note {
         Ok(filled)
     }
 
-    /// Replaces the content of the note.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
         self.file.set_len(0)?;
         self.file.write_all_at(bytes, 0)
     }
 
-    /// Removes the note.
     pub(super) fn remove(self) -> Result<()> {
         let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
         removed.map_err(|error| Error::io("remove", self.file.path(), error))
     }
 }
 
-/// Device and inode.
 pub(super) fn identity(stat: &Status) -> (u64, u64) {
     stat.identity()
 }
@@ -180,7 +173,6 @@ fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Found, OsString)> {
     Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
 }
 
-/// A random string.
 pub(super) fn random() -> String {
     let name = hidden_name(OsStr::new(""));
     name.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned()

@@ -29,7 +29,6 @@ const SMALL: usize = 256 << 10;
 const PACKED: u64 = 64 << 10;
 
 impl Job<'_> {
-    /// Copies a file's bytes.
     pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, found))
     }

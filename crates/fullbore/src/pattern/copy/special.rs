@@ -13,7 +13,6 @@ use fullbore_io::file::Temporary;
 use fullbore_io::sys::{self, AsHandle, Code, FileKind, OsStrExt, Status};
 
 impl Job<'_> {
-    /// Copies a symbolic link, pipe, socket or device as such.
     pub(super) fn special(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         self.over_existing(worker, entry, false, |worker, found| self.special_over(worker, entry, found))
     }
