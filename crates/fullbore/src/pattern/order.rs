@@ -9,7 +9,7 @@ use fullbore_io::file::File;
 /// The order in which the requests of a file are made.
 ///
 /// ```
-/// use fullbore::pattern::{Progress, Order, Scope, visit};
+/// use fullbore::pattern::{Progress, Order, Scope, visit_until};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("file");
@@ -17,7 +17,7 @@ use fullbore_io::file::File;
 /// let file = fullbore::file::File::open(&path)?;
 /// let scope = Scope { range: 0..10 * 4096, order: Order::Random { seed: 1, count: 3 } };
 /// let strategy = Strategy { request: 4096, ..Strategy::plain() };
-/// let (stats, _) = visit(&file, &scope, &strategy, &Progress::default(), || (), |_, _, _| ())?;
+/// let (stats, _) = visit_until(&file, &scope, &strategy, &Progress::default(), &false.into(), || (), |_, _, _| ())?;
 /// assert_eq!(stats.bytes, 3 * 4096);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

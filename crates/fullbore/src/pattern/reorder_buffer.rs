@@ -7,6 +7,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 
+use super::threads::lock;
+
 /// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
 
@@ -180,7 +182,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     fn hand_on(&self, results: Vec<R>) -> Result<()> {
-        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut emit = lock(&self.emit);
         for result in results {
             if self.enough.load(Ordering::Relaxed) {
                 break;
@@ -249,10 +251,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
         Err(Error::new(ErrorKind::Changed, "order", "the results", "some before them are missing"))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

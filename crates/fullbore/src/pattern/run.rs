@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::Stats;
 use super::adaptive::{LeaseExtents, Leases, Place, Terms};
 use super::order::{Order, Scope};
+use super::progress::Stats;
 use super::setup_cpu::SetupCpu;
 use super::stripes::Stripes;
 use super::threads::{FirstError, Started, on_pool, on_threads};

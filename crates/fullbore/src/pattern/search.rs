@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::boundary_buffer::{BoundaryBuffer, Ends, cut};
-use super::checked_input::CheckedInput;
+use super::checked::CheckedInput;
+use super::order::{Order, Scope};
+use super::progress::{Progress, Stats};
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
-use super::transfer_loop::Transfer;
-use super::{Order, Progress, Scope, Stats, transfer_loop};
-use crate::operation::{Part, Search, Split};
+use super::transfer_loop::{Sink, Transfer};
+use crate::operation::{Part, Search};
 use crate::strategy::Choice;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::File;
@@ -18,32 +19,6 @@ use fullbore_io::size;
 /// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
 /// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most
 /// half of the strategy's budget.
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// use fullbore::file::File;
-/// use fullbore::operation::{Part, Search};
-/// use fullbore::pattern::{Progress, search};
-/// use fullbore::strategy::Strategy;
-///
-/// /// True for a part that mentions a license.
-/// struct License;
-/// impl Search for License {
-///     type Found = bool;
-///     fn search(&self, part: &Part<'_>) -> bool {
-///         part.own().windows(7).any(|bytes| bytes == b"license")
-///     }
-/// }
-///
-/// let (file, mut found) = (File::open("Cargo.toml")?, false);
-/// search(&License, &file, &Strategy::plain(), &Progress::default(), |here| {
-///     found |= here;
-///     Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-/// })?;
-/// assert!(found);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`Job::fold`](crate::Job::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
@@ -109,16 +84,11 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
             ReorderBuffer::new(0, (self.budget / 2) as usize, Box::new(|block| self.next(block)));
+        let (source, sink) = (checked.source(false), Sink::Visitor { failed: &|| reorder_buffer.cancel() });
+        let transfer = Transfer::untouched(&source, &sink, Order::Sequential, progress);
         let run = Run {
-            transfer: Transfer {
-                source: &checked.source(false),
-                work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
-                sink: &transfer_loop::Sink::Visitor { failed: &|| reorder_buffer.cancel() },
-                order: Order::Sequential,
-                // A worker must insert its results in the order of its blocks, or it could wait for itself.
-                in_order: true,
-                progress,
-            },
+            // A worker must insert its results in the order of its blocks, or it could wait for itself.
+            transfer: Transfer { in_order: true, ..transfer },
             scope: &Scope::whole(checked.len.unwrap_or(0)),
             choice,
             most: usize::MAX,

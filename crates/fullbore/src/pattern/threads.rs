@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use fullbore_io::error::{Error, Result};
@@ -63,7 +63,7 @@ pub(super) fn on_pool<T: Send>(
         if result.is_err() {
             lost();
         }
-        done.lock().unwrap_or_else(PoisonError::into_inner).push((worker, result));
+        lock(&done).push((worker, result));
     };
     if sys::call_on_pool(workers.saturating_sub(1), &work).is_err() {
         return on_threads(workers, one, lost);
@@ -107,6 +107,11 @@ pub(super) fn on_more_threads(
     });
 }
 
+/// Locks a mutex, also after a panic of another thread: what it protects is valid at all times.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -121,7 +126,7 @@ pub(super) struct FirstError(Mutex<Option<Error>>);
 impl FirstError {
     /// Keeps the first error: it has the cause, later ones follow from it.
     pub(super) fn put(&self, error: Error) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        lock(&self.0).get_or_insert(error);
     }
 
     pub(super) fn result(self) -> Result<()> {

@@ -1,14 +1,14 @@
 //! The transfer loop: one worker's blocks from a source, through the operation, to a sink.
 
-use super::Progress;
 use super::order::{Order, OrderedWriter};
+use super::progress::Progress;
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::File;
+use fullbore_io::file::{File, Output};
 
 /// The origin of the blocks.
 pub(super) enum Source<'a> {
@@ -21,9 +21,7 @@ pub(super) enum Source<'a> {
     /// A pipe or device.
     Stream(StreamReader),
     /// No input: the blocks are generated.
-    Generator {
-        generator: &'a dyn Generate,
-    },
+    Generator(&'a dyn Generate),
 }
 
 /// The destination of the blocks.
@@ -37,6 +35,15 @@ pub(super) enum Sink<'a> {
         /// Called when a worker failed, so that no other waits for it.
         failed: &'a (dyn Fn() + Sync),
     },
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn to(output: &'a Output) -> Self {
+        match output.seekable() {
+            true => Self::File(output.file()),
+            false => Self::Stream(OrderedWriter::new(output.file().clone())),
+        }
+    }
 }
 
 pub(super) type Visitor<'v> = dyn Fn(u64, &[u8]) -> Result<()> + 'v;
@@ -99,6 +106,19 @@ pub(super) struct Transfer<'a> {
     pub(super) progress: &'a Progress,
 }
 
+impl<'a> Transfer<'a> {
+    /// Moves the bytes as they are, which may be cut anywhere.
+    pub(super) fn untouched(
+        source: &'a Source<'a>,
+        sink: &'a Sink<'a>,
+        order: Order,
+        progress: &'a Progress,
+    ) -> Self {
+        let work = &Work { operation: None, in_place: false, split: Split::Any };
+        Self { source, work, sink, order, in_order: false, progress }
+    }
+}
+
 /// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
@@ -139,7 +159,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             _ => 1,
         };
         let mut pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
-        if let Source::Generator { generator } = source {
+        if let Source::Generator(generator) = source {
             generator.prime(&mut pool);
         }
         let window = strategy.window.map(|window| window.max(request));
@@ -234,7 +254,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 let mut buf = self.buffer()?;
                 buf.place(offset, len);
                 match (self.transfer.source, &mut self.reader) {
-                    (Source::Generator { generator }, _) => generator.renew(offset, buf.data_mut()),
+                    (Source::Generator(generator), _) => generator.renew(offset, buf.data_mut()),
                     (_, Some(reader)) => {
                         self.transfer.work.apply(offset, reader.view(offset, len)?, buf.data_mut());
                         reader.check("read", offset)?;
@@ -253,7 +273,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = writer.view_mut(offset, len)?;
         match (self.transfer.source, &mut self.reader) {
-            (Source::Generator { generator }, _) => generator.fill(offset, target),
+            (Source::Generator(generator), _) => generator.fill(offset, target),
             // Two mappings of one file would alias.
             _ if self.transfer.work.in_place => self.transfer.work.apply_in_place(offset, target),
             (_, Some(reader)) => {

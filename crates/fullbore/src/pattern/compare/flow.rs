@@ -7,7 +7,8 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::pattern::{Progress, Stats};
+use super::result::Which;
+use crate::pattern::progress::{Progress, Stats};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind};
@@ -95,17 +96,6 @@ impl<'a> Flow<'a> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Both ended, or the limit was reached.
-    Both,
-    /// The left ended before the right.
-    Left,
-    Right,
-    /// The visitor stopped the comparison.
-    Enough,
-}
-
 /// The right side as the comparing thread sees it: a block and the bytes of it already compared.
 struct Right<'a> {
     block: Option<Buf>,
@@ -156,19 +146,20 @@ impl Right<'_> {
 const BLOCKS: usize = 4;
 
 /// Compares two flows: passes runs of both sides at the same offset to `block`, which returns true to continue.
+/// Returns the side that ended before the other, if one did.
 pub(super) fn flow(
     mut left: Flow<'_>,
     right: Flow<'_>,
     request: usize,
     progress: &Progress,
     mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
-) -> Result<(Stats, Ended)> {
+) -> Result<(Stats, Option<Which>)> {
     let start = Instant::now();
     let nothing = |error| Error::io("allocate", "buffers", error);
     let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
     let mut buf = buffer()?.ok_or_else(|| nothing(io::ErrorKind::OutOfMemory.into()))?;
     let mut offset = 0u64;
-    let ended = std::thread::scope(|scope| -> Result<Ended> {
+    let shorter = std::thread::scope(|scope| -> Result<Option<Which>> {
         // Write end of the pipe; closing it ends a wait of the second thread.
         let _needed;
         let mut right = if right.at.is_some() {
@@ -208,7 +199,7 @@ pub(super) fn flow(
             if len > 0 {
                 progress.add(len as u64);
                 if !block(offset, &ours[..len], &theirs[..len])? {
-                    return Ok(Ended::Enough);
+                    return Ok(None);
                 }
                 used += len;
                 right.used += len;
@@ -216,16 +207,16 @@ pub(super) fn flow(
                 continue;
             }
             match (ours.is_empty(), theirs.is_empty()) {
-                (true, true) if left.ended && right.ended => return Ok(Ended::Both),
-                (true, false) if left.ended => return Ok(Ended::Left),
-                (false, true) if right.ended => return Ok(Ended::Right),
+                (true, true) if left.ended && right.ended => return Ok(None),
+                (true, false) if left.ended => return Ok(Some(Which::Left)),
+                (false, true) if right.ended => return Ok(Some(Which::Right)),
                 _ => {}
             }
         }
     })?;
     let mut stats = Stats { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
     stats.reads.bytes = offset * 2;
-    Ok((stats, ended))
+    Ok((stats, shorter))
 }
 
 fn read_beside(

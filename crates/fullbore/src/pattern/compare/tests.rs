@@ -1,15 +1,19 @@
 //! The law of comparison: for any strategy, cut and number of workers the result equals that of a plain loop.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use proptest::prelude::*;
 
+use super::pair::{PAGE, Pair};
 use super::*;
+use crate::pattern::progress::Progress;
 use crate::strategy::{Model, Strategy};
-use fullbore_io::engine::{METHODS, method, probe};
+use fullbore_io::engine::{CachePolicy, METHODS, method, probe};
 use fullbore_io::error::ErrorKind;
+use fullbore_io::file::File;
 use fullbore_io::sys::{self, Handle};
 
 /// The bytes compared of two byte strings.

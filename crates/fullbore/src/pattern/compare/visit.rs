@@ -2,10 +2,10 @@
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use super::Difference;
 use super::frontier::Frontier;
+use super::result::Difference;
 use super::walk::Visit;
 use fullbore_io::error::Result;
 
@@ -27,22 +27,7 @@ pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
 
 /// Counts the line ends in a run.
 pub(super) fn newlines(data: &[u8]) -> u64 {
-    static PROCESSOR: LazyLock<pulp::Arch> = LazyLock::new(pulp::Arch::new);
-    PROCESSOR.dispatch(Newlines(data))
-}
-
-/// The count as a plain loop, compiled for the processor's widest vectors.
-struct Newlines<'d>(&'d [u8]);
-
-impl pulp::NullaryFnOnce for Newlines<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn call(self) -> u64 {
-        // Byte sums, over chunks too short to overflow a byte.
-        let sum = |step: &[u8]| step.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
-        self.0.chunks(192).map(|step| u64::from(sum(step))).sum()
-    }
+    memchr::memchr_iter(b'\n', data).count() as u64
 }
 
 /// Finds the least offset at which the sides differ.
@@ -201,11 +186,6 @@ mod tests {
             }
             let plain = left.iter().zip(&right).position(|(left, right)| left != right);
             prop_assert_eq!(first_difference(&left, &right), plain);
-        }
-
-        #[test]
-        fn lines_are_counted_as_by_a_plain_loop(data in proptest::collection::vec(9u8..12, 0..2000)) {
-            prop_assert_eq!(newlines(&data), data.iter().filter(|&&byte| byte == b'\n').count() as u64);
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::holes::{Holes, StripeQueue};
 use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
+use crate::pattern::holes::{Holes, StripeQueue};
+use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::pattern::{Progress, Stats};
 use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
@@ -104,7 +104,8 @@ impl<'a> Walk<'a> {
         let request = self.request();
         let stripe = self.sides.iter().map(|side| side.choice.first.stripe).min().unwrap_or(1);
         let stripe = stripe.min(self.longest as u64 * 4).next_multiple_of(request as u64);
-        let holes = self.sides.iter().map(|side| Holes::of(side.file, side.base, self.end)).collect();
+        let holes = |side: &Place<'a>| Holes::of(side.file, side.base, self.end, side.file.is_sparse());
+        let holes = self.sides.iter().map(holes).collect();
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();

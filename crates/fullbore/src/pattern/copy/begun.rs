@@ -94,9 +94,12 @@ fn untouched(directory: &Handle) -> bool {
         .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
 }
 
-/// True if an earlier run began the existing directory `target` as the copy of the directory `source` and did not
-/// finish it: then the copy continues in `target` itself.
-pub(super) fn was_begun(source: &Path, target: &Path) -> Result<bool> {
+/// True if `target` is a directory that an earlier [`copy`](super::copy) of the directory `source` with `resume` began and did not
+/// finish: the next one continues in it, even where an existing directory is otherwise copied into.
+///
+/// # Errors
+/// [`ErrorKind::Locked`] if another run is copying it, and the system's.
+pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
     let (Ok(stat), Ok((parent, name))) = (sys::stat(source), HeldDir::of(target)) else {
         return Ok(false);
@@ -131,19 +134,22 @@ mod tests {
         };
         let held = || HeldDir::open(&target).unwrap().fd().unwrap();
         let begun = begin();
-        assert_eq!(was_begun(&source, &target).unwrap_err().kind(), fullbore_io::error::ErrorKind::Locked);
+        assert_eq!(
+            copy_was_begun(&source, &target).unwrap_err().kind(),
+            fullbore_io::error::ErrorKind::Locked
+        );
         drop(begun);
         // Killed between the creation and its note.
-        assert!(was_begun(&source, &target).unwrap());
+        assert!(copy_was_begun(&source, &target).unwrap());
         std::fs::write(target.join("file"), "").unwrap();
-        assert!(!was_begun(&source, &target).unwrap(), "another user's files");
+        assert!(!copy_was_begun(&source, &target).unwrap(), "another user's files");
         std::fs::remove_dir_all(&target).unwrap();
         let begun = begin();
         begun.made(id, &held()).unwrap();
         std::fs::write(target.join("file"), "").unwrap();
         drop(begun);
-        assert!(was_begun(&source, &target).unwrap() && was_begun(&source, &target).unwrap());
-        assert!(!was_begun(room.path(), &target).unwrap(), "another source");
+        assert!(copy_was_begun(&source, &target).unwrap() && copy_was_begun(&source, &target).unwrap());
+        assert!(!copy_was_begun(room.path(), &target).unwrap(), "another source");
         let begun = {
             std::fs::remove_dir_all(&target).unwrap();
             begin()
@@ -152,7 +158,7 @@ mod tests {
         drop(begun);
         std::fs::rename(&target, room.path().join("away")).unwrap();
         std::fs::create_dir(&target).unwrap();
-        assert!(!was_begun(&source, &target).unwrap(), "another directory");
+        assert!(!copy_was_begun(&source, &target).unwrap(), "another directory");
         assert!(!room.path().join(".target.fullbore-journal").exists(), "its note is obsolete");
     }
 }

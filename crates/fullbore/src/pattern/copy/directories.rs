@@ -8,10 +8,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::attributes::{self, Place};
 use super::begun::Begun;
-use super::directory::{Directory, path};
-use super::entry::Entry;
+use super::directory::{Directory, Entry, path};
 use super::failure::{Copied, CopyError};
-use super::tree::{Job, Worker};
+use super::job::{Job, Worker};
+use crate::pattern::threads::lock;
 use fullbore_io::error::Error;
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
@@ -98,7 +98,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(begun);
+        lock(&self.begun).extend(begun);
         let made = sys::status(&target).map_err(of_target)?;
         let names = sys::Directory::read_from(&source).map_err(of_source)?;
         worker.stats.directories += u64::from(new);
@@ -154,7 +154,7 @@ impl Job<'_> {
             match (hidden, parent) {
                 (Some(hidden), Some(parent)) => {
                     // The parent is kept: it gets its times after this directory got its name.
-                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, target, parent));
+                    lock(&self.whole).push((hidden, target, parent));
                 }
                 (_, parent) => next = parent,
             }

@@ -12,97 +12,38 @@ pub(super) type Copied<T> = Result<T, CopyError>;
 /// A source or target that is not copied, and the reason.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`source` and `target` are paths of the copy")]
 pub enum CopyError {
     /// An operation failed.
     Failed(Error),
     /// The target is the source, or would be its only remaining copy.
-    SameFile {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    SameFile { source: PathBuf, target: PathBuf },
     /// Directories are not copied without `recursive`.
-    DirectoryOmitted {
-        /// The source.
-        source: PathBuf,
-    },
+    DirectoryOmitted { source: PathBuf },
     /// A directory cannot replace a file.
-    DirectoryOverFile {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    DirectoryOverFile { source: PathBuf, target: PathBuf },
     /// A file cannot replace a directory.
-    FileOverDirectory {
-        /// The target.
-        target: PathBuf,
-    },
+    FileOverDirectory { target: PathBuf },
     /// The target is a dangling symbolic link.
-    DanglingLink {
-        /// The target.
-        target: PathBuf,
-    },
+    DanglingLink { target: PathBuf },
     /// The target was created from another source of this run.
-    JustCreated {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    JustCreated { source: PathBuf, target: PathBuf },
     /// The target is a symbolic link created from another source of this run.
-    ThroughCreatedLink {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    ThroughCreatedLink { source: PathBuf, target: PathBuf },
     /// The target is inside the source.
-    IntoItself {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    IntoItself { source: PathBuf, target: PathBuf },
     /// A symbolic link points to a directory that contains it.
-    Cycle {
-        /// The source.
-        source: PathBuf,
-    },
+    Cycle { source: PathBuf },
     /// The backup of the target would replace the source.
-    BackupOverSource {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    BackupOverSource { source: PathBuf, target: PathBuf },
     /// A relative symbolic link would be valid in the working directory only.
-    RelativeLink {
-        /// The target.
-        target: PathBuf,
-    },
+    RelativeLink { target: PathBuf },
     /// A link to the source could not be created.
-    Link {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-        /// True for a symbolic link.
-        symbolic: bool,
-        /// The system's error.
-        error: io::Error,
-    },
+    Link { source: PathBuf, target: PathBuf, symbolic: bool, error: io::Error },
     /// The target exists and the options keep it.
-    NotReplaced {
-        /// The target.
-        target: PathBuf,
-    },
+    NotReplaced { target: PathBuf },
     /// A component that must be a directory is not one.
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
 }
 
 impl CopyError {

@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::{Hash, Journal};
-use super::segments::Segments;
-use crate::pattern::Progress;
-use crate::pattern::threads::FirstError;
+use crate::pattern::holes::StripeQueue;
+use crate::pattern::progress::Progress;
+use crate::pattern::threads::{FirstError, lock};
 use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{CachePolicy, File, Support};
@@ -58,7 +58,7 @@ impl Hashed<'_> {
     /// Copies all data to an output of full length.
     pub(super) fn run(&self) -> Result<Done> {
         let done = Done::default();
-        let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
+        let stripes = Mutex::new(StripeQueue::of_data(self.input, self.len, STRIPE, self.sparse));
         let copied: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
             Some((file, Support::Native)) => Some(file),
@@ -72,12 +72,12 @@ impl Hashed<'_> {
         self.on_threads(1, &|goes_on, buffers| {
             let [buf] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
+                let next = lock(&stripes).next_stripe(|_| ());
                 let Some(range) = next else { break };
                 self.stripe((&input, &output), &range, buf, &done)?;
                 if self.verify {
                     let hash = xxh3_128(buf.data());
-                    copied.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
+                    lock(&copied).push((range, hash));
                 }
             }
             Ok(())
@@ -112,7 +112,7 @@ impl Hashed<'_> {
         self.on_threads(2, &|goes_on, buffers| {
             let [back, again] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = stripes.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let next = lock(&stripes).next();
                 let Some((range, hash)) = next else { break };
                 let kept = read_back(device, &range, back)?;
                 if !read_back(input, &range, again)? || !kept || back.data() != again.data() {

@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::note::{Note, create, identity, name_of, open_private, random};
+use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
@@ -197,7 +198,7 @@ impl Journal {
 
     /// Notes that a stripe is in the part.
     pub(super) fn note(&self, offset: u64, len: u64, hash: &Hash) -> Result<()> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         self.note.file.write_all_at(&record(offset, len, hash), *end)?;
         *end += RECORD as u64;
         Ok(())

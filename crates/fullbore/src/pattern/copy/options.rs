@@ -1,4 +1,4 @@
-//! The options of a copy.
+//! The options, the events and the statistics of a copy.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use super::stats::CopyStats;
 use crate::strategy::{Profile, StrategySpec};
 use fullbore_io::file::Durability;
 
@@ -294,5 +293,61 @@ impl fmt::Display for CopyEvent {
             Self::Planned { plan, .. } => write!(f, "{plan}"),
             Self::Failed(error) => write!(f, "{error}"),
         }
+    }
+}
+
+/// Declares counts, and their sum.
+macro_rules! counts {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $field:ident),* $(,)? }) => {
+        $(#[$attribute])*
+        pub struct $name {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl $name {
+            /// Adds another copy's statistics.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+counts! {
+/// Files and bytes of a copy, by result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[non_exhaustive]
+CopyStats {
+    /// Files with their own bytes.
+    files,
+    /// Directories created.
+    directories,
+    /// Further names of files already copied.
+    hard_links,
+    /// Symbolic links, pipes, sockets and devices.
+    others,
+    /// Targets that existed and stayed.
+    skipped,
+    /// Entries that could not be copied.
+    failed,
+    /// Inputs that changed while they were read; also counted in `failed`.
+    changed,
+    /// Bytes in blocks shared by both files.
+    cloned,
+    /// Bytes moved.
+    copied,
+    /// Bytes in holes.
+    holes,
+    /// Bytes copied by an earlier run.
+    resumed,
+    /// Bytes read back from the device and found equal.
+    verified,
+}
+}
+
+impl CopyStats {
+    /// The bytes of the files, including holes.
+    pub fn bytes(&self) -> u64 {
+        self.cloned + self.copied + self.holes + self.resumed
     }
 }

@@ -1,15 +1,15 @@
 //! The directories of a source's path, created in the target's directory: `cp --parents`.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::attributes;
-use super::directory::{Directory, path};
+use super::directory::{Directory, c_name, path};
 use super::failure::{Copied, CopyError};
+use super::job::{Job, Worker};
 use super::options::CopyEvent;
-use super::tree::{Job, Worker};
-use fullbore_io::error::Error;
+use fullbore_io::error::{Error, ErrorKind};
 use fullbore_io::file::HeldDir;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, OpenFlags, OsStrExt, is_separator};
 
@@ -51,13 +51,7 @@ impl Job<'_> {
             directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
         }
         let Some(directory) = Arc::into_inner(directory) else {
-            return Err(Error::new(
-                fullbore_io::error::ErrorKind::Invalid,
-                "copy",
-                source,
-                "its directory is in use",
-            )
-            .into());
+            return Err(Error::new(ErrorKind::Invalid, "copy", source, "its directory is in use").into());
         };
         if *last == ".." {
             // The directory above was just created.
@@ -78,12 +72,7 @@ impl Job<'_> {
         source: &Path,
         name: &OsStr,
     ) -> Copied<Directory> {
-        let c_string = |name: &OsStr| {
-            CString::new(name.as_bytes()).map_err(|_| {
-                Error::new(fullbore_io::error::ErrorKind::Invalid, "copy", name, "a path has no NUL bytes")
-            })
-        };
-        let (source_name, target_name) = (c_string(source.as_os_str())?, c_string(name)?);
+        let (source_name, target_name) = (c_name(source.as_os_str())?, c_name(name)?);
         let source_path = above.source_path(&source_name);
         let target_path = above.target_path(&target_name);
         let of_source = |error: Code| match error {

@@ -5,15 +5,12 @@ use std::ffi::CStr;
 
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
-use super::directory::{Directory, path};
-use super::entry::Entry;
-use super::existing::Found;
+use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::hashed::STRIPE;
+use super::job::{Found, Job, Worker};
 use super::journal::Journal;
-use super::options::{CopyEvent, CopyKind, Reflink};
-use super::stats::CopyStats;
-use super::tree::{Job, Worker};
+use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,

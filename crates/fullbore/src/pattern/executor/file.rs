@@ -9,7 +9,9 @@ use super::trials::FileTrials;
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
 use crate::operation::{Fold, Search, Split};
-use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
+use crate::pattern::fold::{fold, fold_bytes};
+use crate::pattern::progress::Stats;
+use crate::pattern::search::{search, search_bytes};
 use crate::strategy::{Choice, Plan, Planner, Purpose, SMALL, Serial, Strategy};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
@@ -202,7 +204,7 @@ impl Drop for AllWorkers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::Progress;
+    use crate::pattern::progress::Progress;
     use crate::strategy::StrategySpec;
     use fullbore_io::error::ErrorKind;
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::pattern::Progress;
+use crate::pattern::progress::Progress;
 use fullbore_io::file::spare;
 use fullbore_io::probe::{self, ProcessUsage};
 

@@ -15,7 +15,7 @@ use std::sync::{Condvar, Mutex};
 use growth::Growth;
 use trials::FileTrials;
 
-use super::Progress;
+use super::progress::Progress;
 use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
