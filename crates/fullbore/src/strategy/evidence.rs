@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::profile::Job;
+use super::job::Job;
 use fullbore_io::size;
 
 /// One reason for a decision.

@@ -1,7 +1,9 @@
 //! Fitting a plan: the chosen strategy with the user's fields, made one that works on these files.
 
-use super::choose::{Purpose, Target};
-use super::{Model, Plan, StrategySpec, buffered};
+use super::fields::{Model, buffered};
+use super::plan::Plan;
+use super::plan_input::{Purpose, Target};
+use super::spec::StrategySpec;
 use fullbore_io::engine::{self, CachePolicy, Method, method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, Output};

@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::Purpose;
-use super::contenders::{Contender, Tried};
-use super::{Strategy, StrategySpec};
+use super::contender::{Contender, Tried};
+use super::fields::Strategy;
+use super::plan_input::Purpose;
+use super::spec::StrategySpec;
 use fullbore_io::file::{Durability, Output, Placement, read_text};
 
 /// The largest document, in bytes.

@@ -5,122 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::job::Job;
 use super::learned::Learned;
 use fullbore_io::file::{DOCUMENT_LIMIT, File, read_text};
-
-/// The state of the input in the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CacheState {
-    /// At least half of it is cached.
-    Warm,
-    /// Less than half of it is cached.
-    Cold,
-}
-
-/// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Job {
-    /// Reading a file without using its bytes: the upper limit of the others.
-    Read(CacheState),
-    /// Counting, or another pass that uses each byte once.
-    Scan(CacheState),
-    /// Searching a file.
-    Search(CacheState),
-    /// Hashing a file.
-    Hash(CacheState),
-    /// Comparing two files.
-    Compare(CacheState),
-    /// Transforming a file over an existing one.
-    TransformExisting(CacheState),
-    /// Transforming a file to a new one.
-    TransformNew(CacheState),
-    /// Copying a file.
-    Copy(CacheState),
-}
-
-impl Job {
-    /// Every kind of job.
-    pub const ALL: [Self; 16] = [
-        Self::Read(CacheState::Warm),
-        Self::Read(CacheState::Cold),
-        Self::Scan(CacheState::Warm),
-        Self::Scan(CacheState::Cold),
-        Self::Search(CacheState::Warm),
-        Self::Search(CacheState::Cold),
-        Self::Hash(CacheState::Warm),
-        Self::Hash(CacheState::Cold),
-        Self::Compare(CacheState::Warm),
-        Self::Compare(CacheState::Cold),
-        Self::TransformExisting(CacheState::Warm),
-        Self::TransformExisting(CacheState::Cold),
-        Self::TransformNew(CacheState::Warm),
-        Self::TransformNew(CacheState::Cold),
-        Self::Copy(CacheState::Warm),
-        Self::Copy(CacheState::Cold),
-    ];
-
-    /// The job whose measurements are used in place of missing ones: it moves the bytes in the same way. Reading is no
-    /// substitute, because a mapping is read only where its bytes are used.
-    fn substitute(self) -> Option<Self> {
-        match self {
-            Self::Search(cache_state) | Self::Hash(cache_state) | Self::Compare(cache_state) => {
-                Some(Self::Scan(cache_state))
-            }
-            Self::Copy(cache_state) => Some(Self::TransformNew(cache_state)),
-            Self::Read(_) | Self::Scan(_) | Self::TransformExisting(_) | Self::TransformNew(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (job, cache_state) = match self {
-            Self::Read(cache_state) => ("read", cache_state),
-            Self::Scan(cache_state) => ("scan", cache_state),
-            Self::Search(cache_state) => ("search", cache_state),
-            Self::Hash(cache_state) => ("hash", cache_state),
-            Self::Compare(cache_state) => ("compare", cache_state),
-            Self::TransformExisting(cache_state) => ("transform over an existing file", cache_state),
-            Self::TransformNew(cache_state) => ("transform to a new file", cache_state),
-            Self::Copy(cache_state) => ("copy", cache_state),
-        };
-        let cache_state = match cache_state {
-            CacheState::Warm => "warm",
-            CacheState::Cold => "cold",
-        };
-        write!(f, "{job}, {cache_state}")
-    }
-}
-
-impl From<Job> for String {
-    fn from(job: Job) -> Self {
-        job.to_string()
-    }
-}
-
-impl FromStr for Job {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|job| job.to_string() == text)
-            .ok_or_else(|| format!("unknown job {text:?}"))
-    }
-}
-
-impl TryFrom<String> for Job {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
 
 /// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -288,13 +178,7 @@ pub fn key(file: &File) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jobs_parse_back_from_their_text() {
-        assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
-        assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
-        assert_eq!(Job::ALL.into_iter().collect::<std::collections::BTreeSet<_>>().len(), Job::ALL.len());
-    }
+    use crate::strategy::CacheState;
 
     #[test]
     fn profiles_of_earlier_builds_are_read() {

@@ -71,7 +71,7 @@ mod x86 {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{BLOCK, HIGH_HALVES, Lanes};
+    use crate::operation::count::lanes::{BLOCK, HIGH_HALVES, Lanes};
 
     /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
     /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest

@@ -12,7 +12,7 @@ pub use state::CountState;
 
 use std::path::Path;
 
-use super::Fold;
+use super::traits::Fold;
 use character::Characters;
 use fullbore_io::quote::quoted;
 use kernel::{All, Lines};

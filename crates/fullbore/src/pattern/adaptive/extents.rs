@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::{Lease, Leases, Spent};
+use super::lease::{Lease, Spent};
+use super::leases::Leases;
 use fullbore_io::sys;
 
 /// The extents of a worker's leases for one contender, one lease after another.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Leases, Parts, Settings};
+use super::lease::{Parts, Settings};
+use super::leases::Leases;
 use crate::strategy::{ADAPTIVE, Adaptive, Contender, PARTLY};
 use fullbore_io::file::File;
 use fullbore_io::probe;

@@ -1,14 +1,17 @@
 //! Adaptive runs with simulated workers, and on files with random contenders that change at random parts.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
+use super::lease::{Lease, Parts, Settings, Spent};
 use super::*;
 use crate::op;
 use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
-use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Selections, Strategy, StrategySpec};
 use fullbore_io::engine::{CachePolicy, method};
 use fullbore_io::file::{Durability, File, Output};
 

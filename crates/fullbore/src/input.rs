@@ -20,10 +20,10 @@ use fullbore_io::sys;
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Input<'a>(pub(super) Repr<'a>);
+pub struct Input<'a>(Repr<'a>);
 
 #[derive(Debug)]
-pub(super) enum Repr<'a> {
+enum Repr<'a> {
     Path(PathBuf),
     File(File),
     System(fs::File),
@@ -32,13 +32,13 @@ pub(super) enum Repr<'a> {
     Owned(Vec<u8>),
 }
 
-pub(super) enum Opened<'a> {
+pub(crate) enum Opened<'a> {
     File(File),
     Bytes(&'a [u8]),
 }
 
 impl Input<'_> {
-    pub(super) fn open(&self) -> Result<Opened<'_>> {
+    pub(crate) fn open(&self) -> Result<Opened<'_>> {
         Ok(Opened::File(match &self.0 {
             Repr::Bytes(bytes) => return Ok(Opened::Bytes(bytes)),
             Repr::Owned(bytes) => return Ok(Opened::Bytes(bytes)),
@@ -54,7 +54,7 @@ impl Input<'_> {
     }
 
     /// The input as a file: bytes are copied to one in memory.
-    pub(super) fn open_file(&self) -> Result<File> {
+    pub(crate) fn open_file(&self) -> Result<File> {
         match self.open()? {
             Opened::File(file) => Ok(file),
             Opened::Bytes(bytes) => in_memory(bytes),

@@ -1,9 +1,6 @@
 //! The entry point for programs: an operation over files with everything that decides speed chosen, or set.
 #![forbid(unsafe_code)]
 
-mod input;
-mod pair;
-
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,9 +16,7 @@ use fullbore_io::engine::CachePolicy;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Durability, File, Output, Placement};
 
-pub use input::Input;
-use input::Opened;
-pub use pair::PlannedPair;
+use crate::input::{Input, Opened};
 
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
@@ -41,7 +36,7 @@ pub struct Job {
     workers: Option<usize>,
     memory_limit: Option<u64>,
     durability: Durability,
-    progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
     profile: Option<Arc<Profile>>,
     planned: Option<OnPlan>,
 }
@@ -342,7 +337,7 @@ impl Job {
         self
     }
 
-    fn planner(&self) -> Planner<'_> {
+    pub(crate) fn planner(&self) -> Planner<'_> {
         Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
     }
 
@@ -358,7 +353,7 @@ impl Job {
         Ok(plan)
     }
 
-    fn emit_plan(&self, path: &Path, plan: &Plan) {
+    pub(crate) fn emit_plan(&self, path: &Path, plan: &Plan) {
         if let Some(OnPlan(planned)) = &self.planned {
             planned(path, plan);
         }

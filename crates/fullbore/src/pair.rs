@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::{Input, Job};
+use crate::input::Input;
+use crate::job::Job;
 use crate::pattern::{self, Comparison, Differences, Extent, Side, Stats};
 use crate::strategy::Plan;
 use fullbore_io::error::Result;
