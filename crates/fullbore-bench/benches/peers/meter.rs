@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::engine::{CachePolicy, method};
 use fullbore::file::File;
-use fullbore::pattern::{Order, Progress, Scope, visit_until};
+use fullbore::pattern::{Order, Progress, Scope, visit};
 use fullbore::probe::ProcessUsage;
 use fullbore::strategy::Strategy;
 
@@ -143,15 +143,7 @@ fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration
             false => Order::Sequential,
         };
         let look = |sum: &mut u64, _: u64, data: &[u8]| *sum = sum.wrapping_add(data.len() as u64);
-        let (stats, _) = visit_until(
-            &file,
-            &Scope { range: 0..len, order },
-            strategy,
-            &progress,
-            &false.into(),
-            || 0u64,
-            look,
-        )?;
+        let (stats, _) = visit(&file, &Scope { range: 0..len, order }, strategy, &progress, || 0u64, look)?;
         requests += stats.reads.requests;
         // As fio does: without opening and closing.
         seconds += stats.seconds;

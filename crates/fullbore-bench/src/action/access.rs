@@ -326,14 +326,7 @@ impl Workload for AccessWorkload {
                     let scope = Scope::whole(self.range.end);
                     let output = Output::create(&test_files.fresh, Placement::Overwrite, None)?;
                     let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
-                    pattern::fill_until(
-                        data,
-                        &scope,
-                        &output,
-                        &Strategy::plain(),
-                        context.progress,
-                        &false.into(),
-                    )?;
+                    pattern::fill(data, &scope, &output, &Strategy::plain(), context.progress)?;
                     file.sync_data()?;
                 }
                 FileState::Extended | FileState::Overwritten => {}

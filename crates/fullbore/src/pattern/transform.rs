@@ -90,8 +90,7 @@ pub fn generate(
     progress: &Progress,
 ) -> Result<Stats> {
     let extension = extend(&output, len, strategy)?;
-    let stats =
-        fill_until(generator, &Scope::whole(len), &output, strategy, progress, &AtomicBool::new(false))?;
+    let stats = fill(generator, &Scope::whole(len), &output, strategy, progress)?;
     taken_by_device(&output, strategy)?;
     extension.keep();
     output.commit_len(len, durability)?;
@@ -132,6 +131,21 @@ pub fn fill_until(
     let choice = strategy.into();
     let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
+}
+
+/// As [`fill_until`], to the end.
+///
+/// # Errors
+/// As [`fill_until`].
+#[doc(hidden)]
+pub fn fill(
+    generator: &dyn Generate,
+    scope: &Scope,
+    output: &Output,
+    strategy: &Strategy,
+    progress: &Progress,
+) -> Result<Stats> {
+    fill_until(generator, scope, output, strategy, progress, &AtomicBool::new(false))
 }
 
 /// Visits the bytes of a file, until soon after `enough` is set. Each worker has its own state, created by `identity` and
@@ -179,4 +193,20 @@ pub fn visit_until<S: Send>(
         block(state, offset, bytes);
         Ok(())
     })
+}
+
+/// As [`visit_until`], to the end.
+///
+/// # Errors
+/// As [`visit_until`].
+#[doc(hidden)]
+pub fn visit<S: Send>(
+    input: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    progress: &Progress,
+    identity: impl Fn() -> S + Sync,
+    block: impl Fn(&mut S, u64, &[u8]) + Sync,
+) -> Result<(Stats, Vec<S>)> {
+    visit_until(input, scope, strategy, progress, &AtomicBool::new(false), identity, block)
 }

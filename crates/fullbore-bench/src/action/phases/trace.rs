@@ -153,16 +153,7 @@ mod tests {
         let strategy = strategy.apply(fullbore::strategy::Strategy::plain());
         let scope = fullbore::pattern::Scope::whole(1 << 20);
         let progress = fullbore::pattern::Progress::default();
-        fullbore::pattern::visit_until(
-            &file,
-            &scope,
-            &strategy,
-            &progress,
-            &false.into(),
-            || (),
-            |(), _, _| (),
-        )
-        .unwrap();
+        fullbore::pattern::visit(&file, &scope, &strategy, &progress, || (), |(), _, _| ()).unwrap();
         let events = trace.end().unwrap();
         let sectors = |what| {
             events
