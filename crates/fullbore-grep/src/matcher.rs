@@ -164,9 +164,9 @@ fn rust(settings: &Settings) -> Result<AnyMatcher, String> {
 macro_rules! either {
     ($self:expr, $matcher:ident => $call:expr) => {
         match $self {
-            AnyMatcher::Rust($matcher) => $call,
+            Self::Rust($matcher) => $call,
             #[cfg(feature = "pcre2")]
-            AnyMatcher::Pcre2($matcher) => $call,
+            Self::Pcre2($matcher) => $call,
         }
     };
 }
@@ -244,18 +244,10 @@ impl Matcher for AnyMatcher {
 
 impl Captures for AnyCaptures {
     fn len(&self) -> usize {
-        match self {
-            Self::Rust(captures) => captures.len(),
-            #[cfg(feature = "pcre2")]
-            Self::Pcre2(captures) => captures.len(),
-        }
+        either!(self, captures => captures.len())
     }
 
     fn get(&self, group: usize) -> Option<Match> {
-        match self {
-            Self::Rust(captures) => captures.get(group),
-            #[cfg(feature = "pcre2")]
-            Self::Pcre2(captures) => captures.get(group),
-        }
+        either!(self, captures => captures.get(group))
     }
 }

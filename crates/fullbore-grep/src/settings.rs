@@ -1,4 +1,5 @@
-//! Options of a search, named after `rg`'s flags.
+//! Options of a search, named after `rg`'s flags, and facts of a file before it: the way `rg` would read the file, and its
+//! first bytes, which decide the effect of a NUL in it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -220,5 +221,49 @@ impl Settings {
     /// Returns the last byte of the [line terminator](Self::line_end).
     pub(crate) fn delimiter(&self) -> u8 {
         if self.null_data && !self.crlf { 0 } else { b'\n' }
+    }
+}
+
+/// The way `rg` would read the file, which decides where it checks for NULs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Mapped: for a few named files. Only the beginning and the lines found are checked for NULs.
+    Mapped,
+    /// Read, from a file that can be read again. All bytes are checked for NULs.
+    Streamed,
+    /// Read, from input that can be read only once.
+    Piped,
+}
+
+/// Facts of a file before the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceInfo {
+    pub(crate) read_mode: ReadMode,
+    pub(crate) detection: Detection,
+    /// Offset of a NUL in the beginning of a mapped file.
+    pub(crate) known: Option<u64>,
+    /// True if the file begins with a byte order mark.
+    pub(crate) marked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detection {
+    None,
+    /// NULs end lines, and lines after a NUL are not printed.
+    Convert,
+    /// A NUL ends the search.
+    Quit,
+}
+
+/// Bytes that `rg` reads at a time, and bytes at the beginning of a mapping that it checks for NULs.
+pub(crate) const READ_SIZE: usize = 64 << 10;
+
+impl SourceInfo {
+    /// Number of first bytes that determine the facts; fewer if the file is shorter.
+    pub const BYTES: usize = READ_SIZE;
+
+    /// True if all bytes are checked for NULs, not only the lines found.
+    pub(crate) fn scans(&self) -> bool {
+        self.read_mode != ReadMode::Mapped && self.detection != Detection::None
     }
 }
