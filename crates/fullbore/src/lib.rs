@@ -28,7 +28,6 @@ mod input;
 mod job;
 pub mod op;
 pub mod operation;
-mod pair;
 pub mod pattern;
 pub mod strategy;
 
@@ -39,6 +38,5 @@ pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
 pub use fullbore_io::{engine, probe, quote, size, sys};
 pub use input::Input;
-pub use job::{Job, compare, copy, fold, search, transform};
+pub use job::{Job, PlannedPair, compare, copy, fold, search, transform};
 pub use op::fold_fn;
-pub use pair::PlannedPair;

@@ -14,9 +14,7 @@ mod count;
 #[doc(hidden)]
 pub mod duplicates;
 pub mod generate;
-mod groupwise;
 pub mod hash;
-mod integer;
 mod kernel;
 #[cfg(test)]
 mod laws;

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::adaptive::{LeaseExtents, Leases, Place, Terms};
+use super::order::Stripes;
 use super::order::{Order, Scope};
 use super::progress::Stats;
-use super::setup_cpu::SetupCpu;
-use super::stripes::Stripes;
+use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
 use crate::strategy::{Adaptive, Choice, Model, Strategy};

@@ -1,4 +1,5 @@
-//! Worker threads: the calling one, and as many more as requested or as the system can start.
+//! Worker threads: the calling one, and as many more as requested or as the system can start; their CPU time without
+//! moving bytes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use fullbore_io::error::{Error, Result};
+use fullbore_io::probe::ProcessUsage;
 use fullbore_io::sys;
 
 /// The number of workers of a run, known once all threads have started.
@@ -134,6 +136,41 @@ impl FirstError {
     }
 }
 
+/// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
+#[derive(Debug)]
+pub(super) struct SetupCpu {
+    /// CPU time of the thread when counting started or resumed.
+    since: Option<ProcessUsage>,
+    user: f64,
+    system: f64,
+}
+
+impl SetupCpu {
+    pub(super) fn begin() -> Self {
+        Self { since: ProcessUsage::of_thread().ok(), user: 0.0, system: 0.0 }
+    }
+
+    pub(super) fn pause(&mut self) {
+        if let Some(since) = self.since.take()
+            && let Ok(now) = ProcessUsage::of_thread()
+        {
+            let used = now.since(&since);
+            self.user += used.user;
+            self.system += used.system;
+        }
+    }
+
+    pub(super) fn resume(&mut self) {
+        self.since = ProcessUsage::of_thread().ok();
+    }
+
+    /// Stops counting; returns user and system CPU time in seconds.
+    pub(super) fn end(mut self) -> (f64, f64) {
+        self.pause();
+        (self.user, self.system)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,5 +227,24 @@ mod tests {
             }));
             assert!(result.is_err());
         }
+    }
+
+    fn work() -> u64 {
+        std::hint::black_box((0..20_000_000u64).fold(0, |sum, one| sum ^ std::hint::black_box(one)))
+    }
+
+    #[test]
+    fn work_during_a_pause_is_not_counted() {
+        let mut setup = SetupCpu::begin();
+        work();
+        setup.pause();
+        let counted = setup.user + setup.system;
+        assert!(counted > 0.0);
+        for _ in 0..4 {
+            work();
+        }
+        setup.resume();
+        let (user, system) = setup.end();
+        assert!(user + system < 3.0 * counted, "{} after {counted}", user + system);
     }
 }

@@ -5,7 +5,6 @@
 //! sequentially, by one reader per side.
 
 mod flow;
-mod frontier;
 mod pair;
 mod result;
 #[cfg(test)]

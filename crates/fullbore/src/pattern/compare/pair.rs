@@ -9,8 +9,8 @@ use fullbore_io::error::Result;
 use fullbore_io::file::{FileKind, FileStamp};
 
 use super::flow::{Flow, flow};
-use super::frontier::Frontier;
 use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
+use super::visit::Frontier;
 use super::visit::{Every, Least, Lines, first_difference, newlines};
 use super::walk::{Place, Walk};
 use crate::pattern::progress::{Progress, Stats};

@@ -10,9 +10,9 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
 use fullbore_io::sys::{self, AtFlags, Status};
 
-use super::begun::Begun;
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
+use super::note::Begun;
 use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
 use super::queue::Queue;
 use crate::pattern::progress::Progress;

@@ -5,7 +5,6 @@
 //! targets, over `job`, `directory` and `queue`.
 
 mod attributes;
-mod begun;
 mod content;
 mod directories;
 mod directory;
@@ -17,15 +16,14 @@ mod journal;
 mod links;
 mod note;
 mod options;
-mod parents;
 mod queue;
 mod regular;
 mod tree;
 
-pub use begun::copy_was_begun;
 pub use content::copy_file;
 pub use existing::backup_name;
 pub use failure::CopyError;
+pub use note::copy_was_begun;
 pub use options::{
     Backup, BackupControl, Confirm, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow, Overwrite,
     Preserve, Reflink, Sparse,

@@ -16,10 +16,10 @@ use fullbore_io::file::{HeldDir, is_cleaning_up, spare, unfinished};
 use fullbore_io::probe::processors;
 use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
 
-use super::begun::Begun;
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
 use super::job::{CopyTask, Job, Worker};
+use super::note::Begun;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
 use super::queue::Queue;
 use crate::pattern::progress::Progress;
