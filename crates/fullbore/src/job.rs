@@ -28,6 +28,7 @@ use crate::input::{Input, Opened};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Job {
     /// The specified strategy, with the settings that override its fields.
     spec: StrategySpec,
@@ -68,25 +69,21 @@ impl Job {
     }
 
     /// Sets the page-cache policy of reads and writes; overrides the strategy's.
-    #[must_use]
     pub fn cache(self, cache: CachePolicy) -> Self {
         Self { cache: Some(cache), ..self }.overridden()
     }
 
     /// Sets the number of workers, at least 1; overrides the strategy's.
-    #[must_use]
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers.max(1)), ..self }.overridden()
     }
 
     /// Sets the memory for buffers, in bytes; overrides the strategy's. 64 MiB unless set.
-    #[must_use]
     pub fn memory_limit(self, bytes: u64) -> Self {
         Self { memory_limit: Some(bytes), ..self }.overridden()
     }
 
     /// Sets the durability of outputs.
-    #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
@@ -102,13 +99,11 @@ impl Job {
     /// assert_eq!(progress.bytes_done(), std::fs::metadata("Cargo.toml").unwrap().len());
     /// # Ok::<(), fullbore::Error>(())
     /// ```
-    #[must_use]
     pub fn progress(self, progress: Arc<Progress>) -> Self {
         Self { progress, ..self }
     }
 
     /// Takes what `fullbore bench` measured on this machine into account.
-    #[must_use]
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
@@ -128,7 +123,6 @@ impl Job {
     /// assert_eq!(method.get(), Some(&"mmap"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn on_plan(self, planned: impl Fn(&Path, &Plan) + Send + Sync + 'static) -> Self {
         Self { planned: Some(OnPlan(Arc::new(planned))), ..self }
     }
@@ -177,14 +171,6 @@ impl Job {
     }
 
     /// Compares two inputs up to the first difference.
-    ///
-    /// ```
-    /// use fullbore::Job;
-    /// use fullbore::pattern::Comparison;
-    /// let (found, _) = Job::new().compare("Cargo.toml", std::fs::read("Cargo.toml").unwrap())?;
-    /// assert_eq!(found, Comparison::Equal);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`pattern::compare`].
@@ -361,12 +347,6 @@ impl Job {
 }
 
 /// Folds `operation` over all bytes of `input` with the defaults of [`Job`].
-///
-/// ```
-/// let lines = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
-/// assert_eq!(fullbore::fold(&lines, "Cargo.toml")?, std::fs::metadata("Cargo.toml").unwrap().len());
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`Job::fold`].

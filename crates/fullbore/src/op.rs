@@ -92,15 +92,6 @@ pub fn count_lines() -> impl Fold<State = u64> {
 }
 
 /// Counts lines, words, characters and bytes as `wc` does; [`Count::counts`] reads the state.
-///
-/// ```
-/// use fullbore::op;
-/// use fullbore::operation::Encoding;
-/// let words = op::count(Encoding::Utf8);
-/// let state = fullbore::fold(&words, &b"two words\n"[..])?;
-/// assert_eq!(words.counts(&state).words, 2);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 pub fn count(encoding: Encoding) -> Count {
     Count::new(encoding)
 }
@@ -119,13 +110,6 @@ pub struct HashState(Box<dyn Hasher>);
 pub struct Digest(Vec<u8>);
 
 /// BLAKE3, 32 bytes.
-///
-/// ```
-/// use fullbore::op;
-/// let digest = fullbore::fold(&op::blake3(), "Cargo.toml")?.digest();
-/// assert_eq!(digest.as_bytes().len(), 32);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 pub fn blake3() -> HashFold {
     hash(Hash::default())
 }

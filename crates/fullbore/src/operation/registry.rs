@@ -66,7 +66,6 @@ impl Operation {
 }
 
 /// Returns all shipped operations.
-#[must_use]
 pub fn registry() -> &'static [Operation] {
     OPERATIONS
 }

@@ -94,7 +94,6 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
 }
 
 /// An existing file that was extended with zeros. Unless it is kept, it gets its old length back.
-#[derive(Debug)]
 pub(super) struct Extension<'a> {
     before: Option<(&'a File, u64)>,
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use fullbore_io::file::File;
 
 /// The hole and the data found last in one file. Offsets count from `base`.
-#[derive(Debug)]
 pub(super) struct Holes<'a> {
     file: &'a File,
     base: u64,
@@ -51,7 +50,6 @@ impl<'a> Holes<'a> {
 }
 
 /// Distributes stripes from front to back.
-#[derive(Debug)]
 pub(super) struct StripeQueue<'a> {
     next: u64,
     end: u64,

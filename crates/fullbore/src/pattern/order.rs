@@ -99,14 +99,12 @@ fn mixed(value: u64) -> u64 {
 }
 
 /// A pipe or device that receives bytes in file order, from any worker.
-#[derive(Debug)]
 pub(super) struct OrderedWriter {
     file: File,
     state: Mutex<WriterState>,
     turn: Condvar,
 }
 
-#[derive(Debug)]
 struct WriterState {
     next: u64,
     cancelled: bool,
@@ -145,7 +143,6 @@ impl OrderedWriter {
 }
 
 /// `count` requests, numbered from 0, in stripes.
-#[derive(Debug)]
 pub(super) struct Stripes {
     count: u64,
     stripe: u64,
@@ -172,7 +169,6 @@ impl Stripes {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct Share<'s> {
     stripes: &'s Stripes,
     next: u64,

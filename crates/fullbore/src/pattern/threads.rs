@@ -137,7 +137,6 @@ impl FirstError {
 }
 
 /// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
-#[derive(Debug)]
 pub(super) struct SetupCpu {
     /// CPU time of the thread when counting started or resumed.
     since: Option<ProcessUsage>,

@@ -1,12 +1,4 @@
 //! Strategies: everything that decides the speed of a run, nothing that decides its result.
-//!
-//! ```
-//! use fullbore::strategy::{Strategy, StrategySpec};
-//! let spec: StrategySpec = "cci-mt,workers=4,request=256K".parse()?;
-//! let strategy = spec.apply(Strategy::plain());
-//! assert_eq!((strategy.workers, strategy.request, strategy.read.name), (4, 256 << 10, "buffered"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod choose;

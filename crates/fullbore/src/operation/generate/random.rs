@@ -29,7 +29,6 @@ pub struct Random {
 
 impl Random {
     /// The random data of `seed`.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }

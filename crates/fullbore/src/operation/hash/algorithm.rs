@@ -142,7 +142,6 @@ impl PartialEq for Algorithm {
 impl Eq for Algorithm {}
 
 /// Returns all shipped algorithms.
-#[must_use]
 pub fn algorithms() -> &'static [Algorithm] {
     ALGORITHMS
 }
@@ -170,25 +169,21 @@ impl Hash {
     }
 
     /// Returns blake3 in one of its modes, with `len` bytes of its output from byte `seek` on.
-    #[must_use]
     pub fn blake3(mode: Blake3Mode, seek: u64, len: usize) -> Self {
         Self { begin: Arc::new(move || blake3::begin(mode, seek, len)), ..Self::default() }
     }
 
     /// Returns blake2b with a sum of `len` bytes, 1 to 64.
-    #[must_use]
     pub fn blake2b(len: usize) -> Self {
         Self { begin: Arc::new(move || blake2b(len)), ..Self::shipped("blake2b") }
     }
 
     /// The algorithm.
-    #[must_use]
     pub fn algorithm(&self) -> &'static Algorithm {
         self.algorithm
     }
 
     /// Returns the sum of bytes in memory.
-    #[must_use]
     pub fn of(&self, bytes: &[u8]) -> Vec<u8> {
         let mut sum = self.identity();
         sum.update(0, bytes);
@@ -246,7 +241,6 @@ impl Fold for Hash {
 }
 
 /// Formats a sum: two lower-case hexadecimal digits per byte.
-#[must_use]
 pub fn hex(sum: &[u8]) -> String {
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
     sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
@@ -273,22 +267,6 @@ const RUN: usize = 64 << 10;
 /// Several hashes as one operation.
 ///
 /// It can be cut if all of them can; otherwise a [`PipelinedHashes`](super::PipelinedHashes) is faster.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::operation::hash::{Hash, MultiHash};
-/// use fullbore::pattern::{Progress, fold};
-/// use fullbore::strategy::Strategy;
-/// let both = [Hash::default(), Hash::named("crc32c")?];
-/// let (file, progress) = (File::open("Cargo.toml")?, Progress::default());
-/// let (_, sums) = fold(&MultiHash::new(&both), &file, &Strategy::plain(), &progress)?;
-/// let bytes = std::fs::read("Cargo.toml")?;
-/// let sums: Vec<_> = sums.into_iter().map(|sum| sum.finish()).collect();
-/// assert_eq!(sums, [both[0].of(&bytes), both[1].of(&bytes)]);
-/// assert!(MultiHash::new(&both).may_be_cut());
-/// assert!(!MultiHash::new(&[Hash::default(), Hash::named("md5")?]).may_be_cut());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct MultiHash<'h> {
     hashes: &'h [Hash],
@@ -296,13 +274,11 @@ pub struct MultiHash<'h> {
 
 impl<'h> MultiHash<'h> {
     /// Combines `hashes`.
-    #[must_use]
     pub fn new(hashes: &'h [Hash]) -> Self {
         Self { hashes }
     }
 
     /// True if several workers can hash one file.
-    #[must_use]
     pub fn may_be_cut(self) -> bool {
         self.split() != Split::Sequential
     }

@@ -23,7 +23,6 @@ pub enum Blake3Mode {
 }
 
 /// Returns the context of [`Blake3Mode::Derive`] for a text, which should be constant and unique to its use.
-#[must_use]
 pub fn derive_context(context: &str) -> [u8; 32] {
     hazmat::hash_derive_key_context(context)
 }

@@ -18,20 +18,6 @@ const DEPTH: usize = 8;
 /// Each hash takes the blocks in order. The hash that is furthest behind runs first, on any free thread, including the
 /// reading one. The total time is therefore that of the slowest hash, or of all their work divided by the threads. The
 /// blocks take at most 2 MiB.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::operation::hash::{Hash, PipelinedHashes};
-/// use fullbore::pattern::{Progress, fold};
-/// use fullbore::strategy::Strategy;
-///
-/// let (file, both) = (File::open("Cargo.toml")?, [Hash::named("sha256")?, Hash::named("md5")?]);
-/// let (stats, sums) =
-///     PipelinedHashes::run(&both, 2, |pipeline| fold(pipeline, &file, &Strategy::plain(), &Progress::default()))?;
-/// let bytes = std::fs::read("Cargo.toml")?;
-/// assert_eq!(sums, [both[0].of(&bytes), both[1].of(&bytes)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct PipelinedHashes {
     state: Mutex<PipelineState>,
     changed: Condvar,

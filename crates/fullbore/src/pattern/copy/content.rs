@@ -40,19 +40,6 @@ pub(super) struct Content<'a> {
 /// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
 /// attributes apply; resuming needs paths ([`copy`]).
 ///
-/// ```
-/// use fullbore::file::{File, Output};
-/// use fullbore::pattern::{CopyOptions, Progress, copy_file};
-/// # let directory = tempfile::tempdir()?;
-/// let source = File::create_new(directory.path().join("source"))?;
-/// source.write_all_at(b"bytes", 1 << 30)?;
-/// let output = Output::replace(directory.path().join("target"))?;
-/// let stats = copy_file(&source, output, &CopyOptions::default(), &Progress::default())?;
-/// assert!(stats.copied + stats.cloned < 1 << 20 || stats.cloned == stats.bytes());
-/// assert_eq!(stats.bytes(), (1 << 30) + 5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
 /// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
