@@ -21,18 +21,9 @@ pub(crate) enum AnyCaptures {
     Pcre2(grep_pcre2::RegexCaptures),
 }
 
-/// An engine's error during a search: a limit of PCRE2 was reached.
-#[derive(Debug)]
-pub(crate) struct MatchError(String);
-
-impl fmt::Display for MatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-fn failed(error: impl fmt::Display) -> MatchError {
-    MatchError(error.to_string())
+/// The text of an engine's error during a search: a limit of PCRE2 was reached.
+fn failed(error: impl fmt::Display) -> String {
+    error.to_string()
 }
 
 impl AnyMatcher {
@@ -173,14 +164,14 @@ macro_rules! either {
 
 impl Matcher for AnyMatcher {
     type Captures = AnyCaptures;
-    type Error = MatchError;
+    type Error = String;
 
     #[inline]
-    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, MatchError> {
+    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, String> {
         either!(self, matcher => matcher.find_at(haystack, at).map_err(failed))
     }
 
-    fn new_captures(&self) -> Result<AnyCaptures, MatchError> {
+    fn new_captures(&self) -> Result<AnyCaptures, String> {
         match self {
             Self::Rust(matcher) => matcher.new_captures().map(AnyCaptures::Rust).map_err(failed),
             #[cfg(feature = "pcre2")]
@@ -196,19 +187,14 @@ impl Matcher for AnyMatcher {
         either!(self, matcher => matcher.capture_index(name))
     }
 
-    fn try_find_iter<F, E>(&self, haystack: &[u8], matched: F) -> Result<Result<(), E>, MatchError>
+    fn try_find_iter<F, E>(&self, haystack: &[u8], matched: F) -> Result<Result<(), E>, String>
     where
         F: FnMut(Match) -> Result<bool, E>,
     {
         either!(self, matcher => matcher.try_find_iter(haystack, matched).map_err(failed))
     }
 
-    fn captures_at(
-        &self,
-        haystack: &[u8],
-        at: usize,
-        captures: &mut AnyCaptures,
-    ) -> Result<bool, MatchError> {
+    fn captures_at(&self, haystack: &[u8], at: usize, captures: &mut AnyCaptures) -> Result<bool, String> {
         match (self, captures) {
             (Self::Rust(matcher), AnyCaptures::Rust(captures)) => {
                 matcher.captures_at(haystack, at, captures).map_err(failed)
@@ -223,7 +209,7 @@ impl Matcher for AnyMatcher {
     }
 
     #[inline]
-    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, MatchError> {
+    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, String> {
         either!(self, matcher => matcher.shortest_match_at(haystack, at).map_err(failed))
     }
 
@@ -237,7 +223,7 @@ impl Matcher for AnyMatcher {
     }
 
     #[inline]
-    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, MatchError> {
+    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, String> {
         either!(self, matcher => matcher.find_candidate_line(haystack).map_err(failed))
     }
 }

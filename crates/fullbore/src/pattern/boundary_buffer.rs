@@ -99,23 +99,16 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
 /// The boundary between two blocks; it grows until a block ends it.
 #[derive(Debug, Default)]
 pub(super) struct BoundaryBuffer {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     own: usize,
-    offset: u64,
+    /// Offset of `bytes` in the file.
+    pub(super) offset: u64,
 }
 
 impl BoundaryBuffer {
     /// An empty boundary before the first block, which begins at `offset`.
     pub(super) fn new(offset: u64) -> Self {
         Self { bytes: Vec::new(), own: 0, offset }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Appends the ends of the next block, which ends at `end`. Passes the boundary to `look` if that block completes

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fullbore_io::engine::{IoQueue, IoStats, Latencies};
+use fullbore_io::error::{Error, ErrorKind, Result};
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ impl Progress {
         self.bytes_done.load(Ordering::Relaxed)
     }
 
-    /// Cancels the run, which ends soon with [`ErrorKind::Cancelled`](fullbore_io::error::ErrorKind::Cancelled).
+    /// Cancels the run, which ends soon with [`ErrorKind::Cancelled`].
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -67,6 +68,14 @@ impl Progress {
         let latencies = queue.take_latencies();
         if latencies.count() > 0 {
             self.latencies.lock().unwrap_or_else(PoisonError::into_inner).add(&latencies);
+        }
+    }
+
+    /// Fails after [`cancel`](Self::cancel).
+    pub(super) fn check(&self) -> Result<()> {
+        match self.is_cancelled() {
+            true => Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted")),
+            false => Ok(()),
         }
     }
 

@@ -111,13 +111,13 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
-        let held = self.boundary.len() as u64 + block.ends.weight() as u64;
+        let held = self.boundary.bytes.len() as u64 + block.ends.weight() as u64;
         if held > self.budget / LONGEST {
             let longest = size::human(self.budget / LONGEST);
             let what = format!("a record is longer than {longest}, and must fit in memory");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
             return Err(Error::new(ErrorKind::Memory, "search", self.path, what)
-                .at(self.boundary.offset())
+                .at(self.boundary.offset)
                 .advise(format!("grant more memory: {more} MiB suffice")));
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));

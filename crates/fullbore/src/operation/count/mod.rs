@@ -120,7 +120,7 @@ impl Count {
             words: state.words,
             characters: if self.encoding == Encoding::Bytes { state.bytes } else { state.characters },
             bytes: state.bytes,
-            columns: state.longest(),
+            columns: state.columns.longest(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::result::Which;
 use crate::pattern::progress::{Progress, Stats};
 use fullbore_io::buf::{Buf, Pool};
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
 use fullbore_io::sys::{self, AsHandle, Code, Handle, Interest};
 
@@ -185,9 +185,7 @@ pub(super) fn flow(
         buf.truncate(0);
         let mut used = 0;
         loop {
-            if progress.is_cancelled() {
-                return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
-            }
+            progress.check()?;
             if used == buf.len() && !left.ended {
                 left.read(&mut buf, request, None)?;
                 used = 0;

@@ -147,7 +147,7 @@ impl<'a> Pair<'a> {
                     progress: &Progress::default(),
                 };
                 walk.run(&lines)?;
-                lines.count()
+                lines.0.into_inner()
             }
         };
         let comparison = match found {

@@ -80,13 +80,7 @@ impl Visit for Least<'_> {
 
 /// Counts the line ends of one side.
 #[derive(Default)]
-pub(super) struct Lines(AtomicU64);
-
-impl Lines {
-    pub(super) fn count(self) -> u64 {
-        self.0.into_inner()
-    }
-}
+pub(super) struct Lines(pub(super) AtomicU64);
 
 impl Visit for Lines {
     fn block(&self, _offset: u64, left: &[u8], _right: &[u8]) -> Result<()> {

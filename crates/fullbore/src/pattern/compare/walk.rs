@@ -157,9 +157,7 @@ impl<'a> Walk<'a> {
         let workers = leases.as_ref().map_or_else(|| self.workers(stripe), |(_, workers)| *workers);
         let results = on_threads(workers, &one, &lost);
         first.result()?;
-        if self.progress.is_cancelled() {
-            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
-        }
+        self.progress.check()?;
         let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
         for (bytes, io_stats) in results {
             stats.bytes += bytes;

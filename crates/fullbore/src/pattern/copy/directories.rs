@@ -47,7 +47,7 @@ impl Job<'_> {
         let make = || sys::make_directory(&within, target_name, mode).and_then(|()| open(shown));
         let mut linked = false;
         // Without a note the next run would copy into a directory that this one begins.
-        let noted = (self.options.resume && parent.is_outermost()).then(|| trimmed(shown));
+        let noted = (self.options.resume && parent.outermost).then(|| trimmed(shown));
         let mut begun = None;
         let target = if parent.fresh {
             make()
@@ -63,7 +63,7 @@ impl Job<'_> {
                     if there.kind() != FileKind::Directory {
                         return Err(CopyError::DirectoryOverFile { source, target });
                     }
-                    if parent.is_outermost() && is_in(&within, identity) {
+                    if parent.outermost && is_in(&within, identity) {
                         return Err(into_itself());
                     }
                     new = false;
@@ -73,7 +73,7 @@ impl Job<'_> {
                         false => open(shown),
                     }
                 }
-                Ok(None) if parent.is_outermost() && is_in(&within, identity) => return Err(into_itself()),
+                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(into_itself()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
                         begun = Begun::plan(&parent.target, name, identity)?;
@@ -109,7 +109,7 @@ impl Job<'_> {
         let target = parent.target.with(target, (name, shown), linked, made.identity());
         let source = parent.source_child(source, source_name, follow, identity)?;
         let crosses = self.options.one_file_system
-            && !parent.is_outermost()
+            && !parent.outermost
             && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
         let directory = Arc::new(Directory::new(
             parent.clone(),

@@ -27,7 +27,7 @@ pub(super) struct Directory {
     /// The target's device and inode, to recognise it among the sources.
     pub(super) made: Option<(u64, u64)>,
     /// True if its entries are the named sources.
-    outermost: bool,
+    pub(super) outermost: bool,
 }
 
 /// The base for looking up names.
@@ -112,10 +112,6 @@ impl Directory {
 
     pub(super) fn target(&self) -> Result<Arc<Handle>> {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
-    }
-
-    pub(super) fn is_outermost(&self) -> bool {
-        self.outermost
     }
 
     pub(super) fn source_path(&self, name: &CStr) -> PathBuf {
@@ -207,7 +203,7 @@ impl Entry<'_> {
 
     /// Device and inode of the directory of the source's last name.
     pub(super) fn source_directory(&self) -> Option<(u64, u64)> {
-        let stat = if self.directory.is_outermost() {
+        let stat = if self.directory.outermost {
             let path = path(self.source);
             let above = match path.parent() {
                 Some(above) if !above.as_os_str().is_empty() => above,

@@ -19,7 +19,7 @@ impl Job<'_> {
     /// Reports a source that was named before; true if so.
     pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Status) -> bool {
         let directory = stat.kind() == FileKind::Directory;
-        let counts = self.several && entry.directory.is_outermost();
+        let counts = self.several && entry.directory.outermost;
         if !counts || !directory && self.options.backup.is_some() || !self.seen.source(entry, stat) {
             return false;
         }
@@ -29,7 +29,7 @@ impl Job<'_> {
 
     /// Notes a target created for a named source.
     pub(super) fn created(&self, entry: &Entry<'_>, link: bool) {
-        if self.several && entry.directory.is_outermost() {
+        if self.several && entry.directory.outermost {
             let mut targets = lock(&self.seen.targets);
             targets.insert(entry.target_path(), link);
         }
@@ -51,8 +51,7 @@ impl Job<'_> {
             Err(error) => return Err(of_target(error).into()),
         };
         let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
-        let created =
-            if self.several && entry.directory.is_outermost() { self.seen.target(entry) } else { None };
+        let created = if self.several && entry.directory.outermost { self.seen.target(entry) } else { None };
         let through =
             CopyError::ThroughCreatedLink { source: entry.source_path(), target: entry.target_path() };
         let there = if is_link(&named) && !itself {

@@ -59,7 +59,7 @@ impl Job<'_> {
     pub(super) fn follows(&self, directory: &Directory) -> bool {
         match self.options.follow {
             Follow::All => true,
-            Follow::Sources => directory.is_outermost(),
+            Follow::Sources => directory.outermost,
             Follow::None => false,
         }
     }

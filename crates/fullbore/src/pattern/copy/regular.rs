@@ -65,7 +65,7 @@ impl Job<'_> {
             && self.options.plain();
         let nameless = !directory.fresh;
         let here = !nameless
-            || !directory.is_outermost()
+            || !directory.outermost
                 && matches!(found, Found::New)
                 && self.options.durability == Durability::None
                 && linkable(&*directory.target()?);

@@ -226,7 +226,7 @@ impl Job<'_> {
 
     /// True if a source was named before.
     fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
-        if !self.several || !directory.is_outermost() {
+        if !self.several || !directory.outermost {
             return false;
         }
         let entry = Entry { directory, source, target, follow: self.follows(directory) };
