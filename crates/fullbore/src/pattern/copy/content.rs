@@ -148,28 +148,21 @@ impl Content<'_> {
                 workers,
                 progress: self.progress,
             };
-            let done = {
-                let _turn = (len > STRIPE).then(|| lock(self.turn));
-                hashed.run()?
-            };
-            stats.copied = done.copied.into_inner();
-            stats.resumed = done.resumed.into_inner();
-            stats.verified = done.verified.into_inner();
+            let _turn = (len > STRIPE).then(|| lock(self.turn));
+            stats.add(&hashed.run()?);
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
         }
         if options.sparse == Sparse::Always {
-            hollow(output, len)?;
-            let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, sparse);
-            while let Some(range) = runs.next_stripe(|_| ()) {
-                stats.copied += self.without_zeros(output, range)?;
-            }
-            stats.holes = len - stats.copied;
-            return Ok(());
+            return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
         let auto = options.spec_text.is_none() && options.simple();
+        if auto && len < LARGE && sparse {
+            return self.runs(output, len, sparse, stats, |range| self.by_memory(output, range));
+        }
         if auto && len < LARGE {
-            return self.simply(output, len, sparse, stats);
+            stats.copied = self.by_memory(output, 0..len)?;
+            return Ok(());
         }
         if auto && options.reflink == Reflink::Auto && served(self.input) {
             let copied = self.input.copy_range(0..len, output.file(), 0)?;
@@ -185,13 +178,9 @@ impl Content<'_> {
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
             return taken_by_device(output, strategy);
         }
-        hollow(output, len)?;
-        let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, true);
-        while let Some(range) = runs.next_stripe(|_| ()) {
-            let bytes = range.end - range.start;
-            if auto && bytes < LARGE {
-                stats.copied += self.by_memory(output, range)?;
-                continue;
+        self.runs(output, len, true, stats, |range| {
+            if auto && range.end - range.start < LARGE {
+                return self.by_memory(output, range);
             }
             if strategy.allocation == Allocation::Fallocate {
                 match output.file().reserve(range.clone()) {
@@ -199,11 +188,27 @@ impl Content<'_> {
                     _ => {}
                 }
             }
-            let scope = Scope { range, ..Scope::whole(len) };
-            stats.copied += self.run(output, &scope, Some(len), (&plan).into())?;
+            self.run(output, &Scope { range, ..Scope::whole(len) }, Some(len), (&plan).into())
+        })?;
+        taken_by_device(output, strategy)
+    }
+
+    /// Copies each run of data by `copy`, which returns the bytes written; the rest of the output are holes.
+    fn runs(
+        &self,
+        output: &Output,
+        len: u64,
+        sparse: bool,
+        stats: &mut CopyStats,
+        mut copy: impl FnMut(Range<u64>) -> Result<u64>,
+    ) -> Result<()> {
+        hollow(output, len)?;
+        let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, sparse);
+        while let Some(range) = runs.next_stripe(|_| ()) {
+            stats.copied += copy(range)?;
         }
         stats.holes = len - stats.copied;
-        taken_by_device(output, strategy)
+        Ok(())
     }
 
     /// True if all blocks are shared now.
@@ -228,20 +233,6 @@ impl Content<'_> {
             return Ok(true);
         }
         Ok(share_all(self.input, output.file(), devices))
-    }
-
-    fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
-        if sparse {
-            hollow(output, len)?;
-        }
-        let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, sparse);
-        while let Some(range) = runs.next_stripe(|_| ()) {
-            stats.copied += self.by_memory(output, range)?;
-        }
-        if sparse {
-            stats.holes = len - stats.copied;
-        }
-        Ok(())
     }
 
     /// Reads and writes a run of data. `copy_file_range` is no faster here, and may share blocks against the options.
