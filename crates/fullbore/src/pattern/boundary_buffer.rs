@@ -7,9 +7,7 @@ use crate::operation::Part;
 /// The parts of a block that are searched together with the neighbouring blocks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// The whole block.
     All(Vec<u8>),
-    /// Its head and its tail.
     Some {
         /// The first bytes, which the preceding boundary needs.
         head: Vec<u8>,
@@ -106,7 +104,6 @@ pub(super) struct BoundaryBuffer {
 }
 
 impl BoundaryBuffer {
-    /// An empty boundary before the first block, which begins at `offset`.
     pub(super) fn new(offset: u64) -> Self {
         Self { bytes: Vec::new(), own: 0, offset }
     }
@@ -135,7 +132,6 @@ impl BoundaryBuffer {
         }
     }
 
-    /// The rest at the end of the file, if any.
     pub(super) fn rest(&self) -> Option<Part<'_>> {
         let own = self.own..self.bytes.len();
         (!own.is_empty()).then_some(Part { bytes: &self.bytes, own, offset: self.offset })

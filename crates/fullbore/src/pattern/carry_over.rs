@@ -11,7 +11,6 @@ pub(super) struct Records<'f, F> {
 /// The state of a part: its bytes up to the first delimiter, the folded records after that, and the beginning of one
 /// more.
 pub(super) struct CarryOver<S> {
-    /// Offset of the head.
     start: u64,
     head: Vec<u8>,
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
@@ -21,7 +20,6 @@ pub(super) struct CarryOver<S> {
 }
 
 impl<F: Fold> Records<'_, F> {
-    /// The final state, after the last part.
     pub(super) fn finish(&self, carry_over: CarryOver<F::State>) -> F::State {
         let mut state = self.fold.identity();
         self.fold_in(&mut state, carry_over.start, &carry_over.head);
@@ -212,7 +210,6 @@ mod tests {
 
     use super::*;
 
-    /// Records the blocks it receives.
     struct Shown;
 
     impl Fold for Shown {

@@ -8,7 +8,6 @@ use super::stream_reader::StreamReader;
 use super::transfer_loop::Source;
 use crate::strategy::{Allocation, Strategy};
 
-/// An input that is checked for changes after the run.
 pub(super) struct CheckedInput {
     file: File,
     /// Length in bytes; `None`: it is read sequentially.

@@ -82,7 +82,6 @@ impl<S> Runs<S> {
     }
 }
 
-/// Folds an operation that may be cut anywhere, or at multiples of a unit.
 fn anywhere<F: Fold>(
     operation: &F,
     split: Split,

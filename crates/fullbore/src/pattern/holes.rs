@@ -60,7 +60,6 @@ pub(super) struct StripeQueue<'a> {
 }
 
 impl<'a> StripeQueue<'a> {
-    /// Distributes the bytes up to `end` in stripes of `stripe`.
     pub(super) fn new(end: u64, stripe: u64, sides: Vec<Holes<'a>>) -> Self {
         let stripe = stripe.max(1);
         let shift = sides.first().map_or(0, |side| side.base % stripe);

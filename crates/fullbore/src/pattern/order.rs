@@ -151,7 +151,6 @@ pub(super) struct Stripes {
 }
 
 impl Stripes {
-    /// Cuts `count` requests into stripes of `stripe` requests.
     pub(super) fn new(count: u64, stripe: u64, model: Model) -> Self {
         let stripe = if model == Model::Serial { count.max(1) } else { stripe.max(1) };
         Self { count, stripe, model, next: AtomicU64::new(0) }

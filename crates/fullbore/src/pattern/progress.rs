@@ -56,14 +56,12 @@ impl Progress {
         std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Starts timing a queue's requests, if requested.
     pub(super) fn start_timing(&self, queue: &mut IoQueue) {
         if self.timed.load(Ordering::Relaxed) {
             queue.time_requests();
         }
     }
 
-    /// Adds the latencies of a timed queue.
     pub(super) fn collect_latencies(&self, queue: &mut IoQueue) {
         let latencies = queue.take_latencies();
         if latencies.count() > 0 {

@@ -54,7 +54,6 @@ impl<R> Open<R> {
     }
 }
 
-/// Results that are next.
 struct Due<R> {
     results: Vec<R>,
     /// If no more follow: the start of the next item, and the weight released.
@@ -137,7 +136,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if state.emitting { Ok(()) } else { self.drain(state) }
     }
 
-    /// Delivers all results that are next.
     fn drain<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> Result<()> {
         state.emitting = true;
         while let Some(Due { results, done }) = self.due(&mut state) {
@@ -197,7 +195,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         Ok(())
     }
 
-    /// Starts an item of `worker` at `start`.
     pub(super) fn open(&self, worker: usize, start: u64) {
         lock(&self.open[worker]).start = Some(start);
     }
@@ -229,7 +226,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if start != state.next || state.emitting || state.over { Ok(()) } else { self.drain(state) }
     }
 
-    /// Ends the item of `worker`, which covers `start..end`.
     pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
         let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
         self.insert(start, end, weight, results)

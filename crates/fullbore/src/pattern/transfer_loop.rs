@@ -10,7 +10,6 @@ use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, Output};
 
-/// The origin of the blocks.
 pub(super) enum Source<'a> {
     /// A file of known length.
     File {
@@ -24,7 +23,6 @@ pub(super) enum Source<'a> {
     Generator(&'a dyn Generate),
 }
 
-/// The destination of the blocks.
 pub(super) enum Sink<'a> {
     /// Their offsets in a file.
     File(&'a File),
@@ -79,7 +77,6 @@ pub(super) struct Cut {
     /// The length of the run in bytes.
     pub(super) len: u64,
     pub(super) request: usize,
-    /// The order of the requests.
     pub(super) order: Order,
 }
 
@@ -344,7 +341,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Reads blocks of a pipe or device.
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
         let unit = self.transfer.work.split.unit();
         while go_on() {
@@ -357,7 +353,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Copies ranges from file to file inside the kernel.
     fn copy_in_kernel(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -375,7 +370,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Passes a block through the operation and on to the sink.
     fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
         if self.writer_is_mapped() {
             if let Some(writer) = &mut self.writer {
@@ -389,7 +383,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.emit(offset, buf)
     }
 
-    /// Hands a block to the sink.
     fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
         match (self.transfer.sink, &mut self.writer) {
             (Sink::File(_), Some(writer)) => {

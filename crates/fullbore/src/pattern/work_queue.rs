@@ -33,7 +33,6 @@ pub(super) struct WorkerSlot {
 }
 
 impl WorkerSlot {
-    /// The slot of worker number `worker`, without a batch yet.
     pub(super) fn new(worker: usize) -> Self {
         Self { worker, size: 0, since: Instant::now() }
     }

@@ -84,7 +84,6 @@ impl std::error::Error for ParseSpecError {}
 const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
 const DEEPEST: u64 = 1024;
-/// The most workers.
 const MOST_WORKERS: u64 = 256;
 
 /// The smallest memory budget, in bytes.

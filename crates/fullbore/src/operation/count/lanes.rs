@@ -9,7 +9,6 @@ pub(super) const BLOCK: usize = 64;
 pub(super) trait Lanes: Copy {
     type Block: Copy;
     fn load(self, bytes: &[u8; BLOCK]) -> Self::Block;
-    /// Mask of the bytes that equal `byte`.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
     /// Mask of the bytes that are among the `count` values from `first`.
     fn within(self, block: Self::Block, first: u8, count: u8) -> u64;
@@ -183,7 +182,6 @@ pub(super) trait Pass {
 /// Lanes that a processor may support.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Processor {
-    /// Any processor.
     Plain,
     /// With 256-bit integer vectors (AVX2).
     #[cfg(target_arch = "x86_64")]
@@ -209,7 +207,6 @@ impl Processor {
         &ALL
     }
 
-    /// Returns the best lanes of this machine.
     pub(super) fn here() -> Self {
         *Self::all().last().unwrap_or(&Self::Plain)
     }

@@ -65,7 +65,6 @@ impl Advance {
         }
     }
 
-    /// Appends the following movement.
     fn then(&mut self, next: Self) {
         match (&mut self.behind, next.behind) {
             (None, _) => *self = Self { before: self.before + next.before, behind: next.behind },

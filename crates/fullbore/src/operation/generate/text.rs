@@ -43,7 +43,6 @@ impl Text {
         if line_length == 0 { Err(LineLengthError) } else { Ok(Self { seed, line_length }) }
     }
 
-    /// Returns the number of sentences in a line.
     fn sentences(&self) -> u64 {
         (self.line_length / SENTENCE).max(1)
     }

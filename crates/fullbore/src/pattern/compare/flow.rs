@@ -19,7 +19,6 @@ pub(super) struct Flow<'a> {
     file: &'a File,
     /// Offset of the next byte, if the file has offsets.
     at: Option<u64>,
-    /// Bytes to skip first.
     skip: u64,
     /// Bytes that may be read after that.
     left: u64,

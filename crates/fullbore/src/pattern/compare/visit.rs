@@ -26,7 +26,6 @@ pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
     Some(run + byte)
 }
 
-/// Counts the line ends in a run.
 pub(super) fn newlines(data: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', data).count() as u64
 }
@@ -182,7 +181,6 @@ impl Frontier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Marks a range as done, with its `count`.
     pub(super) fn done(&self, range: Range<u64>, count: u64) {
         let mut state = self.lock();
         if range.start != state.next {
@@ -217,7 +215,6 @@ impl Frontier {
         self.changed.notify_all();
     }
 
-    /// The end of the contiguous range that is done, and the count in it.
     pub(super) fn reached(&self) -> (u64, u64) {
         let state = self.lock();
         (state.next, state.count)

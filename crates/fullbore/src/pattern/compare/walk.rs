@@ -172,7 +172,6 @@ struct Worker<'a> {
     stripes: &'a Mutex<StripeQueue<'a>>,
     failed: &'a AtomicBool,
     visit: &'a dyn Visit,
-    /// The rest of the worker's stripe.
     stripe: Range<u64>,
     bytes: u64,
     unreported: u64,
@@ -184,7 +183,6 @@ impl Worker<'_> {
         self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled()
     }
 
-    /// Reads leases, under the strategy of each.
     fn run_leases(&mut self, leases: &Leases<'_>) -> Result<()> {
         while !self.is_stopped()
             && let Some(lease) = leases.next()

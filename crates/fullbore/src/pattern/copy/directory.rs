@@ -84,7 +84,6 @@ impl Directory {
         }
     }
 
-    /// The source, to look names up in.
     pub(super) fn source(&self) -> Result<Base> {
         match &self.source {
             None => Ok(Base::Working),
@@ -95,7 +94,6 @@ impl Directory {
         }
     }
 
-    /// Holds a directory of the source open.
     pub(super) fn source_child(
         &self,
         fd: Handle,
@@ -167,7 +165,6 @@ impl Entry<'_> {
         self.directory.target_path(self.target)
     }
 
-    /// The directory of the target.
     pub(super) fn within(&self) -> Result<Arc<Handle>> {
         self.directory.target()
     }

@@ -40,7 +40,6 @@ pub(super) struct Hashed<'a> {
     pub(super) sparse: bool,
     pub(super) verify: bool,
     pub(super) journal: Option<&'a Journal>,
-    /// Cache policy of the input.
     pub(super) read_cache: CachePolicy,
     /// Cache policy of the output; `verify` tries to bypass the cache in any case.
     pub(super) write_cache: CachePolicy,

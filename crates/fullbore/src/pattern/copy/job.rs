@@ -18,14 +18,12 @@ use super::queue::Queue;
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::lock;
 
-/// One run.
 pub(super) struct Job<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
     pub(super) links: Links,
-    /// True if there are several sources.
     pub(super) several: bool,
     pub(super) seen: Seen,
     /// Names whose file was being copied when they were reached.
@@ -43,11 +41,9 @@ pub(super) struct Job<'a> {
 pub(super) enum CopyTask {
     /// A name: of a source, or of an entry below one.
     Name(Arc<Directory>, CString, CString),
-    /// The rest of a directory.
     Rest(Arc<Directory>, sys::Directory),
 }
 
-/// A worker's own state.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) memory: Vec<u8>,
@@ -135,7 +131,6 @@ impl Seen {
 
 pub(super) struct Saved {
     pub(super) name: OsString,
-    /// Its path, for messages.
     pub(super) path: PathBuf,
     /// True if the target was renamed to it.
     pub(super) moved: bool,

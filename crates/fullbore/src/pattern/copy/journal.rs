@@ -196,7 +196,6 @@ impl Journal {
         self.done.get(&offset).filter(|done| done.0 == len).map(|done| &done.1)
     }
 
-    /// Notes that a stripe is in the part.
     pub(super) fn note(&self, offset: u64, len: u64, hash: &Hash) -> Result<()> {
         let mut end = lock(&self.end);
         self.note.file.write_all_at(&record(offset, len, hash), *end)?;

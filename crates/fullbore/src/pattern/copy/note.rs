@@ -32,7 +32,6 @@ pub(super) struct Note {
     name: OsString,
 }
 
-/// The result of looking up a note's name.
 enum Found {
     Nothing,
     Foreign,

@@ -104,7 +104,6 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
 }
 
 impl Job<'_> {
-    /// Copies sources concurrently, to the end.
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
         // A single file starts its own workers for its bytes.
@@ -224,7 +223,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// True if a source was named before.
     fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
         if !self.several || !directory.outermost {
             return false;
@@ -267,7 +265,6 @@ impl Job<'_> {
         }
     }
 
-    /// Copies the rest of a directory.
     pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: sys::Directory) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -316,7 +313,6 @@ impl Job<'_> {
         }
     }
 
-    /// Opens a source's bytes.
     pub(super) fn open(&self, entry: &Entry<'_>) -> Result<Handle> {
         let once = if entry.follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
         let flags = OpenFlags::READ | OpenFlags::NOCTTY | once;
