@@ -132,31 +132,7 @@ pub trait Generate: fmt::Display + Send + Sync {
 /// equals folding the whole. So `merge` must be associative; it need not be commutative. The law allows the same
 /// operation on one huge file with many workers, a pipe, and many files.
 ///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::operation::Fold;
-/// use fullbore::pattern::{Progress, fold};
-/// use fullbore::strategy::Strategy;
-///
-/// /// Counts the occurrences of each byte.
-/// struct Histogram;
-/// impl Fold for Histogram {
-///     type State = [u64; 256];
-///     fn identity(&self) -> Self::State {
-///         [0; 256]
-///     }
-///     fn block(&self, counts: &mut Self::State, _offset: u64, bytes: &[u8]) {
-///         bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-///     }
-///     fn merge(&self, left: &mut Self::State, right: Self::State) {
-///         left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
-///     }
-/// }
-///
-/// let (stats, counts) = fold(&Histogram, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
-/// assert_eq!(counts.iter().sum::<u64>(), stats.bytes);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
+/// [`fold_fn`](crate::fold_fn) makes one of three functions.
 pub trait Fold: Send + Sync {
     /// State of a run of bytes.
     type State: Send;

@@ -36,12 +36,8 @@ impl Plan {
         let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "use",
-                    path,
-                    "the null method moves no bytes: it is for measuring only",
-                ));
+                let what = "the null method moves no bytes: it is for measuring only";
+                return Err(Error::new(ErrorKind::Unsupported, "use", path, what));
             }
         }
         if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
@@ -84,23 +80,13 @@ impl Plan {
         }
         if let Some(input) = input.filter(|_| self.plan_input.len.is_some()) {
             let insists = spec.read.is_some() && !named || spec.read_cache.is_some() && named;
-            let (method, note) = fitting(strategy.read, strategy.read_cache, input, false, insists)?;
-            if note.is_some() {
-                strategy.read_cache = CachePolicy::Keep;
-            }
-            strategy.read = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("read", strategy.read_cache, input));
+            let side = (&mut strategy.read, &mut strategy.read_cache);
+            self.notes.extend(fit_side(side, input, false, insists)?);
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
             let insists = spec.write.is_some() && !named || spec.write_cache.is_some() && named;
-            let (method, note) = fitting(strategy.write, strategy.write_cache, output.file(), true, insists)?;
-            if note.is_some() {
-                strategy.write_cache = CachePolicy::Keep;
-            }
-            strategy.write = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("write", strategy.write_cache, output.file()));
+            let side = (&mut strategy.write, &mut strategy.write_cache);
+            self.notes.extend(fit_side(side, output.file(), true, insists)?);
         }
         Ok(())
     }
@@ -147,9 +133,7 @@ impl Plan {
             strategy.model = Model::Serial;
         }
     }
-}
 
-impl Plan {
     /// Replaces the methods by plain calls under the same cache policies if units are hashed or verified.
     fn fit_units(&mut self) {
         let Some(units) = self.plan_input.units else { return };
@@ -175,18 +159,7 @@ impl Plan {
             strategy.model = Model::Pool;
         }
     }
-}
 
-/// The cache policy of a method that supports only one; else the requested policy.
-fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
-    match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Choice::Always, _) => CachePolicy::Direct,
-        (_, engine::Choice::Always) => CachePolicy::DontCache,
-        _ => requested,
-    }
-}
-
-impl Plan {
     /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
     /// larger.
     fn fit_memory(&mut self) {
@@ -218,14 +191,35 @@ impl Plan {
     }
 }
 
+/// The cache policy of a method that supports only one; else the requested policy.
+fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
+    match (method.capabilities.direct, method.capabilities.drops) {
+        (engine::Choice::Always, _) => CachePolicy::Direct,
+        (_, engine::Choice::Always) => CachePolicy::DontCache,
+        _ => requested,
+    }
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Describes the emulation of dropping, if it is requested and emulated.
-fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
-    let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
-    Some(format!("{way}: cache=drop is emulated: {how}"))
+/// Replaces a method by `buffered` if it does not work on this file and is not required; returns notes.
+fn fit_side(
+    (method, cache): (&mut &'static Method, &mut CachePolicy),
+    file: &File,
+    write: bool,
+    insists: bool,
+) -> Result<Vec<String>> {
+    let (fitting, note) = fitting(method, *cache, file, write, insists)?;
+    *method = fitting;
+    if note.is_some() {
+        *cache = CachePolicy::Keep;
+    }
+    let how = (*cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten();
+    let way = if write { "write" } else { "read" };
+    let emulated = how.map(|how| format!("{way}: cache=drop is emulated: {how}"));
+    Ok(note.into_iter().chain(emulated).collect())
 }
 
 /// The method, or `buffered` if the method does not work on this file and is not required.

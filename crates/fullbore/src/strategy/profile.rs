@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Job;
 use super::learned::Learned;
-use fullbore_io::file::{DOCUMENT_LIMIT, File, read_text};
+use fullbore_io::error::Error;
+use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
 
 /// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,16 +117,13 @@ impl Profile {
             Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
         };
         let profile: Self = serde_json::from_str(&text).map_err(|error| {
-            fail(format!(
-                "not a profile ({}); `fullbore profile forget` removes it",
-                clipped(&error.to_string())
-            ))
+            let error = error.to_string();
+            fail(format!("not a profile ({}); `fullbore profile forget` removes it", clipped(&error)))
         })?;
-        if profile.version > VERSION {
-            return Err(fail(format!(
-                "written by a newer version (format {}); this one reads up to {VERSION}",
-                profile.version
-            )));
+        let version = profile.version;
+        if version > VERSION {
+            let newer = "written by a newer version";
+            return Err(fail(format!("{newer} (format {version}); this one reads up to {VERSION}")));
         }
         Ok(profile)
     }
@@ -135,7 +133,6 @@ impl Profile {
     /// # Errors
     /// If the system reports an error.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
-        use std::io::Write;
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let mut text = serde_json::to_string_pretty(&Self { version: VERSION, ..self.clone() })
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
@@ -144,17 +141,12 @@ impl Profile {
             std::fs::create_dir_all(directory)
                 .map_err(|error| fail(format!("cannot create its directory: {error}")))?;
         }
-        let output = fullbore_io::file::Output::create(path, fullbore_io::file::Placement::Replace, None)
-            .map_err(|error| fail(error.to_string()))?;
-        let mut file = std::fs::File::from(
-            output
-                .file()
-                .reopen_fd(true)
-                .map_err(|error| fail(format!("cannot write the profile: {error}")))?,
-        );
-        file.write_all(text.as_bytes())
-            .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
-        output.commit(fullbore_io::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
+        let write = || {
+            let output = Output::create(path, Placement::Replace, None)?;
+            output.file().write_all_at(text.as_bytes(), 0)?;
+            output.commit(Durability::Full)
+        };
+        write().map(drop).map_err(|error: Error| fail(error.to_string()))
     }
 
     /// The measurements for `job` on the file system with this key; if there are none, those of a job that moves the

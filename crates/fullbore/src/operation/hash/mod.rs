@@ -3,21 +3,6 @@
 //! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), [`Split`] allows cuts, and all workers
 //! can hash one file; the other hashes read it from front to back. [`PipelinedHashes`] computes several hashes in one
 //! pass over the file, those that cannot be cut while the next bytes are read.
-//!
-//! ```
-//! use fullbore::file::File;
-//! use fullbore::operation::hash::{Hash, hex};
-//! use fullbore::pattern::{Progress, fold};
-//! use fullbore::strategy::Strategy;
-//!
-//! # let directory = tempfile::tempdir()?;
-//! # let path = directory.path().join("file");
-//! std::fs::write(&path, "abc")?;
-//! let sha256 = Hash::named("sha256")?;
-//! let (_, sum) = fold(&sha256, &File::open(&path)?, &Strategy::plain(), &Progress::default())?;
-//! assert!(hex(&sum.finish()).starts_with("ba7816bf8f01cfea"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod algorithm;
