@@ -1,6 +1,7 @@
 //! Worker threads: the calling one, and as many more as requested or as the system can start; their CPU time without
 //! moving bytes.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -86,27 +87,21 @@ pub(super) fn on_more_threads(
 ) {
     fn run<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
         scope: &'scope Scope<'scope, '_>,
-        worker: usize,
+        workers: Range<usize>,
         one: &'scope O,
         lost: &'scope L,
     ) {
+        let start = |worker: usize| {
+            // Without another thread, there is one worker less.
+            let run = move || run(scope, worker..worker + 1, one, lost);
+            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
+        };
+        (workers.start + 1..workers.end).for_each(start);
         let on_panic = OnPanic(lost);
-        one(worker, &|another| start(scope, another, one, lost));
+        one(workers.start, &start);
         std::mem::forget(on_panic);
     }
-    fn start<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
-        scope: &'scope Scope<'scope, '_>,
-        worker: usize,
-        one: &'scope O,
-        lost: &'scope L,
-    ) {
-        // Without another thread, there is one worker less.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, move || run(scope, worker, one, lost));
-    }
-    std::thread::scope(|scope| {
-        (1..workers).for_each(|worker| start(scope, worker, one, lost));
-        run(scope, 0, one, lost);
-    });
+    std::thread::scope(|scope| run(scope, 0..workers, one, lost));
 }
 
 /// Locks a mutex, also after a panic of another thread: what it protects is valid at all times.
