@@ -11,12 +11,8 @@ use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, Output};
 
 pub(super) enum Source<'a> {
-    /// A file of known length.
-    File {
-        file: &'a File,
-        /// Its length in bytes when the run began.
-        len: u64,
-    },
+    /// A file, and its length in bytes when the run began.
+    File { file: &'a File, len: u64 },
     /// A pipe or device.
     Stream(StreamReader),
     /// No input: the blocks are generated.
@@ -28,11 +24,8 @@ pub(super) enum Sink<'a> {
     File(&'a File),
     /// A pipe or device, in order.
     Stream(OrderedWriter),
-    /// A visitor, which keeps none.
-    Visitor {
-        /// Called when a worker failed, so that no other waits for it.
-        failed: &'a (dyn Fn() + Sync),
-    },
+    /// A visitor, which keeps none. `failed` is called when a worker failed, so that no other waits for it.
+    Visitor { failed: &'a (dyn Fn() + Sync) },
 }
 
 impl<'a> Sink<'a> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use crate::strategy::{Profile, StrategySpec};
+use crate::strategy::{Plan, Profile, StrategySpec};
 use fullbore_io::file::Durability;
 
 /// The sharing of blocks in place of copying them.
@@ -240,43 +240,21 @@ impl CopyOptions {
 /// Events of a copy in progress. Paths are as given, with names below them.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`source` and `target` are paths of the copy")]
 pub enum CopyEvent {
-    /// A file, link or directory was copied; a directory's event comes before those of its content.
-    Copied {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-        /// The new name of the file that had the target's name.
-        backup: Option<PathBuf>,
-        /// The statistics of its bytes, if it has any.
-        stats: Option<CopyStats>,
-    },
+    /// A file, link or directory was copied; a directory's event comes before those of its content. `backup` is the new name
+    /// of the file that had the target's name; `stats` has the statistics of its bytes, if it has any.
+    Copied { source: PathBuf, target: PathBuf, backup: Option<PathBuf>, stats: Option<CopyStats> },
     /// A directory of a source's path was created in the target's directory.
-    Parent {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    Parent { source: PathBuf, target: PathBuf },
     /// An existing target was removed for the copy.
     Removed(PathBuf),
     /// A target was kept.
     Skipped(PathBuf),
-    /// A source was named before; it is copied once.
-    Repeated {
-        /// The source.
-        source: PathBuf,
-        /// True for a directory.
-        directory: bool,
-    },
+    /// A source, possibly a `directory`, was named before; it is copied once.
+    Repeated { source: PathBuf, directory: bool },
     /// A large file is about to be copied by a plan.
-    Planned {
-        /// The source.
-        source: PathBuf,
-        /// The plan.
-        plan: Box<crate::strategy::Plan>,
-    },
+    Planned { source: PathBuf, plan: Box<Plan> },
     /// An entry could not be copied; the others are copied all the same.
     Failed(CopyError),
 }
