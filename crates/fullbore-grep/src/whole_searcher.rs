@@ -99,9 +99,10 @@ impl<'w> WholeSearcher<'w> {
             return self.search(path, detection, SearchSource::Bytes(bytes));
         }
         let (query, settings) = (&self.query, &self.query.settings);
+        let counts = settings.counts() || settings.show == Show::CountMatches;
         let as_it_is = !matches!(settings.coding, Coding::Named(_))
             && !query.source_info(read_mode, named, bytes).marked
-            && !(settings.counts() || settings.show == Show::CountMatches)
+            && !counts
             && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
         if as_it_is {
             self.search(path, Detection::None, SearchSource::Bytes(bytes))

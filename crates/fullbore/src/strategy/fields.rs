@@ -88,15 +88,12 @@ names!(Completion { Any = "any", Ordered = "ordered" });
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strategy {
-    /// The access method for reading.
     pub read: &'static Method,
-    /// The access method for writing.
     pub write: &'static Method,
     /// The request size in bytes.
     pub request: usize,
     /// Requests in flight per worker.
     pub depth: usize,
-    /// Number of workers.
     pub workers: usize,
     /// Distribution of stripes to workers.
     pub model: Model,
@@ -106,9 +103,7 @@ pub struct Strategy {
     pub window: Option<usize>,
     /// Allocation of blocks for a new output.
     pub allocation: Allocation,
-    /// Cache policy of the input.
     pub read_cache: CachePolicy,
-    /// Cache policy of the output.
     pub write_cache: CachePolicy,
     /// The order in which completions are handled.
     pub completion: Completion,

@@ -36,8 +36,10 @@ pub enum Job {
     Copy(CacheState),
 }
 
+type Kind = fn(CacheState) -> Job;
+
 /// Every kind of job, and its name.
-const KINDS: [(fn(CacheState) -> Job, &str); 8] = [
+const KINDS: [(Kind, &str); 8] = [
     (Job::Read, "read"),
     (Job::Scan, "scan"),
     (Job::Search, "search"),
@@ -52,7 +54,7 @@ impl Job {
     /// Every job with its name.
     pub fn all() -> impl Iterator<Item = (Self, String)> {
         let states = [(CacheState::Warm, "warm"), (CacheState::Cold, "cold")];
-        let with = move |(job, name): (fn(CacheState) -> Self, &str)| {
+        let with = move |(job, name): (Kind, &str)| {
             states.map(|(state, text)| (job(state), format!("{name}, {text}")))
         };
         KINDS.into_iter().flat_map(with)

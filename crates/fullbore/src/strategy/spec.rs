@@ -33,13 +33,10 @@ pub struct StrategySpec {
     /// `request=`, bytes
     #[doc(hidden)]
     pub request: Option<usize>,
-    /// `depth=`
     #[doc(hidden)]
     pub depth: Option<usize>,
-    /// `workers=`
     #[doc(hidden)]
     pub workers: Option<usize>,
-    /// `model=`
     #[doc(hidden)]
     pub model: Option<Model>,
     /// `stripe=`, bytes
@@ -48,7 +45,6 @@ pub struct StrategySpec {
     /// `window=`, bytes or `whole`
     #[doc(hidden)]
     pub window: Option<Option<usize>>,
-    /// `alloc=`
     #[doc(hidden)]
     pub allocation: Option<Allocation>,
     /// `read-cache=` or `cache=`
@@ -57,7 +53,6 @@ pub struct StrategySpec {
     /// `write-cache=` or `cache=`
     #[doc(hidden)]
     pub write_cache: Option<CachePolicy>,
-    /// `completion=`
     #[doc(hidden)]
     pub completion: Option<Completion>,
     /// The memory budget of a run, in bytes.

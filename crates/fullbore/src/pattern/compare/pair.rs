@@ -91,6 +91,12 @@ impl<'a> Pair<'a> {
         lens[0].min(lens[1]).min(self.limit.unwrap_or(u64::MAX))
     }
 
+    /// The side that ends within the comparison, before the other.
+    fn shorter(&self, lens: [u64; 2]) -> Option<Which> {
+        let ends = lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > self.common(lens));
+        ends.then_some(if lens[0] < lens[1] { Which::Left } else { Which::Right })
+    }
+
     /// True if both are the same file from the same offset: then every byte equals itself.
     fn one_and_the_same(&self) -> bool {
         let [Some(left), Some(right)] = self.before else { return false };
@@ -129,11 +135,10 @@ impl<'a> Pair<'a> {
         let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, progress };
         let stats = walk.run(&least)?;
         let found = least.found();
-        let shorter = if lens[0] < lens[1] { Which::Left } else { Which::Right };
-        let until = match found {
-            Some(found) => found.offset,
-            None if lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end) => end,
-            None => return Ok((stats, Comparison::Equal)),
+        let until = match (found, self.shorter(lens)) {
+            (Some(found), _) => found.offset,
+            (None, Some(_)) => end,
+            (None, None) => return Ok((stats, Comparison::Equal)),
         };
         let lines = match &frontier {
             _ if !extent.lines || until == 0 => 0,
@@ -150,9 +155,12 @@ impl<'a> Pair<'a> {
                 lines.0.into_inner()
             }
         };
-        let comparison = match found {
-            Some(at) => Comparison::Differ { at, lines },
-            None => Comparison::End(End { side: shorter, offset: until, lines, fresh: self.fresh(until)? }),
+        let comparison = match (found, self.shorter(lens)) {
+            (Some(at), _) => Comparison::Differ { at, lines },
+            (None, Some(side)) => {
+                Comparison::End(End { side, offset: until, lines, fresh: self.fresh(until)? })
+            }
+            (None, None) => Comparison::Equal,
         };
         Ok((stats, comparison))
     }
@@ -222,10 +230,10 @@ impl<'a> Pair<'a> {
         let every = Every::new(find, emit);
         let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
         let (differ, enough) = every.seen();
-        let ends = !enough && lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > end);
-        let side = if lens[0] < lens[1] { Which::Left } else { Which::Right };
-        let end =
-            if ends { Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }) } else { None };
+        let end = match self.shorter(lens).filter(|_| !enough) {
+            Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
+            None => None,
+        };
         Ok((stats, Differences { differ, end }))
     }
 
