@@ -15,10 +15,9 @@ pub(crate) fn file_system(
 ) -> FileSystem {
     let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
     let candidates = candidates(&document.cells);
-    let entries = Job::ALL
-        .into_iter()
-        .filter_map(|job| {
-            let (_, cells) = candidates.iter().find(|(name, _)| *name == job.to_string())?;
+    let entries = Job::all()
+        .filter_map(|(job, name)| {
+            let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
             let mut ranked: Vec<(&str, Measured)> = cells
                 .iter()
                 .filter_map(|cell| {
@@ -30,7 +29,7 @@ pub(crate) fn file_system(
                 .collect();
             ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
             // Among strategies of equal throughput, the choice is the simplest.
-            let chosen = document.findings.choices.iter().find(|choice| choice.job == job.to_string())?;
+            let chosen = document.findings.choices.iter().find(|choice| choice.job == name)?;
             let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
             let best = ranked.remove(context);
             ranked.insert(0, best);

@@ -14,8 +14,7 @@ use crate::part_searcher::PartResult;
 use crate::part_sink::consume_limit;
 use crate::query::{Print, Query};
 use crate::recorded_output::{Style, decimal};
-use crate::settings::shown;
-use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+use crate::settings::{Detection, READ_SIZE, ReadMode, SourceInfo, shown};
 use crate::whole_searcher::SearchResult;
 
 /// Number of parts, in lengths of the longest, held back where a NUL in a later part affects them: as much as `rg` may
@@ -74,12 +73,13 @@ impl PartOutcome {
     }
 }
 
-impl<'q> FilePrinter<'q> {
-    pub(crate) fn new(query: &'q Query, path: &'q Path, source: SourceInfo) -> Self {
+impl Query {
+    /// Returns the printer of a file that is searched in parts.
+    pub fn file_printer<'q>(&'q self, path: &'q Path, source: SourceInfo) -> FilePrinter<'q> {
         let quit = source.detection == Detection::Quit && source.known.is_some();
-        Self {
-            query,
-            path: shown(path, query.settings.path_separator),
+        FilePrinter {
+            query: self,
+            path: shown(path, self.settings.path_separator),
             source,
             start: Instant::now(),
             lines: 0,
@@ -88,7 +88,7 @@ impl<'q> FilePrinter<'q> {
             submatches: 0,
             last_match: 0,
             reached: 0,
-            left: if query.first_only() { Some(1) } else { query.settings.max_count },
+            left: if self.first_only() { Some(1) } else { self.settings.max_count },
             behind: 0,
             nul: source.known,
             stopping: false,
@@ -102,7 +102,9 @@ impl<'q> FilePrinter<'q> {
             error: None,
         }
     }
+}
 
+impl FilePrinter<'_> {
     /// Prints the results of the next part.
     pub fn take(&mut self, found: PartResult, out: &mut Vec<u8>) -> PartOutcome {
         let before = out.len();
@@ -233,7 +235,6 @@ impl<'q> FilePrinter<'q> {
             && self.source.detection == Detection::Convert;
     }
 
-    /// Prints what precedes the first line of a file.
     fn begin(&mut self, found: &PartResult, out: &mut Vec<u8>) {
         if self.begun.is_some() {
             return;

@@ -31,7 +31,6 @@ pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
     }
 }
 
-/// Returns the message that ends a file, whose first message was `begin`.
 pub(crate) fn end(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
     let path = begin
         .strip_prefix(br#"{"type":"begin","data":{"path":"#)
@@ -53,29 +52,30 @@ mod tests {
     use super::*;
     use crate::recorded_output::Escapes;
 
+    /// The message as it is printed after `lines` lines and `offset` bytes.
+    fn printed(message: &str, lines: u64, offset: u64) -> String {
+        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
+        find_numbers(&mut output, Position { text: 0, marks: 0 });
+        let mut out = Vec::new();
+        output.print(output.position(), lines, offset, &Escapes::new(false, &Default::default()), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn numbers_are_found_even_if_the_text_looks_like_them() {
         let message = concat!(
             r#"{"type":"match","data":{"path":{"text":"a"},"lines":{"text":","#,
             r#"\"line_number\":7,\"absolute_offset\":8\n"},"line_number":2,"absolute_offset":10,"submatches":[]}}"#
         );
-        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
-        find_numbers(&mut output, Position { text: 0, marks: 0 });
-        let mut out = Vec::new();
-        output.print(output.position(), 100, 1000, &Escapes::new(false, &Default::default()), &mut out);
         let expected = message
             .replace(r#""line_number":2"#, r#""line_number":102"#)
             .replace(r#""absolute_offset":10"#, r#""absolute_offset":1010"#);
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        assert_eq!(printed(message, 100, 1000), expected);
     }
 
     #[test]
     fn lines_without_numbers_stay_so() {
         let message = r#"{"lines":{"text":"x\n"},"line_number":null,"absolute_offset":0,"submatches":[]}}"#;
-        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
-        find_numbers(&mut output, Position { text: 0, marks: 0 });
-        let mut out = Vec::new();
-        output.print(output.position(), 100, 1, &Escapes::new(false, &Default::default()), &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), message.replace(":0,", ":1,"));
+        assert_eq!(printed(message, 100, 1), message.replace(":0,", ":1,"));
     }
 }

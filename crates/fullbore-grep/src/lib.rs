@@ -40,15 +40,13 @@ mod part_sink;
 mod query;
 mod recorded_output;
 mod settings;
-mod source;
 mod whole_searcher;
 
 pub use file_printer::{FilePrinter, PartOutcome};
 pub use matcher::pcre2_version;
 pub use part_searcher::{PartResult, PartSearcher};
 pub use query::Query;
-pub use settings::{Boundary, Case, Coding, Engine, Nuls, Settings, Show, shown};
-pub use source::{ReadMode, SourceInfo};
+pub use settings::{Boundary, Case, Coding, Engine, Nuls, ReadMode, Settings, Show, SourceInfo, shown};
 pub use whole_searcher::{SearchResult, WholeSearcher};
 
 // Crates that a caller needs too, in matching versions.

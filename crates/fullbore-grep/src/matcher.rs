@@ -7,7 +7,6 @@ use grep_regex::{RegexCaptures, RegexMatcher, RegexMatcherBuilder};
 
 use crate::settings::{Boundary, Case, Engine, Nuls, Settings};
 
-/// A matcher of one of the engines.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyMatcher {
     Rust(RegexMatcher),
@@ -15,7 +14,6 @@ pub(crate) enum AnyMatcher {
     Pcre2(Box<grep_pcre2::RegexMatcher>),
 }
 
-/// The groups of a match.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyCaptures {
     Rust(RegexCaptures),
@@ -23,22 +21,12 @@ pub(crate) enum AnyCaptures {
     Pcre2(grep_pcre2::RegexCaptures),
 }
 
-/// An engine's error during a search: a limit of PCRE2 was reached.
-#[derive(Debug)]
-pub(crate) struct MatchError(String);
-
-impl fmt::Display for MatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-fn failed(error: impl fmt::Display) -> MatchError {
-    MatchError(error.to_string())
+/// The text of an engine's error during a search: a limit of PCRE2 was reached.
+fn failed(error: impl fmt::Display) -> String {
+    error.to_string()
 }
 
 impl AnyMatcher {
-    /// Compiles the patterns with the engine selected by the settings.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         match settings.engine {
             Engine::Rust => rust(settings).map_err(|mut text| {
@@ -164,27 +152,26 @@ fn rust(settings: &Settings) -> Result<AnyMatcher, String> {
     Ok(AnyMatcher::Rust(matcher))
 }
 
-/// Delegates to the matcher of either engine.
 macro_rules! either {
     ($self:expr, $matcher:ident => $call:expr) => {
         match $self {
-            AnyMatcher::Rust($matcher) => $call,
+            Self::Rust($matcher) => $call,
             #[cfg(feature = "pcre2")]
-            AnyMatcher::Pcre2($matcher) => $call,
+            Self::Pcre2($matcher) => $call,
         }
     };
 }
 
 impl Matcher for AnyMatcher {
     type Captures = AnyCaptures;
-    type Error = MatchError;
+    type Error = String;
 
     #[inline]
-    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, MatchError> {
+    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, String> {
         either!(self, matcher => matcher.find_at(haystack, at).map_err(failed))
     }
 
-    fn new_captures(&self) -> Result<AnyCaptures, MatchError> {
+    fn new_captures(&self) -> Result<AnyCaptures, String> {
         match self {
             Self::Rust(matcher) => matcher.new_captures().map(AnyCaptures::Rust).map_err(failed),
             #[cfg(feature = "pcre2")]
@@ -200,19 +187,14 @@ impl Matcher for AnyMatcher {
         either!(self, matcher => matcher.capture_index(name))
     }
 
-    fn try_find_iter<F, E>(&self, haystack: &[u8], matched: F) -> Result<Result<(), E>, MatchError>
+    fn try_find_iter<F, E>(&self, haystack: &[u8], matched: F) -> Result<Result<(), E>, String>
     where
         F: FnMut(Match) -> Result<bool, E>,
     {
         either!(self, matcher => matcher.try_find_iter(haystack, matched).map_err(failed))
     }
 
-    fn captures_at(
-        &self,
-        haystack: &[u8],
-        at: usize,
-        captures: &mut AnyCaptures,
-    ) -> Result<bool, MatchError> {
+    fn captures_at(&self, haystack: &[u8], at: usize, captures: &mut AnyCaptures) -> Result<bool, String> {
         match (self, captures) {
             (Self::Rust(matcher), AnyCaptures::Rust(captures)) => {
                 matcher.captures_at(haystack, at, captures).map_err(failed)
@@ -227,7 +209,7 @@ impl Matcher for AnyMatcher {
     }
 
     #[inline]
-    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, MatchError> {
+    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, String> {
         either!(self, matcher => matcher.shortest_match_at(haystack, at).map_err(failed))
     }
 
@@ -241,25 +223,17 @@ impl Matcher for AnyMatcher {
     }
 
     #[inline]
-    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, MatchError> {
+    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, String> {
         either!(self, matcher => matcher.find_candidate_line(haystack).map_err(failed))
     }
 }
 
 impl Captures for AnyCaptures {
     fn len(&self) -> usize {
-        match self {
-            Self::Rust(captures) => captures.len(),
-            #[cfg(feature = "pcre2")]
-            Self::Pcre2(captures) => captures.len(),
-        }
+        either!(self, captures => captures.len())
     }
 
     fn get(&self, group: usize) -> Option<Match> {
-        match self {
-            Self::Rust(captures) => captures.get(group),
-            #[cfg(feature = "pcre2")]
-            Self::Pcre2(captures) => captures.get(group),
-        }
+        either!(self, captures => captures.get(group))
     }
 }

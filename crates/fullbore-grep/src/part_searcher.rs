@@ -5,20 +5,18 @@ use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
 use fullbore::operation::{Part, Search};
-use grep_printer::SummaryKind;
-use grep_searcher::Searcher;
+use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
+use grep_searcher::{Searcher, Sink};
 
 use crate::matcher::AnyMatcher;
-use crate::part_sink::{NullSink, OnNul, PartFacts, PartSink, SinkOptions, SubmatchCounter};
+use crate::part_sink::{Checkpoint, NullSink, OnNul, PartFacts, PartSink, SinkOptions};
 use crate::query::{Print, Query};
 use crate::recorded_output::{RecordedOutput, Recorder, marker_colors};
-use crate::settings::Show;
-use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+use crate::settings::{Detection, READ_SIZE, ReadMode, Show, SourceInfo};
 
 /// Searches the parts of one file.
 #[derive(Debug)]
@@ -35,7 +33,6 @@ pub struct PartSearcher<'q> {
 pub struct PartResult {
     pub(crate) output: RecordedOutput,
     pub(crate) facts: PartFacts,
-    /// Offset of the part in the file.
     pub(crate) offset: u64,
     /// Range of its own lines in the file.
     pub(crate) own: Range<u64>,
@@ -45,15 +42,17 @@ pub struct PartResult {
     pub(crate) lines: u64,
     /// The first NUL in its own bytes, if all bytes are checked.
     pub(crate) nul: Option<u64>,
-    /// An error of the matcher.
     pub(crate) error: Option<io::Error>,
 }
 
-impl<'q> PartSearcher<'q> {
-    pub(crate) fn new(query: &'q Query, path: &'q Path, source: SourceInfo) -> Self {
-        Self { query, path, source, idle: Mutex::default() }
+impl Query {
+    /// Returns the operation over parts of a file.
+    pub fn part_searcher<'q>(&'q self, path: &'q Path, source: SourceInfo) -> PartSearcher<'q> {
+        PartSearcher { query: self, path, source, idle: Mutex::default() }
     }
+}
 
+impl PartSearcher<'_> {
     fn tool(&self) -> (Searcher, AnyMatcher) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
@@ -85,58 +84,59 @@ impl<'q> PartSearcher<'q> {
     /// Searches `bytes` and records the output for `own`.
     fn find(
         &self,
-        tool: &mut (Searcher, AnyMatcher),
+        (searcher, matcher): &mut (Searcher, AnyMatcher),
         bytes: &[u8],
         own: Range<usize>,
         rules: SinkOptions,
     ) -> (RecordedOutput, PartFacts, io::Result<()>) {
-        let (query, settings) = (self.query, &self.query.settings);
+        let (query, settings, matcher) = (self.query, &self.query.settings, &*matcher);
         let recorder = Recorder::new(settings.color, query.numbers());
         let output = recorder.output.clone();
         if query.print() == Print::Lines {
             // Reserved memory that stays unused costs nothing; growing would.
             output.borrow_mut().text.reserve(own.len());
         }
-        let path = (settings.with_filename && !settings.heading).then_some(self.path);
+        let shown = (settings.with_filename && !settings.heading).then_some(self.path);
+        let events = output.clone();
         let (facts, result) = match query.print() {
             Print::Lines => {
                 let colors = marker_colors(settings.color, &settings.colors);
                 let mut printer = query.standard(recorder, colors, settings.stats);
-                match path {
-                    Some(path) => search_part(tool, bytes, own, rules, &output, |matcher| {
-                        printer.sink_with_path(matcher, path)
-                    }),
-                    None => search_part(tool, bytes, own, rules, &output, |matcher| printer.sink(matcher)),
-                }
+                let sink = match shown {
+                    Some(path) => printer.sink_with_path(matcher, path),
+                    None => printer.sink(matcher),
+                };
+                let count = |sink: &StandardSink<'_, '_, _, _>| sink.stats().map_or(0, Stats::matches);
+                run(searcher, matcher, bytes, PartSink::new(sink, count, events, own, rules))
             }
             Print::Json => {
                 let mut printer = query.json(recorder);
-                let path = self.path;
-                search_part(tool, bytes, own, rules, &output, |matcher| printer.sink_with_path(matcher, path))
+                let sink = printer.sink_with_path(matcher, self.path);
+                let count = |sink: &JSONSink<'_, '_, _, _>| sink.stats().matches();
+                run(searcher, matcher, bytes, PartSink::new(sink, count, events, own, rules))
             }
             Print::Summary(_) if settings.show == Show::CountMatches || settings.counts() => {
                 let mut printer = query.summary(recorder, settings.colors.clone(), SummaryKind::Count, true);
-                search_part(tool, bytes, own, rules, &output, |matcher| printer.sink(matcher))
+                let count = |sink: &SummarySink<'_, '_, _, _>| sink.stats().map_or(0, Stats::matches);
+                let sink = printer.sink(matcher);
+                run(searcher, matcher, bytes, PartSink::new(sink, count, events, own, rules))
             }
-            Print::Summary(_) => search_part(tool, bytes, own, rules, &output, |_| NullSink),
+            Print::Summary(_) => {
+                run(searcher, matcher, bytes, PartSink::new(NullSink, |_| 0, events, own, rules))
+            }
         };
         (output.take(), facts, result)
     }
 }
 
-fn search_part<'m, S: SubmatchCounter + 'm>(
-    tool: &'m mut (Searcher, AnyMatcher),
+fn run<S: Sink<Error = io::Error>, C: Fn(&S) -> u64>(
+    searcher: &mut Searcher,
+    matcher: &AnyMatcher,
     bytes: &[u8],
-    own: Range<usize>,
-    rules: SinkOptions,
-    output: &Rc<std::cell::RefCell<RecordedOutput>>,
-    sink: impl FnOnce(&'m AnyMatcher) -> S,
+    mut sink: PartSink<S, C>,
 ) -> (PartFacts, io::Result<()>) {
-    let (searcher, matcher) = tool;
-    let matcher = &*matcher;
-    let mut sink = PartSink::new(sink(matcher), output.clone(), own, rules);
     let result = searcher.search_slice(matcher, bytes, &mut sink);
-    (std::mem::take(&mut sink.facts), result)
+    (sink.facts, result)
 }
 
 impl Search for PartSearcher<'_> {
@@ -196,12 +196,11 @@ impl Search for PartSearcher<'_> {
 
     fn weight(&self, found: &PartResult) -> usize {
         found.output.weight()
-            + found.facts.checkpoints.capacity() * size_of::<crate::part_sink::Checkpoint>()
+            + found.facts.checkpoints.capacity() * size_of::<Checkpoint>()
             + found.facts.begin.as_ref().map_or(0, Vec::capacity)
     }
 }
 
-/// Replaces NULs by newlines.
 fn convert(bytes: &mut Cow<'_, [u8]>) {
     if memchr::memchr(0, bytes).is_some() {
         bytes.to_mut().iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'\n');

@@ -6,36 +6,10 @@ use std::io;
 use std::ops::Range;
 use std::rc::Rc;
 
-use grep_matcher::Matcher;
-use grep_printer::{JSONSink, StandardSink, SummarySink};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
-use termcolor::WriteColor;
 
 use crate::json;
 use crate::recorded_output::{Position, RecordedOutput};
-
-/// A printer that may know the number of matches in its lines.
-pub(crate) trait SubmatchCounter: Sink<Error = io::Error> {
-    fn submatches(&self) -> u64;
-}
-
-impl<M: Matcher, W: WriteColor> SubmatchCounter for StandardSink<'_, '_, M, W> {
-    fn submatches(&self) -> u64 {
-        self.stats().map_or(0, |stats| stats.matches())
-    }
-}
-
-impl<M: Matcher, W: WriteColor> SubmatchCounter for SummarySink<'_, '_, M, W> {
-    fn submatches(&self) -> u64 {
-        self.stats().map_or(0, |stats| stats.matches())
-    }
-}
-
-impl<M: Matcher, W: io::Write> SubmatchCounter for JSONSink<'_, '_, M, W> {
-    fn submatches(&self) -> u64 {
-        self.stats().matches()
-    }
-}
 
 /// Prints nothing, where only the existence of lines matters.
 pub(crate) struct NullSink;
@@ -45,12 +19,6 @@ impl Sink for NullSink {
 
     fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> io::Result<bool> {
         Ok(true)
-    }
-}
-
-impl SubmatchCounter for NullSink {
-    fn submatches(&self) -> u64 {
-        0
     }
 }
 
@@ -66,7 +34,6 @@ pub(crate) enum OnNul {
     Quit,
 }
 
-/// Options of a sink.
 #[derive(Debug, Clone)]
 pub(crate) struct SinkOptions {
     pub(crate) on_nul: OnNul,
@@ -75,7 +42,6 @@ pub(crate) struct SinkOptions {
     /// Maximum number of matches; `after` lines of context after the last one are still passed on.
     pub(crate) limit: Option<u64>,
     pub(crate) after: usize,
-    /// True if the output is JSON.
     pub(crate) json: bool,
 }
 
@@ -110,8 +76,10 @@ pub(crate) struct PartFacts {
     pub(crate) begin: Option<Vec<u8>>,
 }
 
-pub(crate) struct PartSink<S> {
+pub(crate) struct PartSink<S, C> {
     inner: S,
+    /// The number of matches in the lines that `inner` printed.
+    count: C,
     output: Rc<RefCell<RecordedOutput>>,
     own: Range<usize>,
     rules: SinkOptions,
@@ -122,7 +90,6 @@ pub(crate) struct PartSink<S> {
     pub(crate) facts: PartFacts,
 }
 
-/// A line reported by the searcher.
 struct SearchedLine<'l> {
     bytes: &'l [u8],
     start: usize,
@@ -130,15 +97,16 @@ struct SearchedLine<'l> {
     matched: bool,
 }
 
-impl<S: SubmatchCounter> PartSink<S> {
+impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
     pub(crate) fn new(
         inner: S,
+        count: C,
         output: Rc<RefCell<RecordedOutput>>,
         own: Range<usize>,
         rules: SinkOptions,
     ) -> Self {
         let left = rules.limit;
-        Self { inner, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
+        Self { inner, count, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
     }
 
     /// Processes a line printed by `print`; true if the search continues.
@@ -179,7 +147,7 @@ impl<S: SubmatchCounter> PartSink<S> {
         }
         let before = self.output.borrow().position();
         print(&mut self.inner)?;
-        self.facts.submatches = self.inner.submatches();
+        self.facts.submatches = (self.count)(&self.inner);
         if stops {
             // The line counts, so the printer had to process it.
             self.output.borrow_mut().truncate(before);
@@ -225,7 +193,7 @@ pub(crate) fn consume_limit(left: &mut u64, behind: &mut usize, matched: bool, a
     *left > 0 || *behind > 0
 }
 
-impl<S: SubmatchCounter> Sink for PartSink<S> {
+impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> Sink for PartSink<S, C> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {

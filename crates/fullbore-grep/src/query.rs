@@ -1,7 +1,5 @@
 //! Compiled settings: the matcher, the searchers and the printers.
 
-use std::path::Path;
-
 use grep_matcher::LineTerminator;
 use grep_printer::{
     ColorSpecs, HyperlinkConfig, JSON, JSONBuilder, Standard, StandardBuilder, Summary, SummaryBuilder,
@@ -10,13 +8,9 @@ use grep_printer::{
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use termcolor::WriteColor;
 
-use crate::file_printer::FilePrinter;
 use crate::matcher::AnyMatcher;
-use crate::part_searcher::PartSearcher;
 use crate::recorded_output::{Escapes, Numbers};
-use crate::settings::{Coding, Nuls, Settings, Show};
-use crate::source::{Detection, ReadMode, SourceInfo};
-use crate::whole_searcher::{WholeSearcher, Writer};
+use crate::settings::{Coding, Detection, Nuls, READ_SIZE, ReadMode, Settings, Show, SourceInfo};
 
 /// A search ready to run.
 #[derive(Debug, Clone)]
@@ -27,7 +21,6 @@ pub struct Query {
     whole_file_reason: Option<&'static str>,
 }
 
-/// The kind of printer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Print {
     Lines,
@@ -73,8 +66,17 @@ impl Query {
     /// Returns the facts of a file, given its read mode and its first [`SourceInfo::BYTES`] bytes; `named`: it was
     /// named by the user.
     pub fn source_info(&self, read_mode: ReadMode, named: bool, first: &[u8]) -> SourceInfo {
+        let detection = self.detection(named);
+        let first = &first[..first.len().min(READ_SIZE)];
+        let looks = read_mode == ReadMode::Mapped && detection != Detection::None;
+        let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
         let sniff = !matches!(self.settings.coding, Coding::Raw);
-        SourceInfo::new(read_mode, self.detection(named), sniff, first)
+        SourceInfo {
+            read_mode,
+            detection,
+            known: looks.then(|| memchr::memchr(0, first)).flatten().map(|at| at as u64),
+            marked: sniff && marks.iter().any(|mark| first.starts_with(mark)),
+        }
     }
 
     /// Returns the reason why a file must be searched as a whole, if it must.
@@ -83,29 +85,6 @@ impl Query {
             return Some("a byte order mark says that the text may be in another encoding");
         }
         self.whole_file_reason
-    }
-
-    /// Returns the operation over parts of a file.
-    pub fn part_searcher<'q>(&'q self, path: &'q Path, source: SourceInfo) -> PartSearcher<'q> {
-        PartSearcher::new(self, path, source)
-    }
-
-    /// Returns the printer of a file that is searched in parts.
-    pub fn file_printer<'q>(&'q self, path: &'q Path, source: SourceInfo) -> FilePrinter<'q> {
-        FilePrinter::new(self, path, source)
-    }
-
-    /// Returns a searcher of whole files, used for one after the other.
-    pub fn whole_searcher<'w>(&self) -> WholeSearcher<'w> {
-        WholeSearcher::new(self, Writer::new(&self.settings))
-    }
-
-    /// As [`whole_searcher`](Self::whole_searcher), but passes output to `forward` in pieces instead of keeping it.
-    pub fn streaming_searcher<'w>(
-        &self,
-        forward: impl FnMut(&[u8]) -> std::io::Result<()> + Send + 'w,
-    ) -> WholeSearcher<'w> {
-        WholeSearcher::new(self, Writer::streaming(&self.settings, forward))
     }
 
     pub(crate) fn detection(&self, named: bool) -> Detection {
@@ -147,7 +126,6 @@ impl Query {
         !self.settings.counts() && matches!(self.print(), Print::Summary(kind) if early.contains(&kind))
     }
 
-    /// True if the search matches several lines at once.
     pub(crate) fn multi_line(&self) -> bool {
         self.searcher().build().multi_line_with_matcher(&self.matcher)
     }
@@ -212,7 +190,6 @@ impl Query {
         }
     }
 
-    /// Returns a searcher with these settings.
     pub(crate) fn searcher(&self) -> SearcherBuilder {
         let settings = &self.settings;
         let mut builder = SearcherBuilder::new();
@@ -236,22 +213,17 @@ impl Query {
             builder.before_context(settings.before_context).after_context(settings.after_context);
         }
         match &settings.coding {
-            Coding::Auto => {}
-            Coding::Raw => {
-                builder.bom_sniffing(false);
-            }
-            Coding::Named(encoding) => {
-                builder.encoding(Some(encoding.clone()));
-            }
-        }
+            Coding::Auto => &mut builder,
+            Coding::Raw => builder.bom_sniffing(false),
+            Coding::Named(encoding) => builder.encoding(Some(encoding.clone())),
+        };
         builder
     }
 
     /// Returns a searcher of parts: the file printer handles what concerns the whole file.
     pub(crate) fn searcher_of_parts(&self) -> Searcher {
-        let mut builder = self.searcher();
-        builder.max_matches(None).bom_sniffing(false).binary_detection(BinaryDetection::none());
-        builder.build()
+        let none = BinaryDetection::none();
+        self.searcher().max_matches(None).bom_sniffing(false).binary_detection(none).build()
     }
 
     pub(crate) fn standard<W: WriteColor>(&self, writer: W, colors: ColorSpecs, stats: bool) -> Standard<W> {

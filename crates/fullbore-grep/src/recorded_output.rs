@@ -67,11 +67,8 @@ pub(crate) enum Mark {
     Line(u64),
     /// An offset, from the start of the part.
     Offset(u64),
-    /// The number of a column.
     Column(u64),
-    /// A colour begins.
     Begin(Style),
-    /// The colours end.
     End,
 }
 
@@ -99,7 +96,6 @@ impl RecordedOutput {
         self.marks.truncate(position.marks);
     }
 
-    /// Returns the memory that it occupies, in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.text.capacity() + self.marks.capacity() * size_of::<(usize, Mark)>()
     }
@@ -155,7 +151,6 @@ impl Escapes {
         &self.begin[style as usize - 1]
     }
 
-    /// Prints `text` in a colour.
     pub(crate) fn print(&self, style: Style, text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(self.of(style));
         out.extend_from_slice(text);
@@ -169,7 +164,6 @@ impl Escapes {
     }
 }
 
-/// Writes a number in decimal digits.
 pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -190,7 +184,6 @@ pub(crate) struct Recorder {
     pub(crate) output: Rc<RefCell<RecordedOutput>>,
     color: bool,
     numbers: Numbers,
-    /// The kind of the number being written.
     number: Option<Style>,
     /// Index of the mark of the last number, if it may be a column followed by an offset, and the number of writes
     /// since.

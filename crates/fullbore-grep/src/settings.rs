@@ -1,4 +1,5 @@
-//! Options of a search, named after `rg`'s flags.
+//! Options of a search, named after `rg`'s flags, and facts of a file before it: the way `rg` would read the file, and its
+//! first bytes, which decide the effect of a NUL in it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -84,109 +85,75 @@ pub enum Nuls {
     Text,
 }
 
-/// The options of a search, one field per flag of `rg`. The caller sets what flags imply, such as line numbers for
-/// `--column`.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each is the flag of that name in the manual of rg")]
-pub struct Settings {
-    pub patterns: Vec<String>,
-    pub engine: Engine,
-    pub fixed_strings: bool,
-    pub case: Case,
-    pub boundary: Option<Boundary>,
-    pub unicode: bool,
-    pub multiline: bool,
-    pub multiline_dotall: bool,
-    pub crlf: bool,
-    pub null_data: bool,
-    pub regex_size_limit: Option<usize>,
-    pub dfa_size_limit: Option<usize>,
-    pub invert_match: bool,
-    pub max_count: Option<u64>,
-    pub before_context: usize,
-    pub after_context: usize,
-    pub passthru: bool,
-    pub stop_on_nonmatch: bool,
-    pub nuls: Nuls,
-    pub coding: Coding,
-    pub show: Show,
-    pub quiet: bool,
-    pub stats: bool,
-    pub line_number: bool,
-    pub column: bool,
-    pub byte_offset: bool,
-    pub only_matching: bool,
-    pub vimgrep: bool,
-    pub replace: Option<Vec<u8>>,
-    pub trim: bool,
-    pub max_columns: Option<u64>,
-    pub max_columns_preview: bool,
-    pub include_zero: bool,
-    pub heading: bool,
-    pub with_filename: bool,
-    /// Terminator of a path instead of the usual one: NUL with `--null`.
-    pub path_terminator: Option<u8>,
-    pub path_separator: Option<u8>,
-    pub context_separator: Option<Vec<u8>>,
-    pub field_match_separator: Vec<u8>,
-    pub field_context_separator: Vec<u8>,
-    pub color: bool,
-    pub colors: ColorSpecs,
-    /// Hyperlink configuration, if paths are printed as links.
-    pub hyperlinks: Option<HyperlinkConfig>,
-    /// Maximum length of a line that is read into memory, in bytes.
-    pub longest_line: Option<usize>,
+/// Declares the settings, with the defaults that are not those of their types.
+macro_rules! settings {
+    (@) => { Default::default() };
+    (@ $default:expr) => { $default };
+    ($($(#[$doc:meta])* $field:ident: $type:ty $(= $default:expr)?),* $(,)?) => {
+        /// The options of a search, one field per flag of `rg`. The caller sets what flags imply, such as line numbers for
+        /// `--column`.
+        #[derive(Debug, Clone)]
+        #[allow(missing_docs, reason = "each is the flag of that name in the manual of rg")]
+        pub struct Settings {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($field: settings!(@ $($default)?),)* }
+            }
+        }
+    };
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            patterns: Vec::new(),
-            engine: Engine::default(),
-            fixed_strings: false,
-            case: Case::default(),
-            boundary: None,
-            unicode: true,
-            multiline: false,
-            multiline_dotall: false,
-            crlf: false,
-            null_data: false,
-            regex_size_limit: None,
-            dfa_size_limit: None,
-            invert_match: false,
-            max_count: None,
-            before_context: 0,
-            after_context: 0,
-            passthru: false,
-            stop_on_nonmatch: false,
-            nuls: Nuls::default(),
-            coding: Coding::default(),
-            show: Show::default(),
-            quiet: false,
-            stats: false,
-            line_number: false,
-            column: false,
-            byte_offset: false,
-            only_matching: false,
-            vimgrep: false,
-            replace: None,
-            trim: false,
-            max_columns: None,
-            max_columns_preview: false,
-            include_zero: false,
-            heading: false,
-            with_filename: false,
-            path_terminator: None,
-            path_separator: None,
-            context_separator: Some(b"--".to_vec()),
-            field_match_separator: b":".to_vec(),
-            field_context_separator: b"-".to_vec(),
-            color: false,
-            colors: ColorSpecs::default_with_color(),
-            hyperlinks: None,
-            longest_line: None,
-        }
-    }
+settings! {
+    patterns: Vec<String>,
+    engine: Engine,
+    fixed_strings: bool,
+    case: Case,
+    boundary: Option<Boundary>,
+    unicode: bool = true,
+    multiline: bool,
+    multiline_dotall: bool,
+    crlf: bool,
+    null_data: bool,
+    regex_size_limit: Option<usize>,
+    dfa_size_limit: Option<usize>,
+    invert_match: bool,
+    max_count: Option<u64>,
+    before_context: usize,
+    after_context: usize,
+    passthru: bool,
+    stop_on_nonmatch: bool,
+    nuls: Nuls,
+    coding: Coding,
+    show: Show,
+    quiet: bool,
+    stats: bool,
+    line_number: bool,
+    column: bool,
+    byte_offset: bool,
+    only_matching: bool,
+    vimgrep: bool,
+    replace: Option<Vec<u8>>,
+    trim: bool,
+    max_columns: Option<u64>,
+    max_columns_preview: bool,
+    include_zero: bool,
+    heading: bool,
+    with_filename: bool,
+    /// Terminator of a path instead of the usual one: NUL with `--null`.
+    path_terminator: Option<u8>,
+    path_separator: Option<u8>,
+    context_separator: Option<Vec<u8>> = Some(b"--".to_vec()),
+    field_match_separator: Vec<u8> = b":".to_vec(),
+    field_context_separator: Vec<u8> = b"-".to_vec(),
+    color: bool,
+    colors: ColorSpecs = ColorSpecs::default_with_color(),
+    /// Hyperlink configuration, if paths are printed as links.
+    hyperlinks: Option<HyperlinkConfig>,
+    /// Maximum length of a line that is read into memory, in bytes.
+    longest_line: Option<usize>,
 }
 
 /// Returns a path as it is printed, with `separator` instead of the system's separators if given.
@@ -209,7 +176,6 @@ impl Settings {
         self.stats || self.show == Show::Json
     }
 
-    /// Returns the line terminator.
     pub(crate) fn line_end(&self) -> &'static [u8] {
         match (self.crlf, self.null_data) {
             (true, _) => b"\r\n",
@@ -221,5 +187,49 @@ impl Settings {
     /// Returns the last byte of the [line terminator](Self::line_end).
     pub(crate) fn delimiter(&self) -> u8 {
         if self.null_data && !self.crlf { 0 } else { b'\n' }
+    }
+}
+
+/// The way `rg` would read the file, which decides where it checks for NULs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Mapped: for a few named files. Only the beginning and the lines found are checked for NULs.
+    Mapped,
+    /// Read, from a file that can be read again. All bytes are checked for NULs.
+    Streamed,
+    /// Read, from input that can be read only once.
+    Piped,
+}
+
+/// Facts of a file before the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceInfo {
+    pub(crate) read_mode: ReadMode,
+    pub(crate) detection: Detection,
+    /// Offset of a NUL in the beginning of a mapped file.
+    pub(crate) known: Option<u64>,
+    /// True if the file begins with a byte order mark.
+    pub(crate) marked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detection {
+    None,
+    /// NULs end lines, and lines after a NUL are not printed.
+    Convert,
+    /// A NUL ends the search.
+    Quit,
+}
+
+/// Bytes that `rg` reads at a time, and bytes at the beginning of a mapping that it checks for NULs.
+pub(crate) const READ_SIZE: usize = 64 << 10;
+
+impl SourceInfo {
+    /// Number of first bytes that determine the facts; fewer if the file is shorter.
+    pub const BYTES: usize = READ_SIZE;
+
+    /// True if all bytes are checked for NULs, not only the lines found.
+    pub(crate) fn scans(&self) -> bool {
+        self.read_mode != ReadMode::Mapped && self.detection != Detection::None
     }
 }

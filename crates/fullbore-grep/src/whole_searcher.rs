@@ -11,21 +11,15 @@ use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
 use crate::matcher::AnyMatcher;
 use crate::query::{Print, Query};
 use crate::recorded_output::{Style, marker_colors};
-use crate::settings::{Coding, Settings, Show, shown};
-use crate::source::{Detection, READ_SIZE, ReadMode, SourceInfo};
+use crate::settings::{Coding, Detection, READ_SIZE, ReadMode, Show, shown};
 
 /// A searcher of whole files, used for one after the other.
 #[derive(Debug)]
 pub struct WholeSearcher<'w> {
+    query: Query,
     searcher: Searcher,
-    matcher: AnyMatcher,
     printer: Printer<'w>,
-    sniff: bool,
-    named_coding: bool,
     multi_line: bool,
-    counts: bool,
-    real_path: bool,
-    detections: [Detection; 2],
 }
 
 #[derive(Debug)]
@@ -51,30 +45,44 @@ enum SearchSource<'s> {
     Reader(&'s mut dyn Read),
 }
 
-impl<'w> WholeSearcher<'w> {
-    pub(crate) fn new(query: &Query, writer: Writer<'w>) -> Self {
-        let settings = &query.settings;
-        let marker_colors = || marker_colors(settings.color, &settings.colors);
-        let printer = match query.print() {
-            Print::Lines => Printer::Lines(query.standard(writer, marker_colors(), settings.stats)),
-            Print::Json => Printer::Json(query.json(writer)),
-            Print::Summary(kind) => {
-                Printer::Summary(query.summary(writer, marker_colors(), kind, settings.counts()))
-            }
-        };
-        Self {
-            searcher: query.searcher().build(),
-            matcher: query.matcher.clone(),
-            printer,
-            sniff: !matches!(settings.coding, Coding::Raw),
-            named_coding: matches!(settings.coding, Coding::Named(_)),
-            multi_line: query.multi_line(),
-            real_path: settings.stats || query.links(),
-            counts: settings.counts() || settings.show == Show::CountMatches,
-            detections: [query.detection(false), query.detection(true)],
-        }
+impl Query {
+    /// Returns a searcher of whole files, used for one after the other.
+    pub fn whole_searcher<'w>(&self) -> WholeSearcher<'w> {
+        self.searcher_to(None)
     }
 
+    /// As [`whole_searcher`](Self::whole_searcher), but passes output to `forward` in pieces instead of keeping it.
+    pub fn streaming_searcher<'w>(
+        &self,
+        forward: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w,
+    ) -> WholeSearcher<'w> {
+        self.searcher_to(Some(Box::new(forward)))
+    }
+
+    fn searcher_to<'w>(&self, forward: Option<OutputFn<'w>>) -> WholeSearcher<'w> {
+        let settings = &self.settings;
+        let writer = Writer {
+            buffer: if settings.color { Buffer::ansi() } else { Buffer::no_color() },
+            forward,
+            colors: settings.colors.clone(),
+            path: Vec::new(),
+            separator: settings.path_separator,
+            at_path: false,
+        };
+        let marker_colors = || marker_colors(settings.color, &settings.colors);
+        let printer = match self.print() {
+            Print::Lines => Printer::Lines(self.standard(writer, marker_colors(), settings.stats)),
+            Print::Json => Printer::Json(self.json(writer)),
+            Print::Summary(kind) => {
+                Printer::Summary(self.summary(writer, marker_colors(), kind, settings.counts()))
+            }
+        };
+        let searcher = self.searcher().build();
+        WholeSearcher { query: self.clone(), searcher, printer, multi_line: self.multi_line() }
+    }
+}
+
+impl<'w> WholeSearcher<'w> {
     /// Searches all bytes of a file that was read in mode `read_mode`; `named`: it was named by the user.
     ///
     /// # Errors
@@ -86,14 +94,15 @@ impl<'w> WholeSearcher<'w> {
         named: bool,
         bytes: &[u8],
     ) -> io::Result<SearchResult> {
-        let detection = self.detections[usize::from(named)];
+        let detection = self.query.detection(named);
         if read_mode == ReadMode::Mapped || self.multi_line {
             return self.search(path, detection, SearchSource::Bytes(bytes));
         }
-        let source = SourceInfo::new(read_mode, detection, self.sniff, bytes);
-        let as_it_is = !self.named_coding
-            && !source.marked
-            && !self.counts
+        let (query, settings) = (&self.query, &self.query.settings);
+        let counts = settings.counts() || settings.show == Show::CountMatches;
+        let as_it_is = !matches!(settings.coding, Coding::Named(_))
+            && !query.source_info(read_mode, named, bytes).marked
+            && !counts
             && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
         if as_it_is {
             self.search(path, Detection::None, SearchSource::Bytes(bytes))
@@ -113,7 +122,7 @@ impl<'w> WholeSearcher<'w> {
         named: bool,
         reader: &mut dyn Read,
     ) -> io::Result<SearchResult> {
-        self.search(path, self.detections[usize::from(named)], SearchSource::Reader(reader))
+        self.search(path, self.query.detection(named), SearchSource::Reader(reader))
     }
 
     fn search(
@@ -128,8 +137,9 @@ impl<'w> WholeSearcher<'w> {
             Detection::Quit => BinaryDetection::quit(0),
         });
         self.writer().name(path);
-        let (searcher, matcher) = (&mut self.searcher, &self.matcher);
-        let shown_path = if self.real_path { path } else { Path::new(PLACEHOLDER_PATH) };
+        let (searcher, matcher) = (&mut self.searcher, &self.query.matcher);
+        let real_path = self.query.settings.stats || self.query.links();
+        let shown_path = if real_path { path } else { Path::new(PLACEHOLDER_PATH) };
         match &mut self.printer {
             Printer::Lines(printer) => {
                 let mut sink =
@@ -190,7 +200,6 @@ fn run<S: Sink<Error = io::Error>>(
     }
 }
 
-/// Records whether lines are printed.
 struct LineTracker<S> {
     inner: S,
     lines: bool,
@@ -228,7 +237,6 @@ impl<S: Sink> Sink for LineTracker<S> {
     }
 }
 
-/// The callback that receives the output.
 type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 
 /// The path passed to the printers of lines and summaries. A printer resolves its path, which takes as long as the
@@ -253,26 +261,7 @@ impl fmt::Debug for Writer<'_> {
     }
 }
 
-impl<'w> Writer<'w> {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
-            buffer: if settings.color { Buffer::ansi() } else { Buffer::no_color() },
-            forward: None,
-            colors: settings.colors.clone(),
-            path: Vec::new(),
-            separator: settings.path_separator,
-            at_path: false,
-        }
-    }
-
-    pub(crate) fn streaming(
-        settings: &Settings,
-        forward: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w,
-    ) -> Self {
-        Self { forward: Some(Box::new(forward)), ..Self::new(settings) }
-    }
-
-    /// Sets the path of the next file.
+impl Writer<'_> {
     fn name(&mut self, path: &Path) {
         self.path.clear();
         self.path.extend_from_slice(&shown(path, self.separator));

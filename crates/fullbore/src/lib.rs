@@ -24,6 +24,7 @@
 //! everything that decides speed and nothing that decides the result. `docs/architecture.md` describes the layers.
 #![deny(unsafe_code)]
 
+mod input;
 mod job;
 pub mod op;
 pub mod operation;
@@ -36,5 +37,6 @@ pub use fullbore_io::fault;
 pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
 pub use fullbore_io::{engine, probe, quote, size, sys};
-pub use job::{Input, Job, PlannedPair, compare, copy, fold, search, transform};
+pub use input::Input;
+pub use job::{Job, PlannedPair, compare, copy, fold, search, transform};
 pub use op::fold_fn;

@@ -4,16 +4,17 @@ use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 
-use fullbore::buf::{ALIGNMENT, Pool};
-use fullbore::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
+use fullbore::buf::{ALIGNMENT, Buf, Pool};
+use fullbore::engine::{self, CachePolicy, Choice, Done, EngineConfig, IoQueue, METHODS, Method};
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::fault::{Counts, Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::pattern::{self, Progress};
-use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
+use fullbore::strategy::NAMED;
 use fullbore_testkit::ground::{bytes, everywhere};
 use fullbore_testkit::numbers;
+
+mod planned;
 
 /// Requests in flight.
 const DEPTH: usize = 4;
@@ -121,24 +122,40 @@ fn open(
     IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
 }
 
-/// Writes `content` in requests, some of which start inside blocks.
+/// Moves the `len` bytes of a file in requests, some of which start inside blocks: `queue_one` queues the request at an offset
+/// and of a length, and `done` receives its completion.
+fn in_requests(
+    queue: &mut IoQueue,
+    pool: &mut Pool,
+    (depth, len): (usize, usize),
+    mut queue_one: impl FnMut(&mut IoQueue, u64, usize, Buf) -> Result<()>,
+    mut done: impl FnMut(&Done),
+) -> Result<()> {
+    let mut offset = 0;
+    while offset < len || queue.in_flight() > 0 {
+        if offset < len && queue.in_flight() < depth {
+            let part = (REQUEST - 5).min(len - offset);
+            queue_one(queue, offset as u64, part, pool.take().unwrap())?;
+            offset += part;
+        } else if let Some(completed) = queue.next()? {
+            done(&completed);
+            pool.put(completed.buf);
+        }
+    }
+    Ok(())
+}
+
+/// Writes `content`.
 fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
     let mut queue = open(method, cache, file, true, &pool, None)?;
-    let depth = DEPTH.min(method.capabilities.depth);
-    let mut offset = 0;
-    while offset < content.len() || queue.in_flight() > 0 {
-        if offset < content.len() && queue.in_flight() < depth {
-            let len = (REQUEST - 5).min(content.len() - offset);
-            let mut buf = pool.take().unwrap();
-            buf.place(offset as u64, len);
-            buf.data_mut().copy_from_slice(&content[offset..offset + len]);
-            queue.write(0, offset as u64, buf)?;
-            offset += len;
-        } else if let Some(done) = queue.next()? {
-            pool.put(done.buf);
-        }
-    }
+    let sizes = (DEPTH.min(method.capabilities.depth), content.len());
+    let write = |queue: &mut IoQueue, offset: u64, len: usize, mut buf: Buf| {
+        buf.place(offset, len);
+        buf.data_mut().copy_from_slice(&content[offset as usize..offset as usize + len]);
+        queue.write(0, offset, buf)
+    };
+    in_requests(&mut queue, &mut pool, sizes, write, |_| ())?;
     queue.flush()?;
     if file.stamp()?.len != content.len() as u64 {
         file.set_len(content.len() as u64)?;
@@ -150,20 +167,13 @@ fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Re
 fn read(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<bool> {
     let mut pool = Pool::new(DEPTH, REQUEST).unwrap();
     let mut queue = open(method, cache, file, false, &pool, Some(content.len() as u64))?;
-    let depth = DEPTH.min(method.capabilities.depth);
+    let sizes = (DEPTH.min(method.capabilities.depth), content.len());
     let mut found = vec![0; content.len()];
-    let mut offset = 0;
-    while offset < content.len() || queue.in_flight() > 0 {
-        if offset < content.len() && queue.in_flight() < depth {
-            let len = (REQUEST - 5).min(content.len() - offset);
-            queue.read(0, offset as u64, len, pool.take().unwrap())?;
-            offset += len;
-        } else if let Some(done) = queue.next()? {
-            let start = done.offset as usize;
-            found[start..start + done.buf.len()].copy_from_slice(done.buf.data());
-            pool.put(done.buf);
-        }
-    }
+    let read = |queue: &mut IoQueue, offset, len, buf| queue.read(0, offset, len, buf);
+    in_requests(&mut queue, &mut pool, sizes, read, |done| {
+        let start = done.offset as usize;
+        found[start..start + done.buf.len()].copy_from_slice(done.buf.data());
+    })?;
     Ok(found == content)
 }
 
@@ -282,21 +292,8 @@ fn file_calls_are_correct_under_every_fault() {
 fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> Result<bool> {
     let source = File::open(input.0)?.with_faults(input.1);
     let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
-    let spec: StrategySpec = strategy.parse().unwrap();
-    let planned = match Planner::new(&spec).plan(
-        Purpose::Transform,
-        Some(&source),
-        source.seekable_len()?,
-        Some(&target),
-    ) {
-        Ok(planned) => planned,
-        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(false),
-        Err(error) => return Err(error),
-    };
     let operation = operation::parse("none", Kernel::Simd).unwrap();
-    let progress = Progress::default();
-    pattern::transform(&*operation, &source, target, &planned.strategy, Durability::Full, &progress)?;
-    Ok(true)
+    planned::transform(&*operation, strategy, &source, target, Durability::Full)
 }
 
 #[test]

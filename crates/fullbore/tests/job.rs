@@ -11,7 +11,7 @@ use fullbore::file::{Output, Placement};
 use fullbore::operation::{Encoding, Part, Search};
 use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
 use fullbore::strategy::StrategySpec;
-use fullbore::{Job, fold_fn, op};
+use fullbore::{Job, op};
 use tempfile::TempDir;
 
 /// Returns 2.6 MB, 1.5 MB of it lines: enough for stripes and several workers.
@@ -29,11 +29,7 @@ fn directory() -> (TempDir, PathBuf, Vec<u8>) {
 #[test]
 fn folds_take_every_kind_of_input() {
     let (_directory, path, text) = directory();
-    let lines = fold_fn(
-        || 0u64,
-        |n, bytes| *n += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64,
-        |left, right| *left += right,
-    );
+    let lines = op::count_lines();
     let expected = text.iter().filter(|&&byte| byte == b'\n').count() as u64;
     assert_eq!(fullbore::fold(&lines, &path).unwrap(), expected);
     assert_eq!(fullbore::fold(&lines, path.to_str().unwrap()).unwrap(), expected);
@@ -87,6 +83,8 @@ fn typed_operations_equal_the_parsed_ones() {
         parsed.apply(0, &source, &mut other);
         assert_eq!((typed.to_string(), mine), (text.to_owned(), other), "{text}");
     }
+    let digest = fullbore::fold(&op::xxh3(), &b""[..]).unwrap().digest();
+    assert_eq!(digest.to_string(), "2d06800538d394c2");
     let count = op::count(Encoding::Utf8);
     assert_eq!(count.counts(&fullbore::fold(&count, "a b\nc".as_bytes()).unwrap()).words, 3);
 }
@@ -195,10 +193,8 @@ fn recording() -> (Job, Arc<RecordedPlans>) {
     let recorded = plans.clone();
     let job = Job::new().strategy("read=buffered,request=64K").unwrap().on_plan(move |path, plan| {
         let strategy = &plan.strategy;
-        recorded
-            .lock()
-            .unwrap()
-            .push((path.to_owned(), format!("{} {}", strategy.read.name, strategy.request)));
+        let read = format!("{} {}", strategy.read.name, strategy.request);
+        recorded.lock().unwrap().push((path.to_owned(), read));
     });
     (job, plans)
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use fullbore::error::ErrorKind;
 use fullbore::file::{CachePolicy, File, Support};
+use fullbore::fold_fn;
 use fullbore::operation::{Fold, Part, Search, Split};
 use fullbore::pattern::{Executor, Progress, fold, search};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
@@ -256,25 +257,18 @@ fn errors_and_cancellation_end_all_workers() {
     let spec = "workers=4".parse().unwrap();
     let progress = Progress::default();
     let executor = Executor::new(&spec, &progress);
-    let missing = |(path, _): &(std::path::PathBuf, _),
-                   _: &mut fullbore::pattern::OrderedSender<'_, '_, ()>| {
-        File::open(path.with_extension("missing")).map(drop)
-    };
     let error = executor.map_ordered(
         files.iter(),
-        |item, sender, _, _| missing(item, sender),
+        |(path, _), _, _, _| File::open(path.with_extension("missing")).map(drop),
         |()| Ok(ControlFlow::Continue(())),
     );
     assert_eq!(error.unwrap_err().kind(), ErrorKind::NotFound);
-    let stop = |number: usize| {
-        if number == 5 {
-            progress.cancel();
-        }
-    };
     let error = executor.map_ordered(
         0..100,
         |number, sender, _, _| {
-            stop(number);
+            if number == 5 {
+                progress.cancel();
+            }
             sender.send(number, 1 << 30).map(drop)
         },
         |_| Ok(ControlFlow::Continue(())),
@@ -287,17 +281,6 @@ fn a_changed_file_has_an_error_of_its_own() {
     let named = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
     let file = File::open(named.path()).unwrap();
-    struct Cutter<'a>(&'a std::path::Path);
-    impl Fold for Cutter<'_> {
-        type State = ();
-        fn identity(&self) {}
-        fn block(&self, (): &mut (), offset: u64, _bytes: &[u8]) {
-            if offset == 0 {
-                std::fs::OpenOptions::new().write(true).open(self.0).unwrap().set_len(1 << 20).unwrap();
-            }
-        }
-        fn merge(&self, (): &mut (), (): ()) {}
-    }
     // Windows refuses to truncate a mapped file.
     let strategies: &[&str] = if cfg!(windows) {
         &["request=4K", "method=port,request=4K"]
@@ -306,7 +289,10 @@ fn a_changed_file_has_an_error_of_its_own() {
     };
     for how in strategies {
         std::fs::write(named.path(), vec![7; 4 << 20]).unwrap();
-        let error = fold(&Cutter(named.path()), &file, &strategy(how), &Progress::default()).unwrap_err();
+        let once = std::sync::Once::new();
+        let truncate = || named.as_file().set_len(1 << 20).unwrap();
+        let truncates = fold_fn(|| (), |(), _| once.call_once(truncate), |(), ()| ());
+        let error = fold(&truncates, &file, &strategy(how), &Progress::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Changed, "{how}: {error}");
     }
 }

@@ -7,10 +7,11 @@ use fullbore::engine::METHODS;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
-use fullbore::pattern::{self, Progress};
-use fullbore::strategy::{Allocation, Model, NAMED, Planner, Purpose, StrategySpec};
+use fullbore::strategy::{Allocation, Model, NAMED};
 use fullbore_testkit::ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
+
+mod planned;
 
 /// Applies the operation to `data` by its definition.
 fn expected(operation: &str, data: &[u8]) -> Vec<u8> {
@@ -38,29 +39,7 @@ fn run(
         Some(placement) => Output::create(output, placement, Some(&source))?,
         None => Output::in_place(input)?,
     };
-    let spec: StrategySpec = strategy.parse().unwrap();
-    let planned = match Planner::new(&spec).plan(
-        Purpose::Transform,
-        Some(&source),
-        source.seekable_len()?,
-        Some(&target),
-    ) {
-        Ok(planned) => planned,
-        Err(error) if error.kind() == ErrorKind::Unsupported => {
-            println!("skipped: {strategy}: {error}");
-            return Ok(false);
-        }
-        Err(error) => return Err(error),
-    };
-    pattern::transform(
-        operation,
-        &source,
-        target,
-        &planned.strategy,
-        Durability::None,
-        &Progress::default(),
-    )?;
-    Ok(true)
+    planned::transform(operation, strategy, &source, target, Durability::None)
 }
 
 fn simd(operation: &str) -> Box<dyn Transform> {
@@ -186,19 +165,7 @@ fn an_operation_is_refused_for_kernel_copies() {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
     fs::write(&input, b"abc").unwrap();
-    let source = File::open(&input).unwrap();
-    let target = Output::create(&output, Placement::Replace, Some(&source)).unwrap();
-    let spec: StrategySpec = "method=copy_file_range".parse().unwrap();
-    let planned =
-        Planner::new(&spec).plan(Purpose::Transform, Some(&source), Some(3), Some(&target)).unwrap();
-    let error = pattern::transform(
-        &*simd("upper"),
-        &source,
-        target,
-        &planned.strategy,
-        Durability::None,
-        &Progress::default(),
-    );
+    let error = run(&*simd("upper"), &input, &output, Some(Placement::Replace), "method=copy_file_range");
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(!output.exists());
 }

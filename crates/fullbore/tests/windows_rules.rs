@@ -7,9 +7,10 @@ use fullbore::error::{ErrorKind, Result};
 use fullbore::fault::{Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-use fullbore::pattern::{self, Progress};
-use fullbore::strategy::{NAMED, Planner, Purpose, StrategySpec};
+use fullbore::strategy::NAMED;
 use fullbore_testkit::ground::{bytes, everywhere};
+
+mod planned;
 
 /// Length of the files: many requests, not a multiple of the sector.
 const LENGTH: usize = 3 * (1 << 20) + 777;
@@ -31,17 +32,8 @@ fn strategies() -> Vec<String> {
 
 /// Shifts the bytes of a file into an output, by a strategy; false if the strategy is unavailable.
 fn transform(strategy: &str, source: &File, target: Output) -> Result<bool> {
-    let spec: StrategySpec = strategy.parse().unwrap();
-    let len = source.seekable_len()?;
-    let planned = match Planner::new(&spec).plan(Purpose::Transform, Some(source), len, Some(&target)) {
-        Ok(planned) => planned,
-        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(false),
-        Err(error) => return Err(error),
-    };
     let operation = operation::parse("shift:1", Kernel::Simd).unwrap();
-    let progress = Progress::default();
-    pattern::transform(&*operation, source, target, &planned.strategy, Durability::None, &progress)?;
-    Ok(true)
+    planned::transform(&*operation, strategy, source, target, Durability::None)
 }
 
 fn shifted(content: &[u8]) -> Vec<u8> {
@@ -184,7 +176,7 @@ fn a_copy_over_a_held_file_loses_nothing() {
     use std::os::windows::fs::OpenOptionsExt as _;
     use std::path::PathBuf;
 
-    use fullbore::pattern::{CopyEvent, CopyOptions, copy};
+    use fullbore::pattern::{CopyEvent, CopyOptions, Progress, copy};
 
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_str().unwrap().replace('\\', "/");

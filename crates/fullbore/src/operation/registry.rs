@@ -1,45 +1,71 @@
 //! The shipped operations, and the parser of their specifications.
 
-use super::{Kernel, Transform};
-use super::{case, none, rotate, shift, swab, xor};
 use std::fmt;
 
-/// All operations, in the order of the help. A new one needs its file (with its `mod`) and its line here.
-const OPERATIONS: &[Operation] = &[
-    shift::SHIFT,
-    xor::XOR,
-    rotate::CAESAR,
-    rotate::ROT13,
-    case::UPPER,
-    case::LOWER,
-    swab::SWAB,
-    none::NONE,
-];
+use super::kernel::Kernel;
+use super::maps::{self, Built, built};
+use super::traits::Transform;
+use super::xor;
 
-/// Creates an operation from its argument and kernel, or returns the error in the argument.
-type Build = fn(&str, Kernel) -> Result<Box<dyn Transform>, String>;
+/// All operations, in the order of the help.
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        usage: "shift:N",
+        summary: "add the whole number N to each byte, modulo 256; shift:-N reverses shift:N",
+        build: maps::parse_shift,
+    },
+    Operation {
+        usage: "xor:HEX",
+        summary: "exclusive-or with the key HEX (two digits per byte), repeated over the file; its own inverse",
+        build: xor::parse,
+    },
+    Operation {
+        usage: "caesar:N",
+        summary: "rotate a-z, A-Z and 0-9 by the whole number N, each class within itself; caesar:-N reverses it",
+        build: maps::parse_caesar,
+    },
+    Operation {
+        usage: "rot13",
+        summary: "rotate letters by 13 of 26; rot13 reverses itself",
+        build: |_, kernel| maps::Rotate::HALF.built("rot13".to_owned(), kernel),
+    },
+    Operation {
+        usage: "upper",
+        summary: "make a-z upper case; every other byte stays",
+        build: |_, kernel| built("upper", kernel, maps::to_upper),
+    },
+    Operation {
+        usage: "lower",
+        summary: "make A-Z lower case; every other byte stays",
+        build: |_, kernel| built("lower", kernel, maps::to_lower),
+    },
+    Operation {
+        usage: "swab",
+        summary: "swap the two bytes of each pair; an odd last byte stays",
+        build: |_, kernel| built("swab", kernel, maps::swapped),
+    },
+    Operation { usage: "none", summary: "copy every byte unchanged, through memory", build: maps::none },
+];
 
 /// A shipped operation.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its name: `shift`.
-    pub name: &'static str,
     /// Its notation, with the argument if it has one: `shift:N`.
     pub usage: &'static str,
     /// Its description in one line.
     pub summary: &'static str,
     /// Creates it; the argument is empty if [`usage`](Self::usage) has none.
-    pub(super) build: Build,
+    build: fn(&str, Kernel) -> Built,
 }
 
 impl Operation {
-    fn takes_argument(&self) -> bool {
-        self.usage.contains(':')
+    /// Its name: `shift`.
+    pub fn name(&self) -> &'static str {
+        self.usage.split(':').next().unwrap_or_default()
     }
 }
 
 /// Returns all shipped operations.
-#[must_use]
 pub fn registry() -> &'static [Operation] {
     OPERATIONS
 }
@@ -48,71 +74,33 @@ pub fn registry() -> &'static [Operation] {
 ///
 /// The operation's `Display` form parses to the same operation.
 ///
-/// ```
-/// use fullbore::operation::{Kernel, parse};
-/// assert_eq!(parse("shift:+007", Kernel::Simd)?.to_string(), "shift:7");
-/// assert!(parse("shift", Kernel::Simd).is_err(), "no number");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// If the text is not an operation; the error contains the correct notation.
 pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOperationError> {
-    let (name, argument) = match spec.split_once(':') {
-        Some((name, argument)) => (name, Some(argument)),
-        None => (spec, None),
-    };
+    let (name, argument) = spec.split_once(':').map_or((spec, None), |(name, text)| (name, Some(text)));
     let error = |problem| ParseOperationError { spec: spec.to_owned(), problem };
-    let operation = OPERATIONS
-        .iter()
-        .find(|operation| operation.name == name)
-        .ok_or_else(|| error(Problem::UnknownName(name.to_owned())))?;
-    match argument {
-        None if operation.takes_argument() => Err(error(Problem::NoArgument(operation))),
-        Some(_) if !operation.takes_argument() => Err(error(Problem::UnexpectedArgument(operation))),
-        _ => (operation.build)(argument.unwrap_or_default(), kernel)
-            .map_err(|reason| error(Problem::BadArgument(operation, reason))),
-    }
+    let Some(operation) = OPERATIONS.iter().find(|operation| operation.name() == name) else {
+        let usages: Vec<_> = OPERATIONS.iter().map(|operation| operation.usage).collect();
+        return Err(error(format!("unknown name {name:?}; the operations are {}", usages.join(", "))));
+    };
+    let built = match (argument, operation.usage.contains(':')) {
+        (None, true) => Err("the argument is missing".to_owned()),
+        (Some(_), false) => Err("it takes no argument".to_owned()),
+        _ => (operation.build)(argument.unwrap_or_default(), kernel),
+    };
+    built.map_err(|what| error(format!("{what}; write {} ({})", operation.usage, operation.summary)))
 }
 
 /// Error of a text that is not an operation.
 #[derive(Debug)]
 pub struct ParseOperationError {
     spec: String,
-    problem: Problem,
-}
-
-#[derive(Debug)]
-enum Problem {
-    UnknownName(String),
-    NoArgument(&'static Operation),
-    UnexpectedArgument(&'static Operation),
-    BadArgument(&'static Operation, String),
+    problem: String,
 }
 
 impl fmt::Display for ParseOperationError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "invalid operation {:?}: ", self.spec)?;
-        let operation = match &self.problem {
-            Problem::UnknownName(name) => {
-                write!(out, "unknown name {name:?}; the operations are ")?;
-                let usages: Vec<_> = OPERATIONS.iter().map(|operation| operation.usage).collect();
-                return out.write_str(&usages.join(", "));
-            }
-            Problem::NoArgument(operation) => {
-                write!(out, "the argument is missing")?;
-                operation
-            }
-            Problem::UnexpectedArgument(operation) => {
-                write!(out, "it takes no argument")?;
-                operation
-            }
-            Problem::BadArgument(operation, reason) => {
-                write!(out, "{reason}")?;
-                operation
-            }
-        };
-        write!(out, "; write {} ({})", operation.usage, operation.summary)
+        write!(out, "invalid operation {:?}: {}", self.spec, self.problem)
     }
 }
 
@@ -123,11 +111,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_begin_their_usage() {
+    fn names_are_unique() {
         for (place, operation) in registry().iter().enumerate() {
-            assert_eq!(operation.usage.split(':').next(), Some(operation.name));
             assert!(!operation.summary.contains('\n'));
-            assert!(registry()[..place].iter().all(|other| other.name != operation.name));
+            assert!(registry()[..place].iter().all(|other| other.name() != operation.name()));
         }
     }
 

@@ -7,9 +7,7 @@ use crate::operation::Part;
 /// The parts of a block that are searched together with the neighbouring blocks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// The whole block.
     All(Vec<u8>),
-    /// Its head and its tail.
     Some {
         /// The first bytes, which the preceding boundary needs.
         head: Vec<u8>,
@@ -99,26 +97,15 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
 /// The boundary between two blocks; it grows until a block ends it.
 #[derive(Debug, Default)]
 pub(super) struct BoundaryBuffer {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     own: usize,
     /// Offset of `bytes` in the file.
-    offset: u64,
+    pub(super) offset: u64,
 }
 
 impl BoundaryBuffer {
-    /// An empty boundary before the first block, which begins at `offset`.
     pub(super) fn new(offset: u64) -> Self {
         Self { bytes: Vec::new(), own: 0, offset }
-    }
-
-    /// Length in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Offset in the file.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Appends the ends of the next block, which ends at `end`. Passes the boundary to `look` if that block completes
@@ -145,7 +132,6 @@ impl BoundaryBuffer {
         }
     }
 
-    /// The rest at the end of the file, if any.
     pub(super) fn rest(&self) -> Option<Part<'_>> {
         let own = self.own..self.bytes.len();
         (!own.is_empty()).then_some(Part { bytes: &self.bytes, own, offset: self.offset })

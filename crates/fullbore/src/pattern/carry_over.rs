@@ -8,34 +8,45 @@ pub(super) struct Records<'f, F> {
     pub(super) delimiter: u8,
 }
 
+/// Bytes that are not folded yet, and their offset.
+#[derive(Default)]
+struct Carried {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Carried {
+    fn add(&mut self, offset: u64, bytes: &[u8]) {
+        if self.bytes.is_empty() {
+            self.start = offset;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
 /// The state of a part: its bytes up to the first delimiter, the folded records after that, and the beginning of one
 /// more.
 pub(super) struct CarryOver<S> {
-    /// Offset of the head.
-    start: u64,
-    head: Vec<u8>,
+    head: Carried,
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
     records: Option<S>,
-    /// Offset of the tail.
-    tail_start: u64,
-    tail: Vec<u8>,
+    tail: Carried,
 }
 
 impl<F: Fold> Records<'_, F> {
-    /// The final state, after the last part.
     pub(super) fn finish(&self, carry_over: CarryOver<F::State>) -> F::State {
         let mut state = self.fold.identity();
-        self.fold_in(&mut state, carry_over.start, &carry_over.head);
+        self.fold_in(&mut state, &carry_over.head);
         if let Some(records) = carry_over.records {
             self.fold.merge(&mut state, records);
         }
-        self.fold_in(&mut state, carry_over.tail_start, &carry_over.tail);
+        self.fold_in(&mut state, &carry_over.tail);
         state
     }
 
-    fn fold_in(&self, state: &mut F::State, offset: u64, records: &[u8]) {
-        if !records.is_empty() {
-            self.fold.block(state, offset, records);
+    fn fold_in(&self, state: &mut F::State, carried: &Carried) {
+        if !carried.bytes.is_empty() {
+            self.fold.block(state, carried.start, &carried.bytes);
         }
     }
 }
@@ -44,48 +55,29 @@ impl<F: Fold> Fold for Records<'_, F> {
     type State = CarryOver<F::State>;
 
     fn identity(&self) -> Self::State {
-        CarryOver { start: 0, head: Vec::new(), records: None, tail_start: 0, tail: Vec::new() }
+        CarryOver { head: Carried::default(), records: None, tail: Carried::default() }
     }
 
     fn block(&self, carry_over: &mut Self::State, offset: u64, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
+        let CarryOver { head, records, tail } = carry_over;
         let Some(last) = memchr::memrchr(self.delimiter, bytes) else {
-            match &carry_over.records {
-                None => {
-                    if carry_over.head.is_empty() {
-                        carry_over.start = offset;
-                    }
-                    carry_over.head.extend_from_slice(bytes);
-                }
-                Some(_) => {
-                    if carry_over.tail.is_empty() {
-                        carry_over.tail_start = offset;
-                    }
-                    carry_over.tail.extend_from_slice(bytes);
-                }
-            }
-            return;
+            return if records.is_none() { head } else { tail }.add(offset, bytes);
         };
         // Bytes up to here are joined with bytes carried from before.
         let mut joined = 0;
         let first = memchr::memchr(self.delimiter, bytes).map_or(0, |place| place + 1);
-        let records = match &mut carry_over.records {
+        let records = match records {
             None => {
-                if carry_over.head.is_empty() {
-                    carry_over.start = offset;
-                }
-                carry_over.head.extend_from_slice(&bytes[..first]);
+                head.add(offset, &bytes[..first]);
                 joined = first;
-                carry_over.records.insert(self.fold.identity())
+                records.insert(self.fold.identity())
             }
             Some(records) => {
-                if !carry_over.tail.is_empty() {
-                    carry_over.tail.extend_from_slice(&bytes[..first]);
+                if !tail.bytes.is_empty() {
+                    tail.add(offset, &bytes[..first]);
                     joined = first;
-                    self.fold.block(records, carry_over.tail_start, &carry_over.tail);
-                    carry_over.tail.clear();
+                    self.fold_in(records, tail);
+                    tail.bytes.clear();
                 }
                 records
             }
@@ -93,34 +85,20 @@ impl<F: Fold> Fold for Records<'_, F> {
         if joined <= last {
             self.fold.block(records, offset + joined as u64, &bytes[joined..=last]);
         }
-        carry_over.tail_start = offset + last as u64 + 1;
-        carry_over.tail.extend_from_slice(&bytes[last + 1..]);
+        tail.add(offset + last as u64 + 1, &bytes[last + 1..]);
     }
 
     fn merge(&self, left: &mut Self::State, right: Self::State) {
-        if right.head.is_empty() && right.records.is_none() {
-            return;
-        }
         let Some(records) = &mut left.records else {
-            if left.head.is_empty() {
-                *left = right;
-                return;
-            }
-            left.head.extend_from_slice(&right.head);
-            left.records = right.records;
-            (left.tail_start, left.tail) = (right.tail_start, right.tail);
+            left.head.add(right.head.start, &right.head.bytes);
+            (left.records, left.tail) = (right.records, right.tail);
             return;
         };
-        if left.tail.is_empty() {
-            left.tail_start = right.start;
-        }
-        left.tail.extend_from_slice(&right.head);
+        left.tail.add(right.head.start, &right.head.bytes);
         if let Some(more) = right.records {
-            if !left.tail.is_empty() {
-                self.fold.block(records, left.tail_start, &left.tail);
-            }
+            self.fold_in(records, &left.tail);
             self.fold.merge(records, more);
-            (left.tail_start, left.tail) = (right.tail_start, right.tail);
+            left.tail = right.tail;
         }
     }
 }
@@ -213,7 +191,6 @@ mod tests {
 
     use super::*;
 
-    /// Records the blocks it receives.
     struct Shown;
 
     impl Fold for Shown {

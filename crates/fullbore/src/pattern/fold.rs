@@ -5,41 +5,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use super::carry_over::{Overlapping, Records};
-use super::checked_input::CheckedInput;
+use super::checked::CheckedInput;
+use super::order::{Order, Scope};
+use super::progress::{Progress, Stats};
 use super::run::Run;
-use super::transfer_loop::Transfer;
-use super::{Order, Progress, Scope, Stats, transfer_loop};
-use crate::error::Result;
-use crate::file::File;
+use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::Choice;
+use fullbore_io::error::Result;
+use fullbore_io::file::File;
 
 /// Folds `operation` over all of `input`: a file on the strategy's workers, a pipe or device on the next free worker.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::operation::Fold;
-/// use fullbore::pattern::{Progress, fold};
-/// use fullbore::strategy::Strategy;
-///
-/// struct Lines;
-/// impl Fold for Lines {
-///     type State = usize;
-///     fn identity(&self) -> usize {
-///         0
-///     }
-///     fn block(&self, count: &mut usize, _offset: u64, bytes: &[u8]) {
-///         *count += bytes.iter().filter(|&&byte| byte == b'\n').count();
-///     }
-///     fn merge(&self, left: &mut usize, right: usize) {
-///         *left += right;
-///     }
-/// }
-///
-/// let (_, lines) = fold(&Lines, &File::open("Cargo.toml")?, &Strategy::plain(), &Progress::default())?;
-/// assert_eq!(lines, std::fs::read_to_string("Cargo.toml")?.lines().count());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the input was truncated or
@@ -106,7 +82,6 @@ impl<S> Runs<S> {
     }
 }
 
-/// Folds an operation that may be cut anywhere, or at multiples of a unit.
 fn anywhere<F: Fold>(
     operation: &F,
     split: Split,
@@ -120,8 +95,8 @@ fn anywhere<F: Fold>(
     let run = Run {
         transfer: Transfer {
             source: &checked.source(true),
-            work: &transfer_loop::Work { operation: None, in_place: false, split },
-            sink: &transfer_loop::Sink::Visitor { failed: &|| () },
+            work: &Work { operation: None, in_place: false, split },
+            sink: &Sink::Visitor { failed: &|| () },
             order: Order::Sequential,
             in_order: true,
             progress,

@@ -1,15 +1,17 @@
-//! The order of requests, and writing the results of several workers in file order.
+//! The order of requests, their distribution to workers in stripes, and writing the results of several workers in file order.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
+use crate::strategy::Model;
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
 
 /// The order in which the requests of a file are made.
 ///
 /// ```
-/// use fullbore::pattern::{Progress, Order, Scope, visit};
+/// use fullbore::pattern::{Progress, Order, Scope, visit_until};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("file");
@@ -17,7 +19,7 @@ use crate::file::File;
 /// let file = fullbore::file::File::open(&path)?;
 /// let scope = Scope { range: 0..10 * 4096, order: Order::Random { seed: 1, count: 3 } };
 /// let strategy = Strategy { request: 4096, ..Strategy::plain() };
-/// let (stats, _) = visit(&file, &scope, &strategy, &Progress::default(), || (), |_, _, _| ())?;
+/// let (stats, _) = visit_until(&file, &scope, &strategy, &Progress::default(), &false.into(), || (), |_, _, _| ())?;
 /// assert_eq!(stats.bytes, 3 * 4096);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -97,14 +99,12 @@ fn mixed(value: u64) -> u64 {
 }
 
 /// A pipe or device that receives bytes in file order, from any worker.
-#[derive(Debug)]
 pub(super) struct OrderedWriter {
     file: File,
     state: Mutex<WriterState>,
     turn: Condvar,
 }
 
-#[derive(Debug)]
 struct WriterState {
     next: u64,
     cancelled: bool,
@@ -142,6 +142,59 @@ impl OrderedWriter {
     }
 }
 
+/// `count` requests, numbered from 0, in stripes.
+pub(super) struct Stripes {
+    count: u64,
+    stripe: u64,
+    model: Model,
+    next: AtomicU64,
+}
+
+impl Stripes {
+    pub(super) fn new(count: u64, stripe: u64, model: Model) -> Self {
+        let stripe = if model == Model::Serial { count.max(1) } else { stripe.max(1) };
+        Self { count, stripe, model, next: AtomicU64::new(0) }
+    }
+
+    /// The requests of one worker, in order. `workers` is called if their number matters.
+    pub(super) fn of(&self, worker: usize, workers: impl FnOnce() -> usize) -> Share<'_> {
+        let step = if self.model == Model::Striped { workers().max(1) as u64 } else { 0 };
+        Share { stripes: self, next: worker as u64, step, left: 0..0 }
+    }
+
+    fn range(&self, index: u64) -> Option<Range<u64>> {
+        let start = index.checked_mul(self.stripe).filter(|start| *start < self.count)?;
+        Some(start..(start + self.stripe).min(self.count))
+    }
+}
+
+pub(super) struct Share<'s> {
+    stripes: &'s Stripes,
+    next: u64,
+    step: u64,
+    left: Range<u64>,
+}
+
+impl Iterator for Share<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if let Some(request) = self.left.next() {
+            return Some(request);
+        }
+        let index = match self.stripes.model {
+            Model::Serial | Model::Pool => self.stripes.next.fetch_add(1, Ordering::Relaxed),
+            Model::Striped => {
+                let index = self.next;
+                self.next += self.step;
+                index
+            }
+        };
+        self.left = self.stripes.range(index)?;
+        self.left.next()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -162,5 +215,24 @@ mod tests {
         let near = (0..10_000)
             .filter(|&index| permuted(index, 10_000, 7).abs_diff(permuted(index + 1, 10_001, 7)) < 8);
         assert!(near.count() < 100);
+    }
+
+    proptest! {
+        #[test]
+        fn every_request_is_assigned_once(count in 0u64..2000, stripe in 0u64..50, workers in 1usize..9) {
+            for model in [Model::Serial, Model::Striped, Model::Pool] {
+                let stripes = Stripes::new(count, stripe, model);
+                let mut dealt: Vec<u64> = (0..workers).flat_map(|worker| stripes.of(worker, || workers)).collect();
+                dealt.sort_unstable();
+                prop_assert_eq!(dealt, (0..count).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn striped_assigns_round_robin() {
+        let stripes = Stripes::new(10, 2, Model::Striped);
+        assert_eq!(stripes.of(0, || 2).collect::<Vec<_>>(), [0, 1, 4, 5, 8, 9]);
+        assert_eq!(stripes.of(1, || 2).collect::<Vec<_>>(), [2, 3, 6, 7]);
     }
 }

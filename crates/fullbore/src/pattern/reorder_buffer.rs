@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, ErrorKind, Result};
+
+use super::threads::lock;
 
 /// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
@@ -52,7 +54,6 @@ impl<R> Open<R> {
     }
 }
 
-/// Results that are next.
 struct Due<R> {
     results: Vec<R>,
     /// If no more follow: the start of the next item, and the weight released.
@@ -135,7 +136,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if state.emitting { Ok(()) } else { self.drain(state) }
     }
 
-    /// Delivers all results that are next.
     fn drain<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> Result<()> {
         state.emitting = true;
         while let Some(Due { results, done }) = self.due(&mut state) {
@@ -180,7 +180,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     fn hand_on(&self, results: Vec<R>) -> Result<()> {
-        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut emit = lock(&self.emit);
         for result in results {
             if self.enough.load(Ordering::Relaxed) {
                 break;
@@ -195,7 +195,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         Ok(())
     }
 
-    /// Starts an item of `worker` at `start`.
     pub(super) fn open(&self, worker: usize, start: u64) {
         lock(&self.open[worker]).start = Some(start);
     }
@@ -227,7 +226,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if start != state.next || state.emitting || state.over { Ok(()) } else { self.drain(state) }
     }
 
-    /// Ends the item of `worker`, which covers `start..end`.
     pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
         let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
         self.insert(start, end, weight, results)
@@ -249,10 +247,6 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
         Err(Error::new(ErrorKind::Changed, "order", "the results", "some before them are missing"))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

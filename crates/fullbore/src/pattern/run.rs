@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::Stats;
 use super::adaptive::{LeaseExtents, Leases, Place, Terms};
+use super::order::Stripes;
 use super::order::{Order, Scope};
-use super::setup_cpu::SetupCpu;
+use super::progress::Stats;
 use super::stream_reader::StreamReader;
-use super::stripes::Stripes;
+use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
-use crate::engine::IoStats;
-use crate::error::{Error, ErrorKind, Result};
 use crate::strategy::{Adaptive, Choice, Model, Strategy};
+use fullbore_io::engine::IoStats;
+use fullbore_io::error::{Error, ErrorKind, Result};
 
 /// The parts of a run.
 pub(super) struct Run<'a> {

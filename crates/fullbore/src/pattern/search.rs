@@ -4,46 +4,21 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::boundary_buffer::{BoundaryBuffer, Ends, cut};
-use super::checked_input::CheckedInput;
+use super::checked::CheckedInput;
+use super::order::{Order, Scope};
+use super::progress::{Progress, Stats};
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
-use super::transfer_loop::Transfer;
-use super::{Order, Progress, Scope, Stats, transfer_loop};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
-use crate::operation::{Part, Search, Split};
-use crate::size;
+use super::transfer_loop::{Sink, Transfer};
+use crate::operation::{Part, Search};
 use crate::strategy::Choice;
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
+use fullbore_io::size;
 
 /// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
 /// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most
 /// half of the strategy's budget.
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// use fullbore::file::File;
-/// use fullbore::operation::{Part, Search};
-/// use fullbore::pattern::{Progress, search};
-/// use fullbore::strategy::Strategy;
-///
-/// /// True for a part that mentions a license.
-/// struct License;
-/// impl Search for License {
-///     type Found = bool;
-///     fn search(&self, part: &Part<'_>) -> bool {
-///         part.own().windows(7).any(|bytes| bytes == b"license")
-///     }
-/// }
-///
-/// let (file, mut found) = (File::open("Cargo.toml")?, false);
-/// search(&License, &file, &Strategy::plain(), &Progress::default(), |here| {
-///     found |= here;
-///     Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-/// })?;
-/// assert!(found);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`Job::fold`](crate::Job::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's
@@ -94,7 +69,6 @@ struct Ordered<'s, S, E> {
     boundary: BoundaryBuffer,
     emit: E,
     path: &'s Path,
-    /// The memory budget of the run, in bytes.
     budget: u64,
 }
 
@@ -110,16 +84,11 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
             ReorderBuffer::new(0, (self.budget / 2) as usize, Box::new(|block| self.next(block)));
+        let (source, sink) = (checked.source(false), Sink::Visitor { failed: &|| reorder_buffer.cancel() });
+        let transfer = Transfer::untouched(&source, &sink, Order::Sequential, progress);
         let run = Run {
-            transfer: Transfer {
-                source: &checked.source(false),
-                work: &transfer_loop::Work { operation: None, in_place: false, split: Split::Any },
-                sink: &transfer_loop::Sink::Visitor { failed: &|| reorder_buffer.cancel() },
-                order: Order::Sequential,
-                // A worker must insert its results in the order of its blocks, or it could wait for itself.
-                in_order: true,
-                progress,
-            },
+            // A worker must insert its results in the order of its blocks, or it could wait for itself.
+            transfer: Transfer { in_order: true, ..transfer },
             scope: &Scope::whole(checked.len.unwrap_or(0)),
             choice,
             most: usize::MAX,
@@ -142,13 +111,13 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
-        let held = self.boundary.len() as u64 + block.ends.weight() as u64;
+        let held = self.boundary.bytes.len() as u64 + block.ends.weight() as u64;
         if held > self.budget / LONGEST {
             let longest = size::human(self.budget / LONGEST);
             let what = format!("a record is longer than {longest}, and must fit in memory");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
             return Err(Error::new(ErrorKind::Memory, "search", self.path, what)
-                .at(self.boundary.offset())
+                .at(self.boundary.offset)
                 .advise(format!("grant more memory: {more} MiB suffice")));
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
@@ -168,7 +137,6 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     }
 }
 
-/// The results of one block.
 struct Block<R> {
     ends: Ends,
     end: u64,

@@ -5,12 +5,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::adaptive::{Spent, Trials};
-use crate::buf::Buf;
-use crate::error::Result;
-use crate::file::{File, FileKind};
-use crate::probe::ProcessUsage;
 use crate::strategy::{Contender, Selection, Strategy};
-use crate::sys;
+use fullbore_io::buf::Buf;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, FileKind};
+use fullbore_io::probe::ProcessUsage;
+use fullbore_io::sys;
 
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;

@@ -1,19 +1,21 @@
-//! Worker threads: the calling one, and as many more as requested or as the system can start.
+//! Worker threads: the calling one, and as many more as requested or as the system can start; their CPU time without
+//! moving bytes.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
-use crate::error::{Error, Result};
-use crate::sys;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::probe::ProcessUsage;
+use fullbore_io::sys;
 
 /// The number of workers of a run, known once all threads have started.
 #[derive(Debug, Default)]
 pub(super) struct Started(OnceLock<usize>);
 
 impl Started {
-    /// The number of workers; waits until it is known.
     pub(super) fn count(&self) -> usize {
         *self.0.wait()
     }
@@ -64,7 +66,7 @@ pub(super) fn on_pool<T: Send>(
         if result.is_err() {
             lost();
         }
-        done.lock().unwrap_or_else(PoisonError::into_inner).push((worker, result));
+        lock(&done).push((worker, result));
     };
     if sys::call_on_pool(workers.saturating_sub(1), &work).is_err() {
         return on_threads(workers, one, lost);
@@ -85,30 +87,28 @@ pub(super) fn on_more_threads(
 ) {
     fn run<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
         scope: &'scope Scope<'scope, '_>,
-        worker: usize,
+        workers: Range<usize>,
         one: &'scope O,
         lost: &'scope L,
     ) {
+        let start = |worker: usize| {
+            // Without another thread, there is one worker less.
+            let run = move || run(scope, worker..worker + 1, one, lost);
+            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
+        };
+        (workers.start + 1..workers.end).for_each(start);
         let on_panic = OnPanic(lost);
-        one(worker, &|another| start(scope, another, one, lost));
+        one(workers.start, &start);
         std::mem::forget(on_panic);
     }
-    fn start<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
-        scope: &'scope Scope<'scope, '_>,
-        worker: usize,
-        one: &'scope O,
-        lost: &'scope L,
-    ) {
-        // Without another thread, there is one worker less.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, move || run(scope, worker, one, lost));
-    }
-    std::thread::scope(|scope| {
-        (1..workers).for_each(|worker| start(scope, worker, one, lost));
-        run(scope, 0, one, lost);
-    });
+    std::thread::scope(|scope| run(scope, 0..workers, one, lost));
 }
 
-/// Calls its function when it is dropped.
+/// Locks a mutex, also after a panic of another thread: what it protects is valid at all times.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -117,19 +117,51 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-/// The first error of several threads.
 #[derive(Debug, Default)]
 pub(super) struct FirstError(Mutex<Option<Error>>);
 
 impl FirstError {
     /// Keeps the first error: it has the cause, later ones follow from it.
     pub(super) fn put(&self, error: Error) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        lock(&self.0).get_or_insert(error);
     }
 
-    /// The first error, if any.
     pub(super) fn result(self) -> Result<()> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+/// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
+pub(super) struct SetupCpu {
+    /// CPU time of the thread when counting started or resumed.
+    since: Option<ProcessUsage>,
+    user: f64,
+    system: f64,
+}
+
+impl SetupCpu {
+    pub(super) fn begin() -> Self {
+        Self { since: ProcessUsage::of_thread().ok(), user: 0.0, system: 0.0 }
+    }
+
+    pub(super) fn pause(&mut self) {
+        if let Some(since) = self.since.take()
+            && let Ok(now) = ProcessUsage::of_thread()
+        {
+            let used = now.since(&since);
+            self.user += used.user;
+            self.system += used.system;
+        }
+    }
+
+    pub(super) fn resume(&mut self) {
+        self.since = ProcessUsage::of_thread().ok();
+    }
+
+    /// Stops counting; returns user and system CPU time in seconds.
+    pub(super) fn end(mut self) -> (f64, f64) {
+        self.pause();
+        (self.user, self.system)
     }
 }
 
@@ -189,5 +221,24 @@ mod tests {
             }));
             assert!(result.is_err());
         }
+    }
+
+    fn work() -> u64 {
+        std::hint::black_box((0..20_000_000u64).fold(0, |sum, one| sum ^ std::hint::black_box(one)))
+    }
+
+    #[test]
+    fn work_during_a_pause_is_not_counted() {
+        let mut setup = SetupCpu::begin();
+        work();
+        setup.pause();
+        let counted = setup.user + setup.system;
+        assert!(counted > 0.0);
+        for _ in 0..4 {
+            work();
+        }
+        setup.resume();
+        let (user, system) = setup.end();
+        assert!(user + system < 3.0 * counted, "{} after {counted}", user + system);
     }
 }

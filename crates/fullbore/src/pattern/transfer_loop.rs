@@ -1,56 +1,49 @@
 //! The transfer loop: one worker's blocks from a source, through the operation, to a sink.
 
-use super::Progress;
 use super::order::{Order, OrderedWriter};
+use super::progress::Progress;
 use super::stream_reader::StreamReader;
-use crate::buf::{Buf, Pool};
-use crate::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, Output};
 
-/// The origin of the blocks.
 pub(super) enum Source<'a> {
-    /// A file of known length.
-    File {
-        /// The file.
-        file: &'a File,
-        /// Its length in bytes when the run began.
-        len: u64,
-    },
+    /// A file, and its length in bytes when the run began.
+    File { file: &'a File, len: u64 },
     /// A pipe or device.
     Stream(StreamReader),
     /// No input: the blocks are generated.
-    Generator {
-        /// The generator.
-        generator: &'a dyn Generate,
-    },
+    Generator(&'a dyn Generate),
 }
 
-/// The destination of the blocks.
 pub(super) enum Sink<'a> {
     /// Their offsets in a file.
     File(&'a File),
     /// A pipe or device, in order.
     Stream(OrderedWriter),
-    /// A visitor, which keeps none.
-    Visitor {
-        /// Called when a worker failed, so that no other waits for it.
-        failed: &'a (dyn Fn() + Sync),
-    },
+    /// A visitor, which keeps none. `failed` is called when a worker failed, so that no other waits for it.
+    Visitor { failed: &'a (dyn Fn() + Sync) },
 }
 
-/// Receives a block and its offset.
+impl<'a> Sink<'a> {
+    pub(super) fn to(output: &'a Output) -> Self {
+        match output.seekable() {
+            true => Self::File(output.file()),
+            false => Self::Stream(OrderedWriter::new(output.file().clone())),
+        }
+    }
+}
+
 pub(super) type Visitor<'v> = dyn Fn(u64, &[u8]) -> Result<()> + 'v;
 
 /// The work on each block.
 pub(super) struct Work<'a> {
-    /// The operation, if any.
     pub(super) operation: Option<&'a dyn Transform>,
     /// True if source and sink are the same file.
     pub(super) in_place: bool,
-    /// The split of the operation.
     pub(super) split: Split,
 }
 
@@ -76,14 +69,11 @@ pub(super) struct Cut {
     pub(super) start: u64,
     /// The length of the run in bytes.
     pub(super) len: u64,
-    /// The request size in bytes.
     pub(super) request: usize,
-    /// The order of the requests.
     pub(super) order: Order,
 }
 
 impl Cut {
-    /// The number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.len.div_ceil(self.request as u64)
     }
@@ -100,17 +90,28 @@ pub(super) struct Transfer<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) work: &'a Work<'a>,
     pub(super) sink: &'a Sink<'a>,
-    /// The order of the requests.
     pub(super) order: Order,
     /// True if a worker handles completions in the order of its requests.
     pub(super) in_order: bool,
     pub(super) progress: &'a Progress,
 }
 
+impl<'a> Transfer<'a> {
+    /// Moves the bytes as they are, which may be cut anywhere.
+    pub(super) fn untouched(
+        source: &'a Source<'a>,
+        sink: &'a Sink<'a>,
+        order: Order,
+        progress: &'a Progress,
+    ) -> Self {
+        let work = &Work { operation: None, in_place: false, split: Split::Any };
+        Self { source, work, sink, order, in_order: false, progress }
+    }
+}
+
 /// Bytes between two updates of the progress, which keeps their cost negligible.
 const REPORT: u64 = 1 << 20;
 
-/// One worker's loop.
 pub(super) struct TransferLoop<'a, 'v> {
     transfer: &'a Transfer<'a>,
     visitor: &'v Visitor<'v>,
@@ -148,7 +149,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             _ => 1,
         };
         let mut pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
-        if let Source::Generator { generator } = source {
+        if let Source::Generator(generator) = source {
             generator.prime(&mut pool);
         }
         let window = strategy.window.map(|window| window.max(request));
@@ -243,7 +244,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 let mut buf = self.buffer()?;
                 buf.place(offset, len);
                 match (self.transfer.source, &mut self.reader) {
-                    (Source::Generator { generator }, _) => generator.renew(offset, buf.data_mut()),
+                    (Source::Generator(generator), _) => generator.renew(offset, buf.data_mut()),
                     (_, Some(reader)) => {
                         self.transfer.work.apply(offset, reader.view(offset, len)?, buf.data_mut());
                         reader.check("read", offset)?;
@@ -262,7 +263,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = writer.view_mut(offset, len)?;
         match (self.transfer.source, &mut self.reader) {
-            (Source::Generator { generator }, _) => generator.fill(offset, target),
+            (Source::Generator(generator), _) => generator.fill(offset, target),
             // Two mappings of one file would alias.
             _ if self.transfer.work.in_place => self.transfer.work.apply_in_place(offset, target),
             (_, Some(reader)) => {
@@ -333,7 +334,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Reads blocks of a pipe or device.
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
         let (unit, reader) = (self.transfer.work.split.unit(), stream.join());
         while go_on() {
@@ -346,7 +346,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Copies ranges from file to file inside the kernel.
     fn copy_in_kernel(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -364,7 +363,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// Passes a block through the operation and on to the sink.
     fn pass(&mut self, offset: u64, mut buf: Buf) -> Result<()> {
         if self.writer_is_mapped() {
             if let Some(writer) = &mut self.writer {
@@ -378,7 +376,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.emit(offset, buf)
     }
 
-    /// Hands a block to the sink.
     fn emit(&mut self, offset: u64, buf: Buf) -> Result<()> {
         match (self.transfer.sink, &mut self.writer) {
             (Sink::File(_), Some(writer)) => {
@@ -449,7 +446,6 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         }
     }
 
-    /// Waits for pending writes.
     fn finish(&mut self) -> Result<()> {
         self.transfer.progress.add(std::mem::take(&mut self.unreported));
         if let Some(writer) = &mut self.writer {

@@ -4,8 +4,10 @@
 use std::collections::VecDeque;
 use std::iter::{Fuse, Zip};
 use std::ops::RangeFrom;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use super::threads::lock;
 
 /// The most items in one batch.
 pub(super) const MOST: usize = 16;
@@ -31,7 +33,6 @@ pub(super) struct WorkerSlot {
 }
 
 impl WorkerSlot {
-    /// The slot of worker number `worker`, without a batch yet.
     pub(super) fn new(worker: usize) -> Self {
         Self { worker, size: 0, since: Instant::now() }
     }
@@ -65,10 +66,6 @@ impl<I: Iterator> WorkQueue<I> {
         // Taken from the end, so that the owner's remaining items stay consecutive.
         first.or_else(|| self.batches.iter().find_map(|batch| lock(batch).pop_back()))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

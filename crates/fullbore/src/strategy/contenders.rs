@@ -1,23 +1,12 @@
 //! Contenders: the strategies that an adaptive run tries on the first parts of a file.
 
-use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use fullbore_io::engine::{CachePolicy, method};
 
-use serde::Serialize;
-
-use super::choose::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW, alike};
-use super::learned::{Circumstances, Learned};
-use super::{Entry, Measured, Model, Plan, Strategy, StrategySpec};
-use crate::engine::{CachePolicy, method};
-use crate::size;
-
-/// Below this length of the parts in one state of the page cache a trial costs more than it saves, in bytes: with 64 MiB,
-/// files of 100 MB took 10 to 30% longer.
-#[doc(hidden)]
-pub const ADAPTIVE: u64 = 256 << 20;
-
-/// Files from this length on, partly in the page cache, have a strategy for each state, in bytes.
-pub(crate) const PARTLY: u64 = 64 << 20;
+use super::contender::{Contender, Contenders};
+use super::fields::{Model, Strategy};
+use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW, alike};
+use super::profile::{Entry, Measured};
+use super::spec::StrategySpec;
 
 /// The expected logarithmic rates of contenders relative to the first, and their standard deviations, from measurements on
 /// a few machines: the choice by the facts; in the page cache a mapping and copies; from the device deep queues, large
@@ -33,33 +22,6 @@ const STREAM: [f64; 2] = [0.0, 0.25];
 
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;
-
-/// A strategy worth trying, and its expected rate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Contender {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// The expected logarithm of its rate, relative to that of the first contender.
-    pub expected: f64,
-    /// The standard deviation of this expectation.
-    pub deviation: f64,
-}
-
-/// The strategies that a run may use, by the state of a region in the page cache, best expected first.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Contenders {
-    /// For regions in the page cache, and for files whose state is unknown.
-    pub cached: Vec<Contender>,
-    /// For regions that the device must deliver.
-    pub uncached: Vec<Contender>,
-}
-
-impl Contenders {
-    /// True if there is a choice: several contenders for one region, or regions of two kinds.
-    pub fn differ(&self) -> bool {
-        self.cached.len() + self.uncached.len() > 1
-    }
-}
 
 /// Lists the strategies worth trying, the one chosen by the facts first. `measured` holds the strategies that the profile of
 /// the file system has for the same job, if any.
@@ -220,138 +182,4 @@ pub(crate) fn neighbors(
     }
     found.retain(|strategy| strategy.memory() <= strategy.budget && strategy.workers > 0);
     found
-}
-
-/// The strategy of a run, or the contenders that it tries.
-#[derive(Debug, Clone, Copy)]
-pub struct Choice<'a> {
-    /// The strategy of a run that is too short to try others.
-    pub(crate) first: &'a Strategy,
-    /// The contenders and the record of their trials.
-    pub(crate) adaptive: Option<Adaptive<'a>>,
-}
-
-/// The contenders of an adaptive run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Adaptive<'a> {
-    pub(crate) contenders: &'a Contenders,
-    pub(crate) spec: &'a StrategySpec,
-    pub(crate) selections: &'a Selections,
-    /// Gives parts to contenders at random, by this seed.
-    #[cfg(test)]
-    pub(crate) shuffle: Option<u64>,
-}
-
-impl<'a> From<&'a Strategy> for Choice<'a> {
-    fn from(first: &'a Strategy) -> Self {
-        Self { first, adaptive: None }
-    }
-}
-
-impl<'a> From<&'a Plan> for Choice<'a> {
-    fn from(plan: &'a Plan) -> Self {
-        let Plan { contenders, spec, selections, .. } = plan;
-        let adaptive = contenders.differ().then_some(Adaptive {
-            contenders,
-            spec,
-            selections,
-            #[cfg(test)]
-            shuffle: None,
-        });
-        Self { first: &plan.strategy, adaptive }
-    }
-}
-
-/// The selections of a run so far.
-#[derive(Debug, Default)]
-pub(crate) struct Selections {
-    list: Mutex<Vec<Selection>>,
-    /// The figures that learn from them, the file system, and the purpose.
-    learned: Option<(Learned, String, Purpose)>,
-}
-
-impl Selections {
-    pub(super) fn learning(learned: Learned, file_system: String, purpose: Purpose) -> Self {
-        Self { list: Mutex::default(), learned: Some((learned, file_system, purpose)) }
-    }
-
-    pub(crate) fn add(&self, selection: Selection) {
-        if let Some((learned, file_system, purpose)) = &self.learned {
-            let (file_system, purpose) = (file_system.clone(), *purpose);
-            let circumstances = Circumstances { file_system, purpose, cached: selection.cached };
-            learned.add(&circumstances, &selection.tried);
-        }
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
-    }
-
-    pub(crate) fn list(&self) -> Vec<Selection> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// The contenders tried on one part of a file, and the one that the run continued with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Selection {
-    /// The bytes of these parts that were read until the choice.
-    pub(crate) after: u64,
-    /// True for parts in the page cache.
-    pub(crate) cached: bool,
-    /// The contenders in the order of the trial.
-    pub(crate) tried: Vec<Tried>,
-    /// The chosen strategy, as `--strategy` takes it.
-    pub(crate) chosen: String,
-}
-
-/// The measurement of one contender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Tried {
-    /// The strategy, as `--strategy` takes it.
-    pub(crate) strategy: String,
-    /// A short name.
-    pub(crate) name: String,
-    /// Throughput of all its workers, in bytes per second.
-    pub(crate) rate: f64,
-    /// CPU time per byte, in seconds.
-    pub(crate) cpu: f64,
-    /// The number of parts it was tried on.
-    pub(crate) samples: usize,
-}
-
-impl Tried {
-    pub(crate) fn new(strategy: &Strategy, rate: f64, cpu: f64, samples: usize) -> Self {
-        Self { strategy: strategy.to_string(), name: name(strategy), rate, cpu, samples }
-    }
-}
-
-/// A short name of a strategy: method, cache policy, request size, depth, workers.
-pub(super) fn name(strategy: &Strategy) -> String {
-    let mut name = strategy.read.name.to_owned();
-    if strategy.read_cache == CachePolicy::Direct && name != "direct" {
-        name.push_str(" direct");
-    }
-    match strategy.window.filter(|_| strategy.read.capabilities.mapped) {
-        Some(window) => name.push_str(&format!(" {} windows", size::human(window as u64))),
-        None => name.push_str(&format!(" {}", size::human(strategy.request as u64))),
-    }
-    if strategy.depth > 1 {
-        name.push_str(&format!(" depth {}", strategy.depth));
-    }
-    name.push_str(&format!(" × {}", strategy.workers));
-    name
-}
-
-impl fmt::Display for Selection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = if self.cached { "" } else { "not cached: " };
-        write!(f, "{state}tried ")?;
-        for (index, tried) in self.tried.iter().enumerate() {
-            let separator = if index > 0 { " · " } else { "" };
-            let (rate, cpu) = (size::rate(tried.rate), tried.cpu * 1e9);
-            write!(f, "{separator}{}: {rate}, {cpu:.2} CPU ms/MB", tried.name)?;
-        }
-        let chosen = self.tried.iter().find(|tried| tried.strategy == self.chosen);
-        let chosen = chosen.map_or(self.chosen.as_str(), |tried| tried.name.as_str());
-        write!(f, " · continued after {} with {chosen}", size::human(self.after))
-    }
 }

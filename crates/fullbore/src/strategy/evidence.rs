@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::profile::Job;
-use crate::size;
+use super::job::Job;
+use fullbore_io::size;
 
 /// One reason for a decision.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,14 +1,15 @@
 //! Fitting a plan: the chosen strategy with the user's fields, made one that works on these files.
 
-use super::choose::{Purpose, Target};
-use super::{Model, Plan, StrategySpec, buffered};
-use crate::engine::{self, CachePolicy, Method, method};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, Output};
-use crate::size;
+use super::fields::{Model, buffered};
+use super::plan::Plan;
+use super::plan_input::{Purpose, Target};
+use super::spec::StrategySpec;
+use fullbore_io::engine::{self, CachePolicy, Method, method};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, Output};
+use fullbore_io::size;
 
 impl Plan {
-    /// Makes the strategy one that works on these files.
     pub(super) fn fit(
         &mut self,
         input: Option<&File>,
@@ -22,7 +23,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Replaces methods that do not work here.
     fn fit_methods(
         &mut self,
         input: Option<&File>,
@@ -36,12 +36,8 @@ impl Plan {
         let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "use",
-                    path,
-                    "the null method moves no bytes: it is for measuring only",
-                ));
+                let what = "the null method moves no bytes: it is for measuring only";
+                return Err(Error::new(ErrorKind::Unsupported, "use", path, what));
             }
         }
         if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
@@ -84,23 +80,13 @@ impl Plan {
         }
         if let Some(input) = input.filter(|_| self.plan_input.len.is_some()) {
             let insists = spec.read.is_some() && !named || spec.read_cache.is_some() && named;
-            let (method, note) = fitting(strategy.read, strategy.read_cache, input, false, insists)?;
-            if note.is_some() {
-                strategy.read_cache = CachePolicy::Keep;
-            }
-            strategy.read = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("read", strategy.read_cache, input));
+            let side = (&mut strategy.read, &mut strategy.read_cache);
+            self.notes.extend(fit_side(side, input, false, insists)?);
         }
         if let Some(output) = output.filter(|output| output.seekable()) {
             let insists = spec.write.is_some() && !named || spec.write_cache.is_some() && named;
-            let (method, note) = fitting(strategy.write, strategy.write_cache, output.file(), true, insists)?;
-            if note.is_some() {
-                strategy.write_cache = CachePolicy::Keep;
-            }
-            strategy.write = method;
-            self.notes.extend(note);
-            self.notes.extend(emulated("write", strategy.write_cache, output.file()));
+            let side = (&mut strategy.write, &mut strategy.write_cache);
+            self.notes.extend(fit_side(side, output.file(), true, insists)?);
         }
         Ok(())
     }
@@ -120,10 +106,10 @@ impl Plan {
         }
         // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
         let request = strategy.request as u64;
-        let unit = if request.is_multiple_of(crate::buf::ALIGNMENT as u64) {
+        let unit = if request.is_multiple_of(fullbore_io::buf::ALIGNMENT as u64) {
             request
         } else {
-            request * crate::buf::ALIGNMENT as u64 / gcd(request, crate::buf::ALIGNMENT as u64)
+            request * fullbore_io::buf::ALIGNMENT as u64 / gcd(request, fullbore_io::buf::ALIGNMENT as u64)
         };
         strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
         if strategy.workers > 1 && strategy.model == Model::Serial {
@@ -147,9 +133,7 @@ impl Plan {
             strategy.model = Model::Serial;
         }
     }
-}
 
-impl Plan {
     /// Replaces the methods by plain calls under the same cache policies if units are hashed or verified.
     fn fit_units(&mut self) {
         let Some(units) = self.plan_input.units else { return };
@@ -175,18 +159,7 @@ impl Plan {
             strategy.model = Model::Pool;
         }
     }
-}
 
-/// The cache policy of a method that supports only one; else the requested policy.
-fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
-    match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Choice::Always, _) => CachePolicy::Direct,
-        (_, engine::Choice::Always) => CachePolicy::DontCache,
-        _ => requested,
-    }
-}
-
-impl Plan {
     /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
     /// larger.
     fn fit_memory(&mut self) {
@@ -218,14 +191,35 @@ impl Plan {
     }
 }
 
+/// The cache policy of a method that supports only one; else the requested policy.
+fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
+    match (method.capabilities.direct, method.capabilities.drops) {
+        (engine::Choice::Always, _) => CachePolicy::Direct,
+        (_, engine::Choice::Always) => CachePolicy::DontCache,
+        _ => requested,
+    }
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Describes the emulation of dropping, if it is requested and emulated.
-fn emulated(way: &str, cache: CachePolicy, file: &File) -> Option<String> {
-    let how = (cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten()?;
-    Some(format!("{way}: cache=drop is emulated: {how}"))
+/// Replaces a method by `buffered` if it does not work on this file and is not required; returns notes.
+fn fit_side(
+    (method, cache): (&mut &'static Method, &mut CachePolicy),
+    file: &File,
+    write: bool,
+    insists: bool,
+) -> Result<Vec<String>> {
+    let (fitting, note) = fitting(method, *cache, file, write, insists)?;
+    *method = fitting;
+    if note.is_some() {
+        *cache = CachePolicy::Keep;
+    }
+    let how = (*cache == CachePolicy::DontCache).then(|| engine::drop_emulated(file)).flatten();
+    let way = if write { "write" } else { "read" };
+    let emulated = how.map(|how| format!("{way}: cache=drop is emulated: {how}"));
+    Ok(note.into_iter().chain(emulated).collect())
 }
 
 /// The method, or `buffered` if the method does not work on this file and is not required.

@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::Purpose;
-use super::contenders::{Contender, Tried};
-use super::{Strategy, StrategySpec};
-use crate::file::{Durability, Output, Placement, read_text};
+use super::contender::{Contender, Tried};
+use super::fields::Strategy;
+use super::plan_input::Purpose;
+use super::spec::StrategySpec;
+use fullbore_io::file::{Durability, Output, Placement, read_text};
 
 /// The largest document, in bytes.
 const LARGEST: u64 = 64 << 10;
@@ -270,8 +271,9 @@ fn read(path: &Path) -> Vec<Figure> {
 }
 
 fn is_ours(file: &std::fs::File) -> bool {
-    crate::sys::status(file).is_ok_and(|status| {
-        status.uid == crate::sys::effective_user() && status.kind() == crate::file::FileKind::Regular
+    fullbore_io::sys::status(file).is_ok_and(|status| {
+        status.uid == fullbore_io::sys::effective_user()
+            && status.kind() == fullbore_io::file::FileKind::Regular
     })
 }
 
@@ -286,8 +288,8 @@ fn may_write(path: &Path) -> bool {
     if !makes || std::fs::create_dir_all(directory).is_err() {
         return false;
     }
-    let user = crate::sys::effective_user();
-    let ours = crate::sys::stat(directory).is_ok_and(|status| status.uid == user);
+    let user = fullbore_io::sys::effective_user();
+    let ours = fullbore_io::sys::stat(directory).is_ok_and(|status| status.uid == user);
     match std::fs::symlink_metadata(path) {
         Err(error) => ours && error.kind() == std::io::ErrorKind::NotFound,
         Ok(metadata) => {
@@ -322,7 +324,7 @@ fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::method;
+    use fullbore_io::engine::method;
 
     fn circumstances() -> Circumstances {
         Circumstances { file_system: "ext4 1".into(), purpose: Purpose::Fold, cached: true }

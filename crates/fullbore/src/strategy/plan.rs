@@ -4,17 +4,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::choose::{Decision, PlanInput, Purpose, SMALL, Target, choose};
-use super::contenders::{Contender, Contenders, PARTLY, Selection, Selections};
+use super::choose::{Decision, choose};
+use super::contender::{Contender, Contenders, name};
 use super::evidence::Evidence;
+use super::fields::{BUDGET, Model, Strategy};
 use super::learned::{Circumstances, Learned};
-use super::{BUDGET, Model, Profile, Strategy, StrategySpec};
-use crate::engine::{self, CachePolicy, method};
+use super::plan_input::{PARTLY, PlanInput, Purpose, SMALL, Target};
+use super::profile::{Profile, key};
+use super::selection::{Adaptive, Choice, Selection, Selections};
+use super::spec::StrategySpec;
+use fullbore_io::engine::{self, CachePolicy, method};
 #[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::Result;
-use crate::file::{File, FileKind, Output};
-use crate::probe;
+use fullbore_io::error::ErrorKind;
+use fullbore_io::error::Result;
+use fullbore_io::file::{File, FileKind, Output};
+use fullbore_io::probe;
 
 /// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]
@@ -55,8 +59,7 @@ impl fmt::Display for Plan {
         }
         let contenders = self.contenders.cached.iter().chain(&self.contenders.uncached);
         if self.contenders.differ() {
-            let names: Vec<_> =
-                contenders.map(|contender| super::contenders::name(&contender.strategy)).collect();
+            let names: Vec<_> = contenders.map(|contender| name(&contender.strategy)).collect();
             writeln!(f, "tries: {}", names.join(" · "))?;
         }
         for note in &self.notes {
@@ -229,7 +232,7 @@ impl<'a> Planner<'a> {
             (Some(profile), Some(input), Some(job))
                 if !plan_input.is_small() && !profile.file_systems.is_empty() =>
             {
-                super::key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
+                key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
             }
             _ => None,
         };
@@ -272,7 +275,7 @@ impl<'a> Planner<'a> {
             self.profile.and_then(|profile| profile.learned.as_ref()),
             input,
             open && plan.contenders.differ(),
-        ) && let Ok(file_system) = super::key(input)
+        ) && let Ok(file_system) = key(input)
         {
             plan.arrange(learned, file_system);
         }
@@ -311,5 +314,19 @@ impl Plan {
     /// read-ahead.
     pub fn handle(&self, input: &File) -> File {
         input.sharing(self.plan_input.is_cached())
+    }
+}
+
+impl<'a> From<&'a Plan> for Choice<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        let Plan { contenders, spec, selections, .. } = plan;
+        let adaptive = contenders.differ().then_some(Adaptive {
+            contenders,
+            spec,
+            selections,
+            #[cfg(test)]
+            shuffle: None,
+        });
+        Self { first: &plan.strategy, adaptive }
     }
 }

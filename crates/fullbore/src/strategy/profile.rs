@@ -1,126 +1,17 @@
 //! The profile: the measurements of `fullbore bench`, by file system, for the commands that run later.
 
-use crate::quote::{Shown, clipped};
+use fullbore_io::quote::{Shown, clipped};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::job::Job;
 use super::learned::Learned;
-use crate::file::{DOCUMENT_LIMIT, File, read_text};
-
-/// The state of the input in the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CacheState {
-    /// At least half of it is cached.
-    Warm,
-    /// Less than half of it is cached.
-    Cold,
-}
-
-/// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Job {
-    /// Reading a file without using its bytes: the upper limit of the others.
-    Read(CacheState),
-    /// Counting, or another pass that uses each byte once.
-    Scan(CacheState),
-    /// Searching a file.
-    Search(CacheState),
-    /// Hashing a file.
-    Hash(CacheState),
-    /// Comparing two files.
-    Compare(CacheState),
-    /// Transforming a file over an existing one.
-    TransformExisting(CacheState),
-    /// Transforming a file to a new one.
-    TransformNew(CacheState),
-    /// Copying a file.
-    Copy(CacheState),
-}
-
-impl Job {
-    /// Every kind of job.
-    pub const ALL: [Self; 16] = [
-        Self::Read(CacheState::Warm),
-        Self::Read(CacheState::Cold),
-        Self::Scan(CacheState::Warm),
-        Self::Scan(CacheState::Cold),
-        Self::Search(CacheState::Warm),
-        Self::Search(CacheState::Cold),
-        Self::Hash(CacheState::Warm),
-        Self::Hash(CacheState::Cold),
-        Self::Compare(CacheState::Warm),
-        Self::Compare(CacheState::Cold),
-        Self::TransformExisting(CacheState::Warm),
-        Self::TransformExisting(CacheState::Cold),
-        Self::TransformNew(CacheState::Warm),
-        Self::TransformNew(CacheState::Cold),
-        Self::Copy(CacheState::Warm),
-        Self::Copy(CacheState::Cold),
-    ];
-
-    /// The job whose measurements are used in place of missing ones: it moves the bytes in the same way. Reading is no
-    /// substitute, because a mapping is read only where its bytes are used.
-    fn substitute(self) -> Option<Self> {
-        match self {
-            Self::Search(cache_state) | Self::Hash(cache_state) | Self::Compare(cache_state) => {
-                Some(Self::Scan(cache_state))
-            }
-            Self::Copy(cache_state) => Some(Self::TransformNew(cache_state)),
-            Self::Read(_) | Self::Scan(_) | Self::TransformExisting(_) | Self::TransformNew(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (job, cache_state) = match self {
-            Self::Read(cache_state) => ("read", cache_state),
-            Self::Scan(cache_state) => ("scan", cache_state),
-            Self::Search(cache_state) => ("search", cache_state),
-            Self::Hash(cache_state) => ("hash", cache_state),
-            Self::Compare(cache_state) => ("compare", cache_state),
-            Self::TransformExisting(cache_state) => ("transform over an existing file", cache_state),
-            Self::TransformNew(cache_state) => ("transform to a new file", cache_state),
-            Self::Copy(cache_state) => ("copy", cache_state),
-        };
-        let cache_state = match cache_state {
-            CacheState::Warm => "warm",
-            CacheState::Cold => "cold",
-        };
-        write!(f, "{job}, {cache_state}")
-    }
-}
-
-impl From<Job> for String {
-    fn from(job: Job) -> Self {
-        job.to_string()
-    }
-}
-
-impl FromStr for Job {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|job| job.to_string() == text)
-            .ok_or_else(|| format!("unknown job {text:?}"))
-    }
-}
-
-impl TryFrom<String> for Job {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+use fullbore_io::error::Error;
+use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
 
 /// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -226,16 +117,13 @@ impl Profile {
             Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
         };
         let profile: Self = serde_json::from_str(&text).map_err(|error| {
-            fail(format!(
-                "not a profile ({}); `fullbore profile forget` removes it",
-                clipped(&error.to_string())
-            ))
+            let error = error.to_string();
+            fail(format!("not a profile ({}); `fullbore profile forget` removes it", clipped(&error)))
         })?;
-        if profile.version > VERSION {
-            return Err(fail(format!(
-                "written by a newer version (format {}); this one reads up to {VERSION}",
-                profile.version
-            )));
+        let version = profile.version;
+        if version > VERSION {
+            let newer = "written by a newer version";
+            return Err(fail(format!("{newer} (format {version}); this one reads up to {VERSION}")));
         }
         Ok(profile)
     }
@@ -245,7 +133,6 @@ impl Profile {
     /// # Errors
     /// If the system reports an error.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
-        use std::io::Write;
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let mut text = serde_json::to_string_pretty(&Self { version: VERSION, ..self.clone() })
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
@@ -254,17 +141,12 @@ impl Profile {
             std::fs::create_dir_all(directory)
                 .map_err(|error| fail(format!("cannot create its directory: {error}")))?;
         }
-        let output = crate::file::Output::create(path, crate::file::Placement::Replace, None)
-            .map_err(|error| fail(error.to_string()))?;
-        let mut file = std::fs::File::from(
-            output
-                .file()
-                .reopen_fd(true)
-                .map_err(|error| fail(format!("cannot write the profile: {error}")))?,
-        );
-        file.write_all(text.as_bytes())
-            .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
-        output.commit(crate::file::Durability::Full).map(drop).map_err(|error| fail(error.to_string()))
+        let write = || {
+            let output = Output::create(path, Placement::Replace, None)?;
+            output.file().write_all_at(text.as_bytes(), 0)?;
+            output.commit(Durability::Full)
+        };
+        write().map(drop).map_err(|error: Error| fail(error.to_string()))
     }
 
     /// The measurements for `job` on the file system with this key; if there are none, those of a job that moves the
@@ -282,19 +164,13 @@ impl Profile {
 /// # Errors
 /// If the system does not report them.
 pub fn key(file: &File) -> io::Result<String> {
-    crate::probe::device_facts(file).map(|device_facts| device_facts.key)
+    fullbore_io::probe::device_facts(file).map(|device_facts| device_facts.key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jobs_parse_back_from_their_text() {
-        assert!(Job::ALL.iter().all(|job| job.to_string().parse() == Ok(*job)));
-        assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
-        assert_eq!(Job::ALL.into_iter().collect::<std::collections::BTreeSet<_>>().len(), Job::ALL.len());
-    }
+    use crate::strategy::CacheState;
 
     #[test]
     fn profiles_of_earlier_builds_are_read() {

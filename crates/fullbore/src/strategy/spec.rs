@@ -1,12 +1,13 @@
-//! The user's specification of a strategy: a name, some fields, or nothing.
+//! The user's specification of a strategy: some fields, nothing, or a name: Hart's family of sequential file transformations
+//! (2010), on this system.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::named::{NAMED, Named};
-use super::{Allocation, Completion, Model, Strategy};
-use crate::engine::{CachePolicy, Method, method, methods};
-use crate::size;
+use super::fields::{Allocation, Completion, Model, Strategy};
+use fullbore_io::engine::{CachePolicy, Method, method, methods};
+use fullbore_io::probe;
+use fullbore_io::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). With `auto` and fields
@@ -32,13 +33,10 @@ pub struct StrategySpec {
     /// `request=`, bytes
     #[doc(hidden)]
     pub request: Option<usize>,
-    /// `depth=`
     #[doc(hidden)]
     pub depth: Option<usize>,
-    /// `workers=`
     #[doc(hidden)]
     pub workers: Option<usize>,
-    /// `model=`
     #[doc(hidden)]
     pub model: Option<Model>,
     /// `stripe=`, bytes
@@ -47,7 +45,6 @@ pub struct StrategySpec {
     /// `window=`, bytes or `whole`
     #[doc(hidden)]
     pub window: Option<Option<usize>>,
-    /// `alloc=`
     #[doc(hidden)]
     pub allocation: Option<Allocation>,
     /// `read-cache=` or `cache=`
@@ -56,7 +53,6 @@ pub struct StrategySpec {
     /// `write-cache=` or `cache=`
     #[doc(hidden)]
     pub write_cache: Option<CachePolicy>,
-    /// `completion=`
     #[doc(hidden)]
     pub completion: Option<Completion>,
     /// The memory budget of a run, in bytes.
@@ -83,7 +79,6 @@ impl std::error::Error for ParseSpecError {}
 const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
 const DEEPEST: u64 = 1024;
-/// The most workers.
 const MOST_WORKERS: u64 = 256;
 
 /// The smallest memory budget, in bytes.
@@ -229,6 +224,97 @@ fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseSpecError> {
 fn one_of<T: FromStr<Err = String>>(field: &str, value: &str) -> Result<T, ParseSpecError> {
     value.parse().map_err(|error| ParseSpecError(format!("{field}={value}: {error}")))
 }
+
+/// A strategy with a name.
+#[derive(Debug)]
+pub struct Named {
+    /// The name for `--strategy`.
+    pub name: &'static str,
+    /// One line on it.
+    pub summary: &'static str,
+    spec: fn() -> StrategySpec,
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// One access method for reading and writing, one worker.
+fn serial(name: &str) -> StrategySpec {
+    StrategySpec {
+        read: method(name),
+        write: method(name),
+        request: Some(64 << 10),
+        depth: Some(1),
+        workers: Some(1),
+        model: Some(Model::Serial),
+        ..StrategySpec::default()
+    }
+}
+
+/// The same with one worker per processor, the best number for Hart's striped programs.
+fn parallel(name: &str, model: Model) -> StrategySpec {
+    StrategySpec {
+        workers: Some(probe::processors()),
+        model: Some(model),
+        stripe: Some(64 << 10),
+        ..serial(name)
+    }
+}
+
+/// Asynchronous, depth 4 as in Hart's programs (four overlapped structures each for reading and writing). `overlapped` is the
+/// method of his program; where it is missing, io_uring takes its place.
+fn asynchronous(overlapped: &str, completion: Completion) -> StrategySpec {
+    let name = if method(overlapped).is_some() { overlapped } else { "uring" };
+    StrategySpec { depth: Some(4), completion: Some(completion), ..serial(name) }
+}
+
+/// Every named strategy except `auto`.
+pub static NAMED: &[Named] = &[
+    Named {
+        name: "cci",
+        summary: "read, transform, write: one worker, 64 KiB requests",
+        spec: || serial("buffered"),
+    },
+    Named { name: "cci-stdio", summary: "the same with the C library's FILE*", spec: || serial("stdio") },
+    Named {
+        name: "cci-mm",
+        summary: "both files mapped whole, one worker",
+        spec: || StrategySpec { window: Some(None), ..serial("mmap") },
+    },
+    Named {
+        name: "cci-mt",
+        summary: "64 KiB stripes assigned round-robin to threads that read and write",
+        spec: || parallel("buffered", Model::Striped),
+    },
+    Named {
+        name: "cci-tp",
+        summary: "64 KiB stripes taken from a queue by threads that read and write",
+        spec: || parallel("buffered", Model::Pool),
+    },
+    Named {
+        name: "cci-ov",
+        summary: "asynchronous, four in flight, completions handled in order",
+        spec: || asynchronous("event", Completion::Ordered),
+    },
+    Named {
+        name: "cci-ex",
+        summary: "asynchronous, four in flight, completions handled as they arrive",
+        spec: || asynchronous("routine", Completion::Any),
+    },
+    Named {
+        name: "cci-mtmm",
+        summary: "both files mapped whole, 64 KiB stripes assigned round-robin to threads",
+        spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Striped) },
+    },
+    Named {
+        name: "cci-mmtp",
+        summary: "both files mapped whole, 64 KiB stripes taken from a queue by threads",
+        spec: || StrategySpec { window: Some(None), ..parallel("mmap", Model::Pool) },
+    },
+];
 
 #[cfg(test)]
 mod tests {

@@ -2,26 +2,20 @@
 
 use super::table::RUNS;
 
-/// Effect of a character on words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// Ignored by words: it neither begins nor ends one.
     Unseen,
-    /// Part of a word.
     Word,
-    /// Separates words.
     Space,
 }
 
-/// Effect of a character on the counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Character {
     pub(super) class: Class,
-    /// Number of columns.
     pub(super) width: u64,
 }
 
-/// Result of decoding the first bytes of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoded {
     /// A character. Its length is that announced by its first byte.
@@ -212,7 +206,6 @@ impl Characters {
 
 /// Kinds that are part of words, one bit each.
 pub(super) const WORD: u64 = 0b000_1110;
-/// Kinds that separate words.
 pub(super) const SPACE: u64 = 0b111_0000;
 /// Kinds that take one or two columns.
 pub(super) const ONE_COLUMN: u64 = 0b110_1100;

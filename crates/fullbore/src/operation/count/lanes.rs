@@ -9,7 +9,6 @@ pub(super) const BLOCK: usize = 64;
 pub(super) trait Lanes: Copy {
     type Block: Copy;
     fn load(self, bytes: &[u8; BLOCK]) -> Self::Block;
-    /// Mask of the bytes that equal `byte`.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
     /// Mask of the bytes that are among the `count` values from `first`.
     fn within(self, block: Self::Block, first: u8, count: u8) -> u64;
@@ -71,7 +70,7 @@ mod x86 {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{BLOCK, HIGH_HALVES, Lanes};
+    use crate::operation::count::lanes::{BLOCK, HIGH_HALVES, Lanes};
 
     /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
     /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest
@@ -183,7 +182,6 @@ pub(super) trait Pass {
 /// Lanes that a processor may support.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Processor {
-    /// Any processor.
     Plain,
     /// With 256-bit integer vectors (AVX2).
     #[cfg(target_arch = "x86_64")]
@@ -209,7 +207,6 @@ impl Processor {
         &ALL
     }
 
-    /// Returns the best lanes of this machine.
     pub(super) fn here() -> Self {
         *Self::all().last().unwrap_or(&Self::Plain)
     }

@@ -7,7 +7,8 @@ use proptest::sample::{Index, select};
 
 use super::character::{Characters, Class, Decoded, continues, decode, length};
 use super::lanes::Processor;
-use super::{Count, CountState, Counts, Encoding, Fold};
+use super::{Count, CountState, Counts, Encoding};
+use crate::operation::Fold;
 
 /// Counts one character after the other: the reference.
 fn slowly(count: &Count, bytes: &[u8]) -> Counts {

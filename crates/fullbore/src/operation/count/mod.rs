@@ -12,9 +12,9 @@ pub use state::CountState;
 
 use std::path::Path;
 
-use super::Fold;
-use crate::quote::quoted;
+use super::traits::Fold;
 use character::Characters;
+use fullbore_io::quote::quoted;
 use kernel::{All, Lines};
 use lanes::{Pass, Processor};
 
@@ -120,7 +120,7 @@ impl Count {
             words: state.words,
             characters: if self.encoding == Encoding::Bytes { state.bytes } else { state.characters },
             bytes: state.bytes,
-            columns: state.longest(),
+            columns: state.columns.longest(),
         }
     }
 

@@ -65,7 +65,6 @@ impl Advance {
         }
     }
 
-    /// Appends the following movement.
     fn then(&mut self, next: Self) {
         match (&mut self.behind, next.behind) {
             (None, _) => *self = Self { before: self.before + next.before, behind: next.behind },
@@ -98,7 +97,8 @@ impl Columns {
         };
     }
 
-    fn longest(&self) -> u64 {
+    /// Returns the longest line of a whole file.
+    pub(super) fn longest(&self) -> u64 {
         let (longest, last) = self.back.unwrap_or_default();
         longest.max(last).max(self.head.from(0))
     }
@@ -180,11 +180,6 @@ impl CountState {
             (one, other) => one.or(other),
         };
         self.columns.then(next.columns);
-    }
-
-    /// Returns the longest line of a whole file, in columns.
-    pub(super) fn longest(&self) -> u64 {
-        self.columns.longest()
     }
 }
 

@@ -1,9 +1,8 @@
 //! Random bytes: incompressible, and no block repeats another.
 
-use super::piece_key;
-use crate::operation::Generate;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::operation::traits::Generate;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 use std::fmt;
 
 /// Number of bytes generated together. It defines the data: another value gives other data.
@@ -12,6 +11,14 @@ const BLOCK: usize = 4096;
 /// Number of generators interleaved in a block, so that the processor works on several at once. It defines the data,
 /// too.
 const LANES: usize = 4;
+
+/// Returns a key for each piece of the data of `seed`: no two pieces of one seed share a key, because each step is
+/// one-to-one, and two seeds give the same key to two pieces no more often than chance.
+#[inline]
+pub(super) fn piece_key(seed: u64, piece: u64) -> u64 {
+    let scatter = |word| SplitMix64::from_seed(u64::to_le_bytes(word)).next_u64();
+    scatter(scatter(seed) ^ piece)
+}
 
 /// Random bytes from a seed. The same seed gives the same bytes on every machine and in every version; each block of 4
 /// KiB has its own generators, so no block of a file equals another.
@@ -22,7 +29,6 @@ pub struct Random {
 
 impl Random {
     /// The random data of `seed`.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }

@@ -1,10 +1,10 @@
-//! `stamped`: data that costs almost nothing to generate, for timing writes.
+//! Data that costs almost nothing to generate: zeros, and for timing writes stamped random bytes.
 
 use std::fmt;
 
-use super::Random;
-use crate::buf::Pool;
-use crate::operation::Generate;
+use super::random::Random;
+use crate::operation::traits::Generate;
+use fullbore_io::buf::Pool;
 
 /// Random bytes generated once, with the offset of every block and the seed stamped into it: incompressible, no two
 /// blocks equal, and generated fast enough not to delay the writes.
@@ -72,6 +72,22 @@ impl Generate for Stamped {
     }
 }
 
+/// Zero bytes, written out: the best case for storage, file systems and links that compress or skip holes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zeros;
+
+impl fmt::Display for Zeros {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("zeros")
+    }
+}
+
+impl Generate for Zeros {
+    fn fill(&self, _offset: u64, target: &mut [u8]) {
+        target.fill(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -102,5 +118,9 @@ mod tests {
         let mut filled = vec![0; 8192];
         stamped.fill(12_288, &mut filled);
         assert_eq!(buf.data(), filled);
+    }
+    #[test]
+    fn all_zeros_are_zero() {
+        assert_eq!(super::super::laws::run(&Zeros, 77, 100_000), vec![0; 100_000]);
     }
 }

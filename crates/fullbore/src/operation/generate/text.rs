@@ -1,8 +1,8 @@
 //! Lines of text of one length: words, commas, a capital and a full stop.
 
-use super::piece_key;
+use super::random::piece_key;
 use super::vocabulary::{CLOSINGS, DRAWS, LONGEST, ROOM, VOCABULARY, Vocabulary};
-use crate::operation::Generate;
+use crate::operation::traits::Generate;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fmt;
@@ -43,7 +43,6 @@ impl Text {
         if line_length == 0 { Err(LineLengthError) } else { Ok(Self { seed, line_length }) }
     }
 
-    /// Returns the number of sentences in a line.
     fn sentences(&self) -> u64 {
         (self.line_length / SENTENCE).max(1)
     }

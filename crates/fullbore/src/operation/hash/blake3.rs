@@ -5,21 +5,10 @@
 //! as possible). Such subtrees start at multiples of their own size, so they can be found in a run without the rest of
 //! the file. Two siblings are merged when later data shows that they are not the two halves of the root.
 
-use std::num::NonZeroUsize;
-
 use blake3::hazmat::{self, ChainingValue, HasherExt};
 use blake3::{CHUNK_LEN, OutputReader};
 
-use super::{Algorithm, Hasher, Split};
-
-pub(super) const BLAKE3: Algorithm = Algorithm {
-    name: "blake3",
-    tag: "BLAKE3",
-    len: blake3::OUT_LEN,
-    summary: "the default: cryptographic, one file on all processors, several GB/s; as b3sum",
-    split: Split::Aligned(NonZeroUsize::new(CHUNK_LEN).expect("a chunk has bytes")),
-    begin: || begin(Blake3Mode::Plain, 0, blake3::OUT_LEN),
-};
+use super::hasher::{Hasher, same};
 
 /// Mode of blake3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +23,6 @@ pub enum Blake3Mode {
 }
 
 /// Returns the context of [`Blake3Mode::Derive`] for a text, which should be constant and unique to its use.
-#[must_use]
 pub fn derive_context(context: &str) -> [u8; 32] {
     hazmat::hash_derive_key_context(context)
 }
@@ -171,7 +159,7 @@ impl Hasher for Part {
     }
 
     fn append(&mut self, right: Box<dyn Hasher>) {
-        let right = *super::same::<Self>(right);
+        let right = *same::<Self>(right);
         let Some((start, end)) = right.seen else { return };
         let Some((before, middle)) = self.seen else {
             *self = right;

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Hash, Hasher};
-use crate::operation::{Fold, Split};
+use super::algorithm::Hash;
+use super::hasher::Hasher;
+use crate::operation::traits::{Fold, Split};
 
 /// Bytes of a block: small enough to stay in a processor's own cache between copy and hash.
 const BLOCK: usize = 256 << 10;
@@ -17,20 +18,6 @@ const DEPTH: usize = 8;
 /// Each hash takes the blocks in order. The hash that is furthest behind runs first, on any free thread, including the
 /// reading one. The total time is therefore that of the slowest hash, or of all their work divided by the threads. The
 /// blocks take at most 2 MiB.
-///
-/// ```
-/// use fullbore::file::File;
-/// use fullbore::operation::hash::{Hash, PipelinedHashes};
-/// use fullbore::pattern::{Progress, fold};
-/// use fullbore::strategy::Strategy;
-///
-/// let (file, both) = (File::open("Cargo.toml")?, [Hash::named("sha256")?, Hash::named("md5")?]);
-/// let (stats, sums) =
-///     PipelinedHashes::run(&both, 2, |pipeline| fold(pipeline, &file, &Strategy::plain(), &Progress::default()))?;
-/// let bytes = std::fs::read("Cargo.toml")?;
-/// assert_eq!(sums, [both[0].of(&bytes), both[1].of(&bytes)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct PipelinedHashes {
     state: Mutex<PipelineState>,
     changed: Condvar,
@@ -44,7 +31,6 @@ struct PipelineState {
     first: u64,
     /// Memory of blocks that all hashes have processed.
     free: Vec<Vec<u8>>,
-    /// Number of blocks allocated.
     made: usize,
     /// True if no more blocks will follow.
     over: bool,
@@ -64,7 +50,6 @@ struct HashState {
     next: u64,
 }
 
-/// A hash and its next block.
 struct HashJob {
     hash: usize,
     sum: Box<dyn Hasher>,
@@ -139,7 +124,6 @@ impl PipelinedHashes {
         }
     }
 
-    /// Waits for the jobs of other threads.
     fn wait_for_all(&self) {
         let mut state = self.lock();
         while !state.blocks.is_empty() {
@@ -196,7 +180,6 @@ impl PipelineState {
         Some(HashJob { hash, sum: behind.sum.take()?, block })
     }
 
-    /// Recycles the memory of blocks that all hashes have processed.
     fn recycle(&mut self) {
         let behind = self.states.iter().map(|hash| hash.next).min().unwrap_or(self.first);
         while self.first < behind {

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::blake3_vectors::{BLAKE3_CASES, BLAKE3_CONTEXT, BLAKE3_KEY};
+use super::blake3_vectors::{BLAKE3_CONTEXT, BLAKE3_KEY, DERIVED, KEYED, LENGTHS, PLAIN};
 use super::*;
+use crate::operation::Fold;
 
 fn sum(name: &str, bytes: &[u8]) -> String {
     hex(&Hash::named(name).unwrap().of(bytes))
@@ -39,63 +40,62 @@ fn folded(hash: &Hash, bytes: &[u8], unit: usize, cuts: &[usize], order: &[usize
     states.pop().unwrap().finish()
 }
 
-/// FIPS 180-4's examples (NIST, "Example Values"), RFC 1321 and RFC 3174, and NIST's million times "a".
-#[test]
-fn published_sums_of_the_sequential_hashes() {
-    let two_blocks: &[u8] = b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
-    let million = vec![b'a'; 1_000_000];
-    for (name, bytes, wanted) in [
-        ("sha256", &b""[..], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        ("sha256", b"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        ("sha256", two_blocks, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
-        ("sha256", &million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
-        (
-            "sha512",
-            b"",
-            "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce\
-             47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
-        ),
-        (
-            "sha512",
-            b"abc",
-            "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
-             2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
-        ),
-        (
-            "sha512",
-            &million,
-            "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb\
-             de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b",
-        ),
-        ("sha1", b"", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
-        ("sha1", b"abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
-        ("sha1", two_blocks, "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
-        ("sha1", &million, "34aa973cd4c4daa4f61eeb2bdbad27316534016f"),
-        ("md5", b"", "d41d8cd98f00b204e9800998ecf8427e"),
-        ("md5", b"abc", "900150983cd24fb0d6963f7d28e17f72"),
-        ("md5", b"message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
-        ("md5", b"abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
-        (
-            "md5",
-            b"12345678901234567890123456789012345678901234567890123456789012345678901234567890",
-            "57edf4a22be3c955ac49da2e2107b67a",
-        ),
-    ] {
-        assert_eq!(sum(name, bytes), wanted, "{name} of {} bytes", bytes.len());
-    }
-}
+/// Algorithm, input and sum: FIPS 180-4 and FIPS 202 (NIST, "Example Values"), RFC 1321, RFC 3174, RFC 7693, GB/T 32905-2016,
+/// POSIX `cksum` of nothing; for crc32c RFC 3720, appendix B.4, which prints the bytes in wire order, the last first, and Cook's
+/// catalogue for the check value.
+const PUBLISHED: &str = "\
+sha256 <nothing> e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+sha256 abc ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad
+sha256 abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq 248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1
+sha256 <million> cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0
+sha512 <nothing> cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e
+sha512 abc ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f
+sha512 <million> e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973ebde0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b
+sha1 <nothing> da39a3ee5e6b4b0d3255bfef95601890afd80709
+sha1 abc a9993e364706816aba3e25717850c26c9cd0d89d
+sha1 abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq 84983e441c3bd26ebaae4aa1f95129e5e54670f1
+sha1 <million> 34aa973cd4c4daa4f61eeb2bdbad27316534016f
+md5 <nothing> d41d8cd98f00b204e9800998ecf8427e
+md5 abc 900150983cd24fb0d6963f7d28e17f72
+md5 message_digest f96b697d7cb7938d525a2f31aaf161d0
+md5 abcdefghijklmnopqrstuvwxyz c3fcd3d76192e4007dfb496cca67e13b
+md5 12345678901234567890123456789012345678901234567890123456789012345678901234567890 57edf4a22be3c955ac49da2e2107b67a
+crc32c <nothing> 00000000
+crc32c 123456789 e3069283
+crc32c <zeros> 8a9136aa
+crc32c <ones> 62a8ab43
+crc32c <up> 46dd794e
+crc32c <down> 113fdb5c
+sha224 abc 23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7
+sha384 abc cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7
+blake2b abc ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923
+sha3-224 abc e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf
+sha3-256 abc 3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532
+sha3-384 abc ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b298d88cea927ac7f539f1edf228376d25
+sha3-512 abc b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0
+sm3 abc 66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0
+crc <nothing> ffffffff
+crc 123456789 377a6011
+bsd abc 40ac
+sysv abc 0126
+";
 
-/// RFC 3720, appendix B.4; Cook's catalogue for the check value.
 #[test]
-fn published_sums_of_crc32c() {
-    assert_eq!(sum("crc32c", b""), "00000000");
-    assert_eq!(sum("crc32c", b"123456789"), "e3069283");
-    // The RFC prints the bytes in wire order, the last first.
-    assert_eq!(sum("crc32c", &[0; 32]), "8a9136aa");
-    assert_eq!(sum("crc32c", &[0xff; 32]), "62a8ab43");
-    let (up, down): (Vec<u8>, Vec<u8>) = ((0..32).collect(), (0..32).rev().collect());
-    assert_eq!(sum("crc32c", &up), "46dd794e");
-    assert_eq!(sum("crc32c", &down), "113fdb5c");
+fn sums_are_the_published_ones() {
+    for line in PUBLISHED.lines() {
+        let [name, input, wanted] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let bytes = match input {
+            "<nothing>" => Vec::new(),
+            "<million>" => vec![b'a'; 1_000_000],
+            "<zeros>" => vec![0; 32],
+            "<ones>" => vec![0xff; 32],
+            "<up>" => (0..32).collect(),
+            "<down>" => (0..32).rev().collect(),
+            text => text.replace('_', " ").into_bytes(),
+        };
+        assert_eq!(sum(name, &bytes), wanted, "{name} of {input}");
+    }
+    assert_eq!(hex(&Hash::blake2b(4).of(b"abc")), "63906248");
 }
 
 /// The sanity buffer of xxHash: the high bytes of a product with a 32-bit prime, with the results of its self-test.
@@ -132,9 +132,10 @@ fn published_sums_of_xxh3() {
 fn published_sums_of_blake3() {
     let keyed = Hash::blake3(Blake3Mode::Keyed(*BLAKE3_KEY), 0, 32);
     let derive = Hash::blake3(Blake3Mode::Derive(derive_context(BLAKE3_CONTEXT)), 0, 32);
-    for &(len, plain, key, derived) in BLAKE3_CASES {
+    for (place, len) in LENGTHS.into_iter().enumerate() {
         let bytes = pattern(len);
-        for (hash, wanted) in [(&Hash::default(), plain), (&keyed, key), (&derive, derived)] {
+        for (hash, sums) in [(&Hash::default(), PLAIN), (&keyed, KEYED), (&derive, DERIVED)] {
+            let wanted = sums[place];
             assert_eq!(hex(&hash.of(&bytes)), wanted, "{len} bytes at once");
             // Every chunk separately, merged from the left and from the right.
             let every: Vec<usize> = (0..len.div_ceil(1024)).collect();
@@ -229,6 +230,13 @@ proptest! {
 }
 
 #[test]
+fn several_hashes_may_be_cut_if_all_may() {
+    let [default, crc, md5] = ["blake3", "crc32c", "md5"].map(|name| Hash::named(name).unwrap());
+    assert!(MultiHash::new(&[default.clone(), crc]).may_be_cut());
+    assert!(!MultiHash::new(&[default, md5]).may_be_cut());
+}
+
+#[test]
 fn a_failed_pass_ends_the_pipeline_at_once() {
     let hashes = [Hash::default(), Hash::named("md5").unwrap()];
     let pass = |pipeline: &PipelinedHashes| {
@@ -248,46 +256,6 @@ fn parts_of_a_sequential_hash_are_not_joined() {
     left.update(0, b"a");
     right.update(1, b"b");
     md5.merge(&mut left, right);
-}
-
-/// FIPS 180-4 and FIPS 202 (NIST, "Example Values"), RFC 7693, GB/T 32905-2016, and POSIX `cksum` of nothing.
-#[test]
-fn published_sums_of_the_algorithms_of_cksum() {
-    for (name, bytes, wanted) in [
-        ("sha224", &b"abc"[..], "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
-        (
-            "sha384",
-            b"abc",
-            "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
-        ),
-        (
-            "blake2b",
-            b"abc",
-            "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1\
-             7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923",
-        ),
-        ("sha3-224", b"abc", "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf"),
-        ("sha3-256", b"abc", "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"),
-        (
-            "sha3-384",
-            b"abc",
-            "ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b298d88cea927ac7f539f1edf228376d25",
-        ),
-        (
-            "sha3-512",
-            b"abc",
-            "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e\
-             10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0",
-        ),
-        ("sm3", b"abc", "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0"),
-        ("crc", b"", "ffffffff"),
-        ("crc", b"123456789", "377a6011"),
-        ("bsd", b"abc", "40ac"),
-        ("sysv", b"abc", "0126"),
-    ] {
-        assert_eq!(sum(name, bytes), wanted, "{name} of {:?}", bytes.escape_ascii().to_string());
-    }
-    assert_eq!(hex(&Hash::blake2b(4).of(b"abc")), "63906248");
 }
 
 proptest! {

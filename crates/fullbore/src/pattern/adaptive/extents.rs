@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use super::{Lease, Leases, Spent};
-use crate::sys;
+use super::lease::{Lease, Spent};
+use super::leases::Leases;
+use fullbore_io::sys;
 
 /// The extents of a worker's leases for one contender, one lease after another.
 pub(in crate::pattern) struct LeaseExtents<'l> {

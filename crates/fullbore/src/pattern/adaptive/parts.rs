@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Leases, Parts, Settings};
-use crate::file::File;
-use crate::probe;
+use super::lease::{Parts, Settings};
+use super::leases::Leases;
 use crate::strategy::{ADAPTIVE, Adaptive, Contender, PARTLY};
+use fullbore_io::file::File;
+use fullbore_io::probe;
 
 /// An input of a run.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +87,7 @@ impl<'a> Leases<'a> {
 /// The least length of a lease of a range, in bytes: whole units of the operation and whole blocks of direct I/O.
 fn grain(unit: u64, range: u64) -> Option<u64> {
     let about = (range / 128).min(1 << 20);
-    let block = crate::buf::ALIGNMENT as u64;
+    let block = fullbore_io::buf::ALIGNMENT as u64;
     let shared =
         (1..=block.trailing_zeros()).rev().map(|bits| 1 << bits).find(|&power| unit.is_multiple_of(power));
     let least = unit.checked_mul(block / shared.unwrap_or(1))?;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::belief::{Belief, Measurement, beliefs, leader};
-use super::{Lease, Parts, Settings, Spent};
+use super::lease::{Lease, Parts, Settings, Spent};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from

@@ -1,17 +1,20 @@
 //! Adaptive runs with simulated workers, and on files with random contenders that change at random parts.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
+use super::lease::{Lease, Parts, Settings, Spent};
 use super::*;
-use crate::engine::{CachePolicy, method};
-use crate::file::{Durability, File, Output};
 use crate::op;
 use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
-use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
-use crate::sys;
+use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Selections, Strategy, StrategySpec};
+use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::file::{Durability, File, Output};
+use fullbore_io::sys;
 
 const MIB: u64 = 1 << 20;
 
@@ -296,7 +299,7 @@ proptest! {
         }
         std::fs::write(&path, &bytes).unwrap();
         let input = File::open(&path).unwrap();
-        let unsupported = |strategy: &Strategy| crate::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
+        let unsupported = |strategy: &Strategy| fullbore_io::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
         let works = |list: Vec<Strategy>| -> Vec<Strategy> {
             list.into_iter().map(|strategy| if unsupported(&strategy) { contender("buffered", 2) } else { strategy }).collect()
         };

@@ -1,6 +1,6 @@
 //! Trials in a run of unknown length, of files or of a pipe: the contenders take turns on the next bytes.
 
-use super::Spent;
+use super::lease::Spent;
 use super::belief::{Measurement, beliefs, leader};
 use super::region::EQUAL;
 use crate::strategy::{Contender, Tried};

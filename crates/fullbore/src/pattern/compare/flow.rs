@@ -7,19 +7,18 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::buf::{Buf, Pool};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind};
-use crate::pattern::{Progress, Stats};
-use crate::sys::{self, AsHandle, Code, Handle, Interest};
+use super::result::Which;
+use crate::pattern::progress::{Progress, Stats};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{File, FileKind};
+use fullbore_io::sys::{self, AsHandle, Code, Handle, Interest};
 
 /// One side.
-#[derive(Debug)]
 pub(super) struct Flow<'a> {
     file: &'a File,
     /// Offset of the next byte, if the file has offsets.
     at: Option<u64>,
-    /// Bytes to skip first.
     skip: u64,
     /// Bytes that may be read after that.
     left: u64,
@@ -95,18 +94,6 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The end of a sequential comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Both ended, or the limit was reached.
-    Both,
-    /// The left ended before the right.
-    Left,
-    Right,
-    /// The visitor stopped the comparison.
-    Enough,
-}
-
 /// The right side as the comparing thread sees it: a block and the bytes of it already compared.
 struct Right<'a> {
     block: Option<Buf>,
@@ -157,19 +144,20 @@ impl Right<'_> {
 const BLOCKS: usize = 4;
 
 /// Compares two flows: passes runs of both sides at the same offset to `block`, which returns true to continue.
+/// Returns the side that ended before the other, if one did.
 pub(super) fn flow(
     mut left: Flow<'_>,
     right: Flow<'_>,
     request: usize,
     progress: &Progress,
     mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
-) -> Result<(Stats, Ended)> {
+) -> Result<(Stats, Option<Which>)> {
     let start = Instant::now();
     let nothing = |error| Error::io("allocate", "buffers", error);
     let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
     let mut buf = buffer()?.ok_or_else(|| nothing(io::ErrorKind::OutOfMemory.into()))?;
     let mut offset = 0u64;
-    let ended = std::thread::scope(|scope| -> Result<Ended> {
+    let shorter = std::thread::scope(|scope| -> Result<Option<Which>> {
         // Write end of the pipe; closing it ends a wait of the second thread.
         let _needed;
         let mut right = if right.at.is_some() {
@@ -196,9 +184,7 @@ pub(super) fn flow(
         buf.truncate(0);
         let mut used = 0;
         loop {
-            if progress.is_cancelled() {
-                return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
-            }
+            progress.check()?;
             if used == buf.len() && !left.ended {
                 left.read(&mut buf, request, None)?;
                 used = 0;
@@ -209,7 +195,7 @@ pub(super) fn flow(
             if len > 0 {
                 progress.add(len as u64);
                 if !block(offset, &ours[..len], &theirs[..len])? {
-                    return Ok(Ended::Enough);
+                    return Ok(None);
                 }
                 used += len;
                 right.used += len;
@@ -217,16 +203,16 @@ pub(super) fn flow(
                 continue;
             }
             match (ours.is_empty(), theirs.is_empty()) {
-                (true, true) if left.ended && right.ended => return Ok(Ended::Both),
-                (true, false) if left.ended => return Ok(Ended::Left),
-                (false, true) if right.ended => return Ok(Ended::Right),
+                (true, true) if left.ended && right.ended => return Ok(None),
+                (true, false) if left.ended => return Ok(Some(Which::Left)),
+                (false, true) if right.ended => return Ok(Some(Which::Right)),
                 _ => {}
             }
         }
     })?;
     let mut stats = Stats { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
     stats.reads.bytes = offset * 2;
-    Ok((stats, ended))
+    Ok((stats, shorter))
 }
 
 fn read_beside(

@@ -1,18 +1,21 @@
 //! The law of comparison: for any strategy, cut and number of workers the result equals that of a plain loop.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use proptest::prelude::*;
 
+use super::pair::{PAGE, Pair};
 use super::*;
-use crate::engine::{METHODS, method, probe};
-use crate::error::ErrorKind;
+use crate::pattern::progress::Progress;
 use crate::strategy::{Model, Strategy};
-use crate::sys::{self, Handle};
+use fullbore_io::engine::{CachePolicy, METHODS, method, probe};
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::File;
+use fullbore_io::sys::{self, Handle};
 
-/// The bytes compared of two byte strings.
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     let one = |side: usize| {
         let rest = &data[side][data[side].len().min(skip[side] as usize)..];
@@ -21,7 +24,6 @@ fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     [one(0), one(1)]
 }
 
-/// The end of the shorter of two strings.
 fn end([left, right]: [&[u8]; 2], lines: u64) -> Option<End> {
     let common = left.len().min(right.len());
     let side = if left.len() < right.len() { Which::Left } else { Which::Right };
@@ -29,7 +31,6 @@ fn end([left, right]: [&[u8]; 2], lines: u64) -> Option<End> {
     (left.len() != right.len()).then_some(End { side, offset: common as u64, lines, fresh })
 }
 
-/// The result of a plain loop.
 fn plainly([left, right]: [&[u8]; 2]) -> Comparison {
     let mut lines = 0;
     for (offset, (&left, &right)) in (0..).zip(left.iter().zip(right)) {
@@ -41,7 +42,6 @@ fn plainly([left, right]: [&[u8]; 2]) -> Comparison {
     end([left, right], lines).map_or(Comparison::Equal, Comparison::End)
 }
 
-/// Every difference, by a plain loop.
 fn all_plainly([left, right]: [&[u8]; 2]) -> Vec<Difference> {
     let both = (0u64..).zip(left.iter().zip(right));
     both.filter(|(_, (left, right))| left != right)
@@ -49,7 +49,6 @@ fn all_plainly([left, right]: [&[u8]; 2]) -> Vec<Difference> {
         .collect()
 }
 
-/// Kind of input for a byte string.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum By {
     File,
@@ -82,7 +81,6 @@ impl Source {
         }
     }
 
-    /// Closes the file and waits for the writer.
     fn close(self) {
         let Self(file, writes) = self;
         drop(file);
@@ -112,45 +110,38 @@ fn check(
         format!("{:?} {:?}, skip {skip:?}, limit {limit:?}, {by:?}, {left}, {right}", data[0], data[1])
     };
     // Two sources, so that the shortcut for a file compared with itself does not apply.
-    let run = |every: bool| {
+    let with_pair = |test: &mut dyn FnMut(&Pair<'_>)| {
         let sources = [Source::of(by[0], data[0]), Source::of(by[1], data[1])];
-        let side = |place: usize| Side {
+        let [left, right] = [0, 1].map(|place| Side {
             file: &sources[place].0,
             choice: strategies[place].into(),
             skip: skip[place],
-        };
-        let progress = Progress::default();
-        let pair = Pair::inspect(&side(0), &side(1), limit).unwrap();
-        let mut found = Vec::new();
-        let (mut first, mut seen) = (None, None);
-        if every {
-            let find = |offset, left: &[u8], right: &[u8]| {
-                Difference::between(offset, left, right).collect::<Vec<_>>()
-            };
-            let emit = |some: Vec<Difference>| {
-                found.extend(some);
-                Ok(ControlFlow::Continue(()))
-            };
-            seen = Some(pair.differences(&progress, find, emit, page).unwrap().1);
-        } else {
-            let extent = Extent { limit, lines: true };
-            first = Some(pair.compare(&extent, &progress, page).unwrap().1);
-        }
+        });
+        let pair = Pair::inspect(&left, &right, limit).unwrap();
+        test(&pair);
         pair.unchanged().unwrap();
         sources.into_iter().for_each(Source::close);
-        (first, seen, found)
     };
-    let (first, ..) = run(false);
+    let (progress, extent) = (Progress::default(), Extent { limit, lines: true });
+    let (mut first, mut seen, mut found) = (None, None, Vec::new());
+    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress, page).unwrap().1));
     if first != Some(plainly(cut)) {
         return Err(format!("{first:?} is not {:?}: {}", plainly(cut), context()));
     }
-    let (_, seen, found) = run(true);
+    with_pair(&mut |pair| {
+        let emit = |some| Ok(ControlFlow::Continue(found.extend::<Vec<_>>(some)));
+        seen = Some(pair.differences(&progress, between, emit, page).unwrap().1);
+    });
     let expected = all_plainly(cut);
     let wanted = Differences { differ: !expected.is_empty(), end: end(cut, 0) };
     if seen != Some(wanted) || found != expected {
         return Err(format!("{seen:?} {found:?} is not {wanted:?} {expected:?}: {}", context()));
     }
     Ok(())
+}
+
+fn between(offset: u64, left: &[u8], right: &[u8]) -> Vec<Difference> {
+    Difference::between(offset, left, right).collect()
 }
 
 /// Every byte string of at most `most` bytes over two letters, one of them the end of a line.
@@ -291,12 +282,8 @@ fn a_terabyte_of_holes_is_compared_at_once() {
         let (_, found) = compare(&side(0), &side(2), &extent, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Differ { at, lines: 1 });
         let mut all = Vec::new();
-        let emit = |some: Vec<Difference>| {
-            all.extend(some);
-            Ok(ControlFlow::Continue(()))
-        };
-        let find = |offset, left: &[u8], right: &[u8]| Difference::between(offset, left, right).collect();
-        differences(&side(0), &side(2), None, &Progress::default(), find, emit).unwrap();
+        let emit = |some| Ok(ControlFlow::Continue(all.extend::<Vec<_>>(some)));
+        differences(&side(0), &side(2), None, &Progress::default(), between, emit).unwrap();
         assert_eq!(all, [at]);
     }
 }

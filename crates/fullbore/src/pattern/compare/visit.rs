@@ -1,13 +1,14 @@
-//! Visitors of a comparison: the first difference, the lines before it, or every difference in order.
+//! Visitors of a comparison: the first difference, the lines before it, or every difference in order of the offsets up to
+//! which every byte is compared.
 
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::Difference;
-use super::frontier::Frontier;
+use super::result::Difference;
 use super::walk::Visit;
-use crate::error::Result;
+use fullbore_io::error::Result;
 
 /// Bytes compared at once before differences in them are located.
 const STEP: usize = 4096;
@@ -25,24 +26,8 @@ pub(super) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
     Some(run + byte)
 }
 
-/// Counts the line ends in a run.
 pub(super) fn newlines(data: &[u8]) -> u64 {
-    static PROCESSOR: LazyLock<pulp::Arch> = LazyLock::new(pulp::Arch::new);
-    PROCESSOR.dispatch(Newlines(data))
-}
-
-/// The count as a plain loop, compiled for the processor's widest vectors.
-struct Newlines<'d>(&'d [u8]);
-
-impl pulp::NullaryFnOnce for Newlines<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn call(self) -> u64 {
-        // Byte sums, over chunks too short to overflow a byte.
-        let sum = |step: &[u8]| step.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
-        self.0.chunks(192).map(|step| u64::from(sum(step))).sum()
-    }
+    memchr::memchr_iter(b'\n', data).count() as u64
 }
 
 /// Finds the least offset at which the sides differ.
@@ -58,7 +43,6 @@ impl<'a> Least<'a> {
         Self { least: AtomicU64::new(u64::MAX), found: Mutex::new(None), lines }
     }
 
-    /// The first difference.
     pub(super) fn found(self) -> Option<Difference> {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,13 +79,7 @@ impl Visit for Least<'_> {
 
 /// Counts the line ends of one side.
 #[derive(Default)]
-pub(super) struct Lines(AtomicU64);
-
-impl Lines {
-    pub(super) fn count(self) -> u64 {
-        self.0.into_inner()
-    }
-}
+pub(super) struct Lines(pub(super) AtomicU64);
 
 impl Visit for Lines {
     fn block(&self, _offset: u64, left: &[u8], _right: &[u8]) -> Result<()> {
@@ -182,6 +160,67 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
     }
 }
 
+/// The end of the contiguous range that is done, and the count in that range.
+#[derive(Debug, Default)]
+pub(super) struct Frontier {
+    state: Mutex<FrontierState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct FrontierState {
+    next: u64,
+    count: u64,
+    /// Ranges done beyond it, by start: the end, and the count.
+    ahead: BTreeMap<u64, (u64, u64)>,
+    over: bool,
+}
+
+impl Frontier {
+    fn lock(&self) -> MutexGuard<'_, FrontierState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn done(&self, range: Range<u64>, count: u64) {
+        let mut state = self.lock();
+        if range.start != state.next {
+            state.ahead.insert(range.start, (range.end, count));
+            return;
+        }
+        state.next = range.end;
+        state.count += count;
+        while let Some((&start, &(end, count))) = state.ahead.first_key_value()
+            && start == state.next
+        {
+            state.ahead.pop_first();
+            state.next = end;
+            state.count += count;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything before `offset` is done; false if the wait was cancelled.
+    pub(super) fn wait(&self, offset: u64) -> bool {
+        let mut state = self.lock();
+        while state.next < offset && !state.over {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.over
+    }
+
+    /// Cancels all waits: a worker failed, or the visitor has seen enough.
+    pub(super) fn cancel(&self) {
+        self.lock().over = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn reached(&self) -> (u64, u64) {
+        let state = self.lock();
+        (state.next, state.count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -203,10 +242,38 @@ mod tests {
             let plain = left.iter().zip(&right).position(|(left, right)| left != right);
             prop_assert_eq!(first_difference(&left, &right), plain);
         }
+    }
 
+    proptest! {
         #[test]
-        fn lines_are_counted_as_by_a_plain_loop(data in proptest::collection::vec(9u8..12, 0..2000)) {
-            prop_assert_eq!(newlines(&data), data.iter().filter(|&&byte| byte == b'\n').count() as u64);
+        fn it_advances_when_gaps_close(lens in proptest::collection::vec(1u64..5, 1..40), seed: u64) {
+            let mut starts: Vec<(u64, u64)> = lens
+                .iter()
+                .scan(0, |next, len| { *next += len; Some((*next - len, *len)) })
+                .collect();
+            let total: u64 = lens.iter().sum();
+            // In any order: sorted by a hash of the offset.
+            starts.sort_by_key(|(start, _)| (start ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let frontier = Frontier::default();
+            let mut done = vec![false; total as usize];
+            for (start, len) in starts {
+                frontier.done(start..start + len, len);
+                done[start as usize..(start + len) as usize].fill(true);
+                let reached = done.iter().take_while(|done| **done).count() as u64;
+                prop_assert_eq!(frontier.reached(), (reached, reached));
+            }
+            prop_assert!(frontier.wait(total));
         }
+    }
+
+    #[test]
+    fn cancelling_ends_a_wait() {
+        let frontier = Frontier::default();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| frontier.wait(5));
+            frontier.done(0..4, 0);
+            frontier.cancel();
+            assert!(!waits.join().unwrap());
+        });
     }
 }

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::holes::{Holes, StripeQueue};
-use crate::buf::{Buf, Pool};
-use crate::engine::{Done, EngineConfig, IoQueue, IoStats};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
 use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
+use crate::pattern::holes::{Holes, StripeQueue};
+use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::pattern::{Progress, Stats};
 use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::File;
 
 /// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,6 @@ pub(super) struct Place<'a> {
     pub(super) len: u64,
 }
 
-/// A visitor of the blocks.
 pub(super) trait Visit: Sync {
     /// Receives the blocks of both sides at `offset`; `right` is empty if one side is read.
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()>;
@@ -100,13 +99,13 @@ impl<'a> Walk<'a> {
         Leases::of(adaptive, &places, &terms)
     }
 
-    /// Reads all of it with all workers.
     pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
         let stripe = self.sides.iter().map(|side| side.choice.first.stripe).min().unwrap_or(1);
         let stripe = stripe.min(self.longest as u64 * 4).next_multiple_of(request as u64);
-        let holes = self.sides.iter().map(|side| Holes::of(side.file, side.base, self.end)).collect();
+        let holes = |side: &Place<'a>| Holes::of(side.file, side.base, self.end, side.file.is_sparse());
+        let holes = self.sides.iter().map(holes).collect();
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
@@ -158,9 +157,7 @@ impl<'a> Walk<'a> {
         let workers = leases.as_ref().map_or_else(|| self.workers(stripe), |(_, workers)| *workers);
         let results = on_threads(workers, &one, &lost);
         first.result()?;
-        if self.progress.is_cancelled() {
-            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
-        }
+        self.progress.check()?;
         let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
         for (bytes, io_stats) in results {
             stats.bytes += bytes;
@@ -170,13 +167,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// One worker.
 struct Worker<'a> {
     walk: &'a Walk<'a>,
     stripes: &'a Mutex<StripeQueue<'a>>,
     failed: &'a AtomicBool,
     visit: &'a dyn Visit,
-    /// The rest of the worker's stripe.
     stripe: Range<u64>,
     bytes: u64,
     unreported: u64,
@@ -188,7 +183,6 @@ impl Worker<'_> {
         self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled()
     }
 
-    /// Reads leases, under the strategy of each.
     fn run_leases(&mut self, leases: &Leases<'_>) -> Result<()> {
         while !self.is_stopped()
             && let Some(lease) = leases.next()
@@ -295,7 +289,6 @@ impl Worker<'_> {
     }
 }
 
-/// One worker's reader of one side.
 struct Reader {
     queue: IoQueue,
     file: File,
@@ -303,7 +296,6 @@ struct Reader {
     base: u64,
     depth: usize,
     batched: bool,
-    /// Requests submitted.
     submitted: u64,
     early: Vec<Done>,
 }
@@ -382,7 +374,6 @@ impl Reader {
         }
     }
 
-    /// The bytes of a block.
     fn data<'b>(&'b mut self, block: &'b Option<Buf>, offset: u64, len: usize) -> Result<&'b [u8]> {
         match block {
             Some(buf) => Ok(buf.data()),

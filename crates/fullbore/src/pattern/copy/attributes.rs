@@ -2,12 +2,14 @@
 //! undoes another.
 
 use std::ffi::{CStr, OsStr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::options::Preserve;
-use crate::error::{Error, Result};
-use crate::file::{lawful, usual_mode};
-use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{lawful, usual_mode};
+use fullbore_io::sys::{
+    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
+};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
@@ -47,7 +49,6 @@ pub(super) fn widen(
 /// An open file, or a name in an open directory.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
-    /// An open file or directory.
     Open(BorrowedHandle<'a>),
     /// A name; symbolic links are not followed.
     Name(BorrowedHandle<'a>, &'a CStr),
@@ -58,10 +59,7 @@ impl Place<'_> {
     fn path(&self) -> Option<PathBuf> {
         match self {
             Self::Open(_) => None,
-            Self::Name(directory, name) => {
-                let name: &std::ffi::OsStr = crate::sys::OsStrExt::from_bytes(name.to_bytes());
-                Some(sys::path_in(directory, name))
-            }
+            Self::Name(directory, name) => Some(sys::path_in(directory, OsStr::from_bytes(name.to_bytes()))),
         }
     }
 }
@@ -144,7 +142,6 @@ fn directory(stat: &Status) -> bool {
     stat.kind() == FileKind::Directory
 }
 
-/// True if owner and group equal those of the source.
 fn belongs(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
     let made = match target {
         Place::Open(fd) => sys::status(fd),
@@ -173,28 +170,27 @@ fn times(stat: &Status, target: Place<'_>) -> sys::Result<()> {
 /// Copies all extended attributes it can; returns the first error.
 fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
-    let mut names = vec![0; 1 << 10];
-    let len = loop {
-        let listed = match (&source, &from) {
-            (Place::Open(fd), _) => sys::attributes(fd, names.as_mut_slice()),
-            (_, Some(path)) => sys::attributes_of_name(path.as_path(), names.as_mut_slice()),
-            _ => Ok(0),
-        };
-        match listed {
-            Ok(len) => break len,
-            Err(Code::OUT_OF_RANGE) if names.len() < 1 << 20 => names.resize(names.len() * 4, 0),
-            // The file system has no extended attributes.
-            Err(Code::UNSUPPORTED) => return Ok(()),
-            Err(error) => return Err(error),
-        }
+    let names = match grown(1 << 10, 1 << 20, |names| match (&source, &from) {
+        (Place::Open(fd), _) => sys::attributes(fd, names),
+        (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
+        _ => Ok(0),
+    }) {
+        // The file system has no extended attributes.
+        Err(Code::UNSUPPORTED) => return Ok(()),
+        names => names?,
     };
     let mut first = Ok(());
-    for name in names[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+    for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
         let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
         if !wanted {
             continue;
         }
-        let one = value(source, from.as_deref(), name).and_then(|value| match (&target, &to) {
+        let value = grown(256, 64 << 20, |value| match (&source, &from) {
+            (Place::Open(fd), _) => sys::attribute(fd, name, value),
+            (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
+            _ => Ok(0),
+        });
+        let one = value.and_then(|value| match (&target, &to) {
             (Place::Open(fd), _) => sys::set_attribute(fd, name, &value),
             (_, Some(path)) => sys::set_attribute_of_name(path.as_path(), name, &value),
             _ => Ok(()),
@@ -206,21 +202,16 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::R
     first
 }
 
-fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> sys::Result<Vec<u8>> {
-    let mut value = vec![0; 256];
+/// The bytes that `read` returns, with memory of `len` bytes, or up to `most` where that is too little.
+fn grown(len: usize, most: usize, read: impl Fn(&mut [u8]) -> sys::Result<usize>) -> sys::Result<Vec<u8>> {
+    let mut memory = vec![0; len];
     loop {
-        let read = match (&source, path) {
-            (Place::Open(fd), _) => sys::attribute(fd, name, value.as_mut_slice()),
-            (_, Some(path)) => sys::attribute_of_name(path, name, value.as_mut_slice()),
-            _ => Ok(0),
-        };
-        match read {
-            Ok(len) => {
-                value.truncate(len);
-                return Ok(value);
+        match read(&mut memory) {
+            Err(Code::OUT_OF_RANGE) if memory.len() < most => memory.resize(memory.len() * 8, 0),
+            read => {
+                memory.truncate(read?);
+                return Ok(memory);
             }
-            Err(Code::OUT_OF_RANGE) if value.len() < 64 << 20 => value.resize(value.len() * 16, 0),
-            Err(error) => return Err(error),
         }
     }
 }
@@ -228,13 +219,7 @@ fn value(source: Place<'_>, path: Option<&Path>, name: &[u8]) -> sys::Result<Vec
 /// Gives a file that replaces another the access control list of the other as its mode.
 pub(super) fn inherit_list(directory: &Handle, name: &OsStr, target: impl AsHandle) {
     let old = sys::path_in(directory, name);
-    if let Ok(list) = {
-        let mut value = vec![0; 4096];
-        sys::attribute_of(&old, LISTS[0], value.as_mut_slice()).map(|len| {
-            value.truncate(len);
-            value
-        })
-    } {
+    if let Ok(list) = grown(4096, 4096, |list| sys::attribute_of(&old, LISTS[0], list)) {
         // If the list cannot be kept, the mode still applies, which allows no more.
         let _ = sys::set_attribute(target, LISTS[0], &list);
     }

@@ -3,19 +3,24 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all, umask};
+use fullbore_io::sys::{self, AsHandle, Status};
+
 use super::attributes::{self, Place};
 use super::hashed::{Hashed, STRIPE};
 use super::journal::Journal;
-use super::options::{CopyEvent, CopyOptions, Reflink, Sparse};
-use super::segments::Segments;
-use super::stats::CopyStats;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, FileKind, FileStamp, Output, clones, umask};
-use crate::operation::{Kernel, Split};
-use crate::pattern::{Progress, Scope, order, run, transfer_loop};
+use super::options::{CopyEvent, CopyOptions, CopyStats, Reflink, Sparse};
+use crate::pattern::checked::allocate;
+use crate::pattern::holes::StripeQueue;
+use crate::pattern::order::Scope;
+use crate::pattern::progress::Progress;
+use crate::pattern::run::run;
+use crate::pattern::stream_reader::StreamReader;
+use crate::pattern::threads::lock;
+use crate::pattern::transfer_loop::{Sink, Source, Transfer};
+use crate::pattern::transform::taken_by_device;
 use crate::strategy::{Allocation, BUDGET, Choice, Plan, Planner, Purpose};
-use crate::sys::{self, Status};
-use crate::{operation, pattern, probe};
 
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
@@ -23,7 +28,6 @@ pub(super) const LARGE: u64 = 2 << 20;
 /// Stripes in flight while the copy is read back: enough to keep the device busy, whatever the number of processors.
 const WAITERS: usize = 4;
 
-/// The copy of one file.
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
@@ -31,6 +35,21 @@ pub(super) struct Content<'a> {
     pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one at a time, each with all workers.
     pub(super) turn: &'a Mutex<()>,
+}
+
+/// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
+/// attributes apply; resuming needs paths ([`copy`]).
+///
+/// # Errors
+/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
+/// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
+pub fn copy_file(
+    input: &File,
+    output: Output,
+    options: &CopyOptions,
+    progress: &Progress,
+) -> Result<CopyStats> {
+    Content { input, options, progress, tell: &|_| (), turn: &Mutex::default() }.copy(output, None)
 }
 
 impl Content<'_> {
@@ -111,7 +130,7 @@ impl Content<'_> {
             if sparse || !regular {
                 hollow(output, len)?;
             } else {
-                pattern::allocate(output, len, &plan)?;
+                allocate(output, len, &plan)?;
             }
             let budget = options.spec.budget.unwrap_or(BUDGET);
             // Each worker needs memory for two stripes: one copied, one read back.
@@ -129,28 +148,21 @@ impl Content<'_> {
                 workers,
                 progress: self.progress,
             };
-            let done = {
-                let _turn = (len > STRIPE).then(|| self.turn());
-                hashed.run()?
-            };
-            stats.copied = done.copied.into_inner();
-            stats.resumed = done.resumed.into_inner();
-            stats.verified = done.verified.into_inner();
+            let _turn = (len > STRIPE).then(|| lock(self.turn));
+            stats.add(&hashed.run()?);
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
         }
         if options.sparse == Sparse::Always {
-            hollow(output, len)?;
-            let mut segments = Segments::new(self.input, len, sparse);
-            while let Some(range) = segments.next(u64::MAX)? {
-                stats.copied += self.without_zeros(output, range)?;
-            }
-            stats.holes = len - stats.copied;
-            return Ok(());
+            return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
         let auto = options.spec_text.is_none() && options.simple();
+        if auto && len < LARGE && sparse {
+            return self.runs(output, len, sparse, stats, |range| self.by_memory(output, range));
+        }
         if auto && len < LARGE {
-            return self.simply(output, len, sparse, stats);
+            stats.copied = self.by_memory(output, 0..len)?;
+            return Ok(());
         }
         if auto && options.reflink == Reflink::Auto && served(self.input) {
             let copied = self.input.copy_range(0..len, output.file(), 0)?;
@@ -160,19 +172,15 @@ impl Content<'_> {
         }
         let plan = self.plan(output, len, false)?;
         let strategy = &plan.strategy;
-        let _turn = self.turn();
+        let _turn = lock(self.turn);
         if !sparse {
-            pattern::allocate(output, len, strategy)?;
+            allocate(output, len, strategy)?;
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
-            return pattern::taken_by_device(output, strategy);
+            return taken_by_device(output, strategy);
         }
-        hollow(output, len)?;
-        let mut segments = Segments::new(self.input, len, true);
-        while let Some(range) = segments.next(u64::MAX)? {
-            let bytes = range.end - range.start;
-            if auto && bytes < LARGE {
-                stats.copied += self.by_memory(output, range)?;
-                continue;
+        self.runs(output, len, true, stats, |range| {
+            if auto && range.end - range.start < LARGE {
+                return self.by_memory(output, range);
             }
             if strategy.allocation == Allocation::Fallocate {
                 match output.file().reserve(range.clone()) {
@@ -180,11 +188,27 @@ impl Content<'_> {
                     _ => {}
                 }
             }
-            let scope = Scope { range, ..Scope::whole(len) };
-            stats.copied += self.run(output, &scope, Some(len), (&plan).into())?;
+            self.run(output, &Scope { range, ..Scope::whole(len) }, Some(len), (&plan).into())
+        })?;
+        taken_by_device(output, strategy)
+    }
+
+    /// Copies each run of data by `copy`, which returns the bytes written; the rest of the output are holes.
+    fn runs(
+        &self,
+        output: &Output,
+        len: u64,
+        sparse: bool,
+        stats: &mut CopyStats,
+        mut copy: impl FnMut(Range<u64>) -> Result<u64>,
+    ) -> Result<()> {
+        hollow(output, len)?;
+        let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, sparse);
+        while let Some(range) = runs.next_stripe(|_| ()) {
+            stats.copied += copy(range)?;
         }
         stats.holes = len - stats.copied;
-        pattern::taken_by_device(output, strategy)
+        Ok(())
     }
 
     /// True if all blocks are shared now.
@@ -208,22 +232,7 @@ impl Content<'_> {
             self.input.clone_range(0..len, output.file(), 0)?;
             return Ok(true);
         }
-        Ok(crate::file::share_all(self.input, output.file(), devices))
-    }
-
-    /// Copies a small file in one loop.
-    fn simply(&self, output: &Output, len: u64, sparse: bool, stats: &mut CopyStats) -> Result<()> {
-        if sparse {
-            hollow(output, len)?;
-        }
-        let mut segments = Segments::new(self.input, len, sparse);
-        while let Some(range) = segments.next(u64::MAX)? {
-            stats.copied += self.by_memory(output, range)?;
-        }
-        if sparse {
-            stats.holes = len - stats.copied;
-        }
-        Ok(())
+        Ok(share_all(self.input, output.file(), devices))
     }
 
     /// Reads and writes a run of data. `copy_file_range` is no faster here, and may share blocks against the options.
@@ -292,33 +301,16 @@ impl Content<'_> {
 
     /// Copies a range of the file by the transfer loop; returns the bytes moved.
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: Choice<'_>) -> Result<u64> {
-        let none = operation::parse("none", Kernel::Simd)
-            .map_err(|error| Error::new(ErrorKind::Invalid, "copy", self.input.path(), error.to_string()))?;
         let source = match len {
-            Some(len) => transfer_loop::Source::File { file: self.input, len },
-            None => transfer_loop::Source::Stream(super::super::stream_reader::StreamReader::new(
-                self.input.clone(),
-                output.seekable(),
-            )),
+            Some(len) => Source::File { file: self.input, len },
+            None => Source::Stream(StreamReader::new(self.input.clone(), output.seekable())),
         };
-        let sink = match output.seekable() {
-            true => transfer_loop::Sink::File(output.file()),
-            false => transfer_loop::Sink::Stream(order::OrderedWriter::new(output.file().clone())),
-        };
-        let work = transfer_loop::Work { operation: Some(&*none), in_place: false, split: Split::Any };
-        let transfer = transfer_loop::Transfer {
-            source: &source,
-            work: &work,
-            sink: &sink,
-            order: scope.order,
-            in_order: false,
-            progress: self.progress,
-        };
-        Ok(run::run(transfer, scope, choice)?.bytes)
+        let sink = Sink::to(output);
+        let transfer = Transfer::untouched(&source, &sink, scope.order, self.progress);
+        Ok(run(transfer, scope, choice)?.bytes)
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
-        use crate::sys::AsHandle;
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
             let mode = attributes::usual(&options.preserve, stat) & !umask();
@@ -330,10 +322,6 @@ impl Content<'_> {
         }
         let (source, target) = (Place::Open(self.input.as_handle()), Place::Open(file.as_handle()));
         attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)
-    }
-
-    fn turn(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -350,7 +338,7 @@ fn zeros(block: &[u8]) -> bool {
 
 /// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
 /// a page (sysfs) or more.
-pub(super) fn lengthless(file: impl crate::sys::AsHandle, stat: &Status) -> bool {
+pub(super) fn lengthless(file: impl AsHandle, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u64; 8] = [
         0x6265_6572,
@@ -370,11 +358,4 @@ fn served(file: &File) -> bool {
     /// NFS, SMB 2 and later, CIFS, Ceph (`man 2 statfs`).
     const SERVED: [u64; 4] = [0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
     sys::file_system_kind(file).is_ok_and(|kind| SERVED.contains(&kind))
-}
-
-/// Files copied concurrently.
-pub(super) fn workers(options: &CopyOptions) -> usize {
-    /// More gained nothing: the file system's locks are the limit.
-    const CROWD: usize = 8;
-    options.workers.unwrap_or_else(|| probe::processors().min(CROWD)).max(1)
 }

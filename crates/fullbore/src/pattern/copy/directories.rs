@@ -1,23 +1,25 @@
 //! Copies directories: creates each one, under a hidden name where it is new, and finishes it when its content is
-//! complete.
+//! complete; and creates those of a source's path in the target's directory (`cp --parents`).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::attributes::{self, Place};
-use super::begun::Begun;
-use super::directory::{Directory, path};
-use super::entry::Entry;
+use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::{Durability, HeldDir, Temporary, usual_mode};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
+use super::job::{Job, Worker};
+use super::note::Begun;
+use super::options::CopyEvent;
+use crate::pattern::threads::lock;
+use fullbore_io::error::{Error, ErrorKind};
+use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
+use fullbore_io::sys::{
+    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
+};
 
 impl Job<'_> {
-    /// Creates a directory and copies its content.
     pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
@@ -45,7 +47,7 @@ impl Job<'_> {
         let make = || sys::make_directory(&within, target_name, mode).and_then(|()| open(shown));
         let mut linked = false;
         // Without a note the next run would copy into a directory that this one begins.
-        let noted = (self.options.resume && parent.is_outermost()).then(|| trimmed(shown));
+        let noted = (self.options.resume && parent.outermost).then(|| trimmed(shown));
         let mut begun = None;
         let target = if parent.fresh {
             make()
@@ -61,7 +63,7 @@ impl Job<'_> {
                     if there.kind() != FileKind::Directory {
                         return Err(CopyError::DirectoryOverFile { source, target });
                     }
-                    if parent.is_outermost() && is_in(&within, identity) {
+                    if parent.outermost && is_in(&within, identity) {
                         return Err(into_itself());
                     }
                     new = false;
@@ -71,7 +73,7 @@ impl Job<'_> {
                         false => open(shown),
                     }
                 }
-                Ok(None) if parent.is_outermost() && is_in(&within, identity) => return Err(into_itself()),
+                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(into_itself()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
                         begun = Begun::plan(&parent.target, name, identity)?;
@@ -99,7 +101,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(begun);
+        lock(&self.begun).extend(begun);
         let made = sys::status(&target).map_err(of_target)?;
         let names = sys::Directory::read_from(&source).map_err(of_source)?;
         worker.stats.directories += u64::from(new);
@@ -107,7 +109,7 @@ impl Job<'_> {
         let target = parent.target.with(target, (name, shown), linked, made.identity());
         let source = parent.source_child(source, source_name, follow, identity)?;
         let crosses = self.options.one_file_system
-            && !parent.is_outermost()
+            && !parent.outermost
             && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
         let directory = Arc::new(Directory::new(
             parent.clone(),
@@ -155,7 +157,7 @@ impl Job<'_> {
             match (hidden, parent) {
                 (Some(hidden), Some(parent)) => {
                     // The parent is kept: it gets its times after this directory got its name.
-                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).push((hidden, target, parent));
+                    lock(&self.whole).push((hidden, target, parent));
                 }
                 (_, parent) => next = parent,
             }
@@ -237,7 +239,102 @@ fn is_in(directory: &Handle, identity: (u64, u64)) -> bool {
     false
 }
 
-/// The name without trailing slashes.
 fn trimmed(name: &OsStr) -> &OsStr {
     Path::new(name).file_name().unwrap_or(name)
+}
+
+impl Job<'_> {
+    /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
+    /// with all of `source`. Each is finished when its content is.
+    pub(super) fn parents(
+        &self,
+        worker: &mut Worker,
+        source: &Path,
+        target: &Path,
+    ) -> Copied<(Arc<Directory>, OsString, OsString)> {
+        let names: Vec<&OsStr> = source
+            .components()
+            .filter_map(|component| match component {
+                Component::Normal(name) => Some(name),
+                Component::ParentDir => Some(OsStr::new("..")),
+                _ => None,
+            })
+            .collect();
+        let mut base = target.to_owned();
+        for _ in &names {
+            base.pop();
+        }
+        let held = HeldDir::open(&base).map_err(|error| Error::io("create directory", &base, error))?;
+        let mut directory = Directory::outermost(held);
+        let whole = source.as_os_str();
+        let Some((last, above)) = names.split_last() else {
+            return Ok((directory, whole.to_owned(), ".".into()));
+        };
+        if above.is_empty() {
+            return Ok((directory, whole.to_owned(), (*last).to_owned()));
+        }
+        let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+        let root: PathBuf = source.components().take_while(is_root).collect();
+        for (at, name) in above.iter().enumerate() {
+            // The first is a path, with the root if there is one.
+            let looked_up = if at == 0 { root.join(name) } else { Path::new(name).to_owned() };
+            directory = Arc::new(self.parent(worker, directory, &looked_up, name)?);
+        }
+        let Some(directory) = Arc::into_inner(directory) else {
+            return Err(Error::new(ErrorKind::Invalid, "copy", source, "its directory is in use").into());
+        };
+        if *last == ".." {
+            // The directory above was just created.
+            return Err(Error::io("create directory", target, Code::EXISTS.into()).into());
+        }
+        // A slash at the end stays with the source's name.
+        let mut name = (*last).to_owned();
+        if whole.as_bytes().last().is_some_and(|&byte| is_separator(byte)) {
+            name.push("/");
+        }
+        Ok((Arc::new(directory.into_outermost()), name, (*last).to_owned()))
+    }
+
+    fn parent(
+        &self,
+        worker: &mut Worker,
+        above: Arc<Directory>,
+        source: &Path,
+        name: &OsStr,
+    ) -> Copied<Directory> {
+        let (source_name, target_name) = (c_name(source.as_os_str())?, c_name(name)?);
+        let source_path = above.source_path(&source_name);
+        let target_path = above.target_path(&target_name);
+        let of_source = |error: Code| match error {
+            Code::NOT_DIRECTORY => CopyError::NotADirectory { path: target_path.clone() },
+            error => Error::io("get attributes of", &source_path, error.into()).into(),
+        };
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        let source = sys::open_at(above.source()?, &source_name, flags, 0).map_err(of_source)?;
+        let stat = sys::status(&source).map_err(of_source)?;
+        let within = above.target()?;
+        let made = match sys::stat_at(&within, name, AtFlags::empty()) {
+            Ok(there) if there.kind() != FileKind::Directory => {
+                return Err(CopyError::NotADirectory { path: target_path });
+            }
+            Ok(_) => false,
+            Err(_) => {
+                let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
+                sys::make_directory(&within, name, mode)
+                    .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
+                worker.stats.directories += 1;
+                if self.options.tell_names {
+                    let (source, target) = (source_path.clone(), target_path.clone());
+                    (self.tell)(CopyEvent::Parent { source, target });
+                }
+                true
+            }
+        };
+        let target =
+            above.target.child(name, !made).map_err(|error| Error::io("open", &target_path, error))?;
+        let identity = stat.identity();
+        let source = above.source_child(source, &source_name, true, identity)?;
+        debug_assert!(path(&target_name) == Path::new(name), "the names are one");
+        Ok(Directory::new(above, (source, target), None, stat, made, true))
+    }
 }

@@ -1,12 +1,12 @@
-//! A directory that is being copied: both sides are held open, so that entries are reached by name alone.
+//! A directory that is being copied, and its entries: both sides are held open, so that entries are reached by name alone.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::error::{Error, Result};
-use crate::file::{HeldDir, Temporary};
-use crate::sys::{self, Handle, OsStrExt, Status, is_separator};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::sys::{self, AtFlags, Handle, OsStrExt, Status, is_separator};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.
 pub(super) struct Directory {
@@ -27,14 +27,13 @@ pub(super) struct Directory {
     /// The target's device and inode, to recognise it among the sources.
     pub(super) made: Option<(u64, u64)>,
     /// True if its entries are the named sources.
-    outermost: bool,
+    pub(super) outermost: bool,
 }
 
 /// The base for looking up names.
 pub(super) enum Base {
     /// The working directory; the name may be absolute.
     Working,
-    /// An open directory.
     Open(Arc<Handle>),
 }
 
@@ -85,7 +84,6 @@ impl Directory {
         }
     }
 
-    /// The source, to look names up in.
     pub(super) fn source(&self) -> Result<Base> {
         match &self.source {
             None => Ok(Base::Working),
@@ -96,7 +94,6 @@ impl Directory {
         }
     }
 
-    /// Holds a directory of the source open.
     pub(super) fn source_child(
         &self,
         fd: Handle,
@@ -111,17 +108,10 @@ impl Directory {
         }
     }
 
-    /// The target.
     pub(super) fn target(&self) -> Result<Arc<Handle>> {
         self.target.fd().map_err(|error| Error::io("open", self.target.path(), error))
     }
 
-    /// True for the directory of the named sources.
-    pub(super) fn is_outermost(&self) -> bool {
-        self.outermost
-    }
-
-    /// The path of a name in the source.
     pub(super) fn source_path(&self, name: &CStr) -> PathBuf {
         self.source.as_ref().map(HeldDir::path).unwrap_or_default().join(path(name))
     }
@@ -131,7 +121,6 @@ impl Directory {
         self.target.path().join(path(name))
     }
 
-    /// Its own paths.
     pub(super) fn own_paths(&self) -> (PathBuf, PathBuf) {
         (self.source.as_ref().map(HeldDir::path).unwrap_or_default(), self.target.path())
     }
@@ -148,9 +137,81 @@ impl Directory {
     }
 }
 
-/// A name as a path.
+pub(super) fn c_name(name: &OsStr) -> Result<CString> {
+    CString::new(name.as_bytes())
+        .map_err(|_| Error::new(ErrorKind::Invalid, "copy", name, "a path has no NUL bytes"))
+}
+
 pub(super) fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
+}
+
+/// A name in a directory, and the name of its copy.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) directory: &'a Arc<Directory>,
+    pub(super) source: &'a CStr,
+    pub(super) target: &'a CStr,
+    /// True if a symbolic link is followed.
+    pub(super) follow: bool,
+}
+
+impl Entry<'_> {
+    pub(super) fn source_path(&self) -> PathBuf {
+        self.directory.source_path(self.source)
+    }
+
+    pub(super) fn target_path(&self) -> PathBuf {
+        self.directory.target_path(self.target)
+    }
+
+    pub(super) fn within(&self) -> Result<Arc<Handle>> {
+        self.directory.target()
+    }
+
+    /// Attributes of the source; follows a link if the entry does.
+    pub(super) fn stat(&self) -> Result<Status> {
+        let flags = if self.follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
+        sys::stat_at(self.directory.source()?, self.source, flags)
+            .map_err(|error| Error::io("stat", self.source_path(), error.into()))
+    }
+
+    /// Attributes of the source itself; a link is not followed.
+    pub(super) fn stat_itself(&self) -> Result<Status> {
+        Self { follow: false, ..*self }.stat()
+    }
+
+    /// The names of source and target, without trailing slashes.
+    pub(super) fn names(&self) -> (&[u8], &[u8]) {
+        let last = |name: &'_ CStr| -> usize {
+            let bytes = name.to_bytes();
+            bytes.iter().rposition(|&byte| !is_separator(byte)).map_or(bytes.len(), |last| last + 1)
+        };
+        let source = &self.source.to_bytes()[..last(self.source)];
+        let start = source.iter().rposition(|&byte| is_separator(byte)).map_or(0, |slash| slash + 1);
+        (&source[start..], &self.target.to_bytes()[..last(self.target)])
+    }
+
+    /// True if source and target are the same name in the same directory.
+    pub(super) fn is_one_name(&self) -> bool {
+        let (source, target) = self.names();
+        source == target && self.source_directory() == Some(self.directory.target.identity())
+    }
+
+    /// Device and inode of the directory of the source's last name.
+    pub(super) fn source_directory(&self) -> Option<(u64, u64)> {
+        let stat = if self.directory.outermost {
+            let path = path(self.source);
+            let above = match path.parent() {
+                Some(above) if !above.as_os_str().is_empty() => above,
+                _ => ".".as_ref(),
+            };
+            sys::stat_at(self.directory.source().ok()?, above, AtFlags::empty())
+        } else {
+            sys::status(self.directory.source().ok()?)
+        };
+        stat.ok().map(|stat| stat.identity())
+    }
 }
 
 /// Splits a path into directory and name, both as written: a slash at the end stays with the name. A path without a

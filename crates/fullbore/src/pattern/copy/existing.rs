@@ -1,67 +1,25 @@
-//! Existing targets: kept, written to, or replaced.
+//! Existing targets: kept, written to, replaced, or kept under another name as backups.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use super::backup::Saved;
-use super::directory::path;
-use super::entry::Entry;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
+
+use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::hashed::STRIPE;
+use super::job::{Found, Job, Saved, Worker};
 use super::journal::Journal;
-use super::options::{BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
-use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::sys::{self, AtFlags, Code, FileKind, Status};
-
-/// The state of a target.
-pub(super) enum Found {
-    /// The name is free.
-    New,
-    /// The name exists. The content is replaced; a symbolic link is followed.
-    There,
-    /// The copy replaces the name in one step; links are not followed.
-    Replaced(Option<Saved>),
-    /// The target stays.
-    Stays,
-}
-
-/// Sources and targets of a run with several sources, to recognise repeated ones.
-#[derive(Default)]
-pub(super) struct Seen {
-    /// Sources by device, inode, directory and name.
-    sources: Mutex<HashMap<(u64, u64), Vec<SourceName>>>,
-    /// Targets created so far; true for symbolic links.
-    targets: Mutex<HashMap<PathBuf, bool>>,
-}
-
-/// The directory of a source, and its name there.
-type SourceName = (Option<(u64, u64)>, Vec<u8>);
-
-impl Seen {
-    /// Notes a source; true if it was noted before.
-    fn source(&self, entry: &Entry<'_>, stat: &Status) -> bool {
-        let name = (entry.source_directory(), entry.names().0.to_vec());
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let names = sources.entry(stat.identity()).or_default();
-        let known = names.contains(&name);
-        if !known {
-            names.push(name);
-        }
-        known
-    }
-
-    fn target(&self, entry: &Entry<'_>) -> Option<bool> {
-        self.targets.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.target_path()).copied()
-    }
-}
+use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
+use crate::pattern::threads::lock;
 
 impl Job<'_> {
     /// Reports a source that was named before; true if so.
     pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Status) -> bool {
         let directory = stat.kind() == FileKind::Directory;
-        let counts = self.several && entry.directory.is_outermost();
+        let counts = self.several && entry.directory.outermost;
         if !counts || !directory && self.options.backup.is_some() || !self.seen.source(entry, stat) {
             return false;
         }
@@ -71,8 +29,8 @@ impl Job<'_> {
 
     /// Notes a target created for a named source.
     pub(super) fn created(&self, entry: &Entry<'_>, link: bool) {
-        if self.several && entry.directory.is_outermost() {
-            let mut targets = self.seen.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.several && entry.directory.outermost {
+            let mut targets = lock(&self.seen.targets);
             targets.insert(entry.target_path(), link);
         }
     }
@@ -93,8 +51,7 @@ impl Job<'_> {
             Err(error) => return Err(of_target(error).into()),
         };
         let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
-        let created =
-            if self.several && entry.directory.is_outermost() { self.seen.target(entry) } else { None };
+        let created = if self.several && entry.directory.outermost { self.seen.target(entry) } else { None };
         let through =
             CopyError::ThroughCreatedLink { source: entry.source_path(), target: entry.target_path() };
         let there = if is_link(&named) && !itself {
@@ -269,5 +226,129 @@ impl Job<'_> {
             saved.undo(entry);
         }
         result
+    }
+}
+
+impl Job<'_> {
+    /// Gives the target a second name; it keeps its first one until the copy replaces it.
+    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<Saved> {
+        let (source, target) = entry.names();
+        let within = entry.within()?;
+        let simple = [target, backup.suffix.as_bytes()].concat();
+        if backup.control != BackupControl::Numbered && source == simple {
+            let older = sys::stat_at(&within, OsStr::from_bytes(&simple), AtFlags::empty());
+            if older.is_ok_and(|older| older.identity() == stat.identity()) {
+                let (source, target) = (entry.source_path(), entry.target_path());
+                return Err(CopyError::BackupOverSource { source, target });
+            }
+        }
+        let failed = |error: Code| Error::io("back up", entry.target_path(), error.into());
+        let link = |name: &OsStr| {
+            sys::hard_link(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
+        };
+        let saved = |name: Vec<u8>, moved, fresh| {
+            let name = OsString::from_vec(name);
+            let path = entry.directory.target.path().join(&name);
+            Ok(Saved { name, path, moved, fresh })
+        };
+        let mut number = last_number(&within, target, backup.control).map_err(failed)?;
+        let mut name = simple;
+        loop {
+            if let Some(last) = &mut number {
+                *last += 1;
+                name = [target, format!(".~{last}~").as_bytes()].concat();
+            }
+            match link(OsStr::from_bytes(&name)) {
+                Ok(()) => return saved(name, false, true),
+                // Another process took the number.
+                Err(Code::EXISTS) if number.is_some() => {}
+                Err(Code::EXISTS) => {
+                    let stem = OsStr::from_bytes(&name);
+                    let (temporary, ()) =
+                        Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
+                            .map_err(|error| Error::io("back up", entry.target_path(), error))?;
+                    // Renaming one name of a file to another of its names does nothing: then the backup exists already.
+                    sys::rename(&within, temporary.name(), &within, stem).map_err(failed)?;
+                    return saved(name, false, false);
+                }
+                // The file system has no hard links.
+                Err(
+                    Code::NOT_PERMITTED | Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::TOO_MANY_NAMES,
+                ) => {
+                    sys::rename(&within, OsStr::from_bytes(target), &within, OsStr::from_bytes(&name))
+                        .map_err(failed)?;
+                    return saved(name, true, true);
+                }
+                Err(error) => return Err(failed(error).into()),
+            }
+        }
+    }
+}
+
+/// The name of the next backup of a regular file; `None` if there is no such file.
+///
+/// ```
+/// use fullbore::pattern::{Backup, BackupControl, backup_name};
+/// let backup = Backup { control: BackupControl::Simple, suffix: "~".into() };
+/// assert_eq!(backup_name("Cargo.toml".as_ref(), &backup)?, Some("Cargo.toml~".into()));
+/// assert_eq!(backup_name("src".as_ref(), &backup)?, None);
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
+    let regular = sys::stat(path).is_ok_and(|stat| stat.kind() == FileKind::Regular);
+    let Some(name) = path.file_name().filter(|_| regular) else { return Ok(None) };
+    let failed = |error| Error::io("back up", path, error);
+    let (directory, _) = HeldDir::of(path).map_err(failed)?;
+    let within = directory.fd().map_err(failed)?;
+    let last = last_number(&within, name.as_bytes(), backup.control).map_err(|error| failed(error.into()))?;
+    let mut name = name.to_owned();
+    match last {
+        Some(last) => name.push(format!(".~{}~", last + 1)),
+        None => name.push(&backup.suffix),
+    }
+    Ok(Some(path.with_file_name(name)))
+}
+
+/// The highest number among the target's numbered backups, if the next one is numbered.
+fn last_number(within: &Handle, target: &[u8], control: BackupControl) -> sys::Result<Option<u64>> {
+    if control == BackupControl::Simple {
+        return Ok(None);
+    }
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+    let mut last = 0;
+    for found in sys::Directory::new(sys::open_at(within, ".", flags, 0)?)? {
+        last = last.max(number_of(found?.file_name().to_bytes(), target).unwrap_or(0));
+    }
+    Ok((last > 0 || control == BackupControl::Numbered).then_some(last))
+}
+
+fn number_of(name: &[u8], target: &[u8]) -> Option<u64> {
+    let digits = name.strip_prefix(target)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+    let plain = digits.first().is_some_and(|&first| first != b'0') && digits.iter().all(u8::is_ascii_digit);
+    if plain { std::str::from_utf8(digits).ok()?.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbered_backups_are_recognised_by_name() {
+        for (name, wanted) in [
+            ("file.~1~", Some(1)),
+            ("file.~120~", Some(120)),
+            ("file.~01~", None),
+            ("file.~~", None),
+            ("file.~1", None),
+            ("file~", None),
+            ("file.~x~", None),
+            ("files.~1~", None),
+            ("file.~99999999999999999999999~", None),
+        ] {
+            assert_eq!(number_of(name.as_bytes(), b"file"), wanted, "{name}");
+        }
     }
 }

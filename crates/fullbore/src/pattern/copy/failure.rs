@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::{Error, ErrorKind};
+use fullbore_io::error::{Error, ErrorKind};
 
 /// `Result` with a [`CopyError`].
 pub(super) type Copied<T> = Result<T, CopyError>;
@@ -12,97 +12,38 @@ pub(super) type Copied<T> = Result<T, CopyError>;
 /// A source or target that is not copied, and the reason.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`source` and `target` are paths of the copy")]
 pub enum CopyError {
     /// An operation failed.
     Failed(Error),
     /// The target is the source, or would be its only remaining copy.
-    SameFile {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    SameFile { source: PathBuf, target: PathBuf },
     /// Directories are not copied without `recursive`.
-    DirectoryOmitted {
-        /// The source.
-        source: PathBuf,
-    },
+    DirectoryOmitted { source: PathBuf },
     /// A directory cannot replace a file.
-    DirectoryOverFile {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    DirectoryOverFile { source: PathBuf, target: PathBuf },
     /// A file cannot replace a directory.
-    FileOverDirectory {
-        /// The target.
-        target: PathBuf,
-    },
+    FileOverDirectory { target: PathBuf },
     /// The target is a dangling symbolic link.
-    DanglingLink {
-        /// The target.
-        target: PathBuf,
-    },
+    DanglingLink { target: PathBuf },
     /// The target was created from another source of this run.
-    JustCreated {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    JustCreated { source: PathBuf, target: PathBuf },
     /// The target is a symbolic link created from another source of this run.
-    ThroughCreatedLink {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    ThroughCreatedLink { source: PathBuf, target: PathBuf },
     /// The target is inside the source.
-    IntoItself {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    IntoItself { source: PathBuf, target: PathBuf },
     /// A symbolic link points to a directory that contains it.
-    Cycle {
-        /// The source.
-        source: PathBuf,
-    },
+    Cycle { source: PathBuf },
     /// The backup of the target would replace the source.
-    BackupOverSource {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    BackupOverSource { source: PathBuf, target: PathBuf },
     /// A relative symbolic link would be valid in the working directory only.
-    RelativeLink {
-        /// The target.
-        target: PathBuf,
-    },
+    RelativeLink { target: PathBuf },
     /// A link to the source could not be created.
-    Link {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-        /// True for a symbolic link.
-        symbolic: bool,
-        /// The system's error.
-        error: io::Error,
-    },
+    Link { source: PathBuf, target: PathBuf, symbolic: bool, error: io::Error },
     /// The target exists and the options keep it.
-    NotReplaced {
-        /// The target.
-        target: PathBuf,
-    },
+    NotReplaced { target: PathBuf },
     /// A component that must be a directory is not one.
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
 }
 
 impl CopyError {
@@ -126,55 +67,45 @@ impl From<Error> for CopyError {
 
 impl fmt::Display for CopyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, target) = match self {
+            Self::Failed(error) => return error.fmt(f),
+            Self::DirectoryOmitted { source } | Self::Cycle { source } => (source, source),
+            Self::FileOverDirectory { target: path }
+            | Self::DanglingLink { target: path }
+            | Self::RelativeLink { target: path }
+            | Self::NotReplaced { target: path }
+            | Self::NotADirectory { path } => (path, path),
+            Self::SameFile { source, target }
+            | Self::DirectoryOverFile { source, target }
+            | Self::JustCreated { source, target }
+            | Self::ThroughCreatedLink { source, target }
+            | Self::IntoItself { source, target }
+            | Self::BackupOverSource { source, target }
+            | Self::Link { source, target, .. } => (source, target),
+        };
+        let (source, target) = (source.display(), target.display());
         match self {
-            Self::Failed(error) => write!(f, "{error}"),
-            Self::SameFile { source, target } => {
-                write!(f, "{} and {} are the same file", source.display(), target.display())
+            Self::Failed(_) => Ok(()),
+            Self::SameFile { .. } => write!(f, "{source} and {target} are the same file"),
+            Self::DirectoryOmitted { .. } => write!(f, "{source}: is a directory: copy it with `recursive`"),
+            Self::DirectoryOverFile { .. } => write!(f, "{target}: not replaced by the directory {source}"),
+            Self::FileOverDirectory { .. } => write!(f, "{target}: a directory is not replaced by a file"),
+            Self::DanglingLink { .. } => write!(f, "{target}: dangling symbolic link: not written through"),
+            Self::JustCreated { .. } => write!(f, "{target}: just created: not replaced by {source}"),
+            Self::ThroughCreatedLink { .. } => {
+                write!(f, "{target}: link just created: not followed for {source}")
             }
-            Self::DirectoryOmitted { source } => {
-                write!(f, "{}: is a directory: copy it with `recursive`", source.display())
+            Self::IntoItself { .. } => {
+                write!(f, "{source}: a directory cannot be copied into itself: {target}")
             }
-            Self::DirectoryOverFile { source, target } => {
-                write!(f, "{}: not replaced by the directory {}", target.display(), source.display())
+            Self::Cycle { .. } => write!(f, "{source}: symbolic link to a directory that contains it"),
+            Self::BackupOverSource { .. } => write!(f, "{target}: the backup would replace {source}"),
+            Self::RelativeLink { .. } => {
+                write!(f, "{target}: a relative symbolic link can be created in the working directory only")
             }
-            Self::FileOverDirectory { target } => {
-                write!(f, "{}: a directory is not replaced by a file", target.display())
-            }
-            Self::DanglingLink { target } => {
-                write!(f, "{}: dangling symbolic link: not written through", target.display())
-            }
-            Self::JustCreated { source, target } => {
-                write!(f, "{}: just created: not replaced by {}", target.display(), source.display())
-            }
-            Self::ThroughCreatedLink { source, target } => {
-                write!(f, "{}: link just created: not followed for {}", target.display(), source.display())
-            }
-            Self::IntoItself { source, target } => {
-                write!(
-                    f,
-                    "{}: a directory cannot be copied into itself: {}",
-                    source.display(),
-                    target.display()
-                )
-            }
-            Self::Cycle { source } => {
-                write!(f, "{}: symbolic link to a directory that contains it", source.display())
-            }
-            Self::BackupOverSource { source, target } => {
-                write!(f, "{}: the backup would replace {}", target.display(), source.display())
-            }
-            Self::RelativeLink { target } => {
-                write!(
-                    f,
-                    "{}: a relative symbolic link can be created in the working directory only",
-                    target.display()
-                )
-            }
-            Self::Link { source, target, error, .. } => {
-                write!(f, "{}: cannot link to {}: {error}", target.display(), source.display())
-            }
-            Self::NotReplaced { target } => write!(f, "{}: exists: not replaced", target.display()),
-            Self::NotADirectory { path } => write!(f, "{}: not a directory", path.display()),
+            Self::Link { error, .. } => write!(f, "{target}: cannot link to {source}: {error}"),
+            Self::NotReplaced { .. } => write!(f, "{target}: exists: not replaced"),
+            Self::NotADirectory { .. } => write!(f, "{target}: not a directory"),
         }
     }
 }

@@ -13,18 +13,19 @@
 //! write fails the copy, even where the write went through the cache (the end of the file).
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::{Hash, Journal};
-use super::segments::Segments;
-use crate::buf::{ALIGNMENT, Buf, Pool};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{CachePolicy, File, Support};
-use crate::pattern::Progress;
-use crate::pattern::threads::FirstError;
+use super::options::CopyStats;
+use crate::pattern::holes::StripeQueue;
+use crate::pattern::progress::Progress;
+use crate::pattern::threads::{FirstError, Started, lock, on_threads};
+use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{CachePolicy, File, Support};
 
 /// The unit of hashing and of the journal, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
@@ -32,7 +33,6 @@ pub(super) const STRIPE: u64 = 4 << 20;
 /// Bytes read and hashed at a time: still in the processor's cache when they are hashed.
 const PIECE: usize = 256 << 10;
 
-/// A copy in stripes.
 pub(super) struct Hashed<'a> {
     pub(super) input: &'a File,
     pub(super) output: &'a File,
@@ -40,7 +40,6 @@ pub(super) struct Hashed<'a> {
     pub(super) sparse: bool,
     pub(super) verify: bool,
     pub(super) journal: Option<&'a Journal>,
-    /// Cache policy of the input.
     pub(super) read_cache: CachePolicy,
     /// Cache policy of the output; `verify` tries to bypass the cache in any case.
     pub(super) write_cache: CachePolicy,
@@ -48,19 +47,11 @@ pub(super) struct Hashed<'a> {
     pub(super) progress: &'a Progress,
 }
 
-/// Bytes by result.
-#[derive(Debug, Default)]
-pub(super) struct Done {
-    pub(super) copied: AtomicU64,
-    pub(super) resumed: AtomicU64,
-    pub(super) verified: AtomicU64,
-}
-
 impl Hashed<'_> {
-    /// Copies all data to an output of full length.
-    pub(super) fn run(&self) -> Result<Done> {
-        let done = Done::default();
-        let segments = Mutex::new(Segments::new(self.input, self.len, self.sparse));
+    /// Copies all data to an output of full length; returns the bytes copied, resumed and verified.
+    pub(super) fn run(&self) -> Result<CopyStats> {
+        let done = Mutex::default();
+        let stripes = Mutex::new(StripeQueue::of_data(self.input, self.len, STRIPE, self.sparse));
         let copied: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
             Some((file, Support::Native)) => Some(file),
@@ -74,12 +65,12 @@ impl Hashed<'_> {
         self.on_threads(1, &|goes_on, buffers| {
             let [buf] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = segments.lock().unwrap_or_else(PoisonError::into_inner).next(STRIPE)?;
+                let next = lock(&stripes).next_stripe(|_| ());
                 let Some(range) = next else { break };
                 self.stripe((&input, &output), &range, buf, &done)?;
                 if self.verify {
                     let hash = xxh3_128(buf.data());
-                    copied.lock().unwrap_or_else(PoisonError::into_inner).push((range, hash));
+                    lock(&copied).push((range, hash));
                 }
             }
             Ok(())
@@ -99,7 +90,7 @@ impl Hashed<'_> {
             let copied = copied.into_inner().unwrap_or_else(PoisonError::into_inner);
             self.compare(&input, &device, copied, &done)?;
         }
-        Ok(done)
+        Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Compares the device's content with a second read of the source. The first read is complete.
@@ -108,19 +99,19 @@ impl Hashed<'_> {
         input: &File,
         device: &File,
         copied: Vec<(Range<u64>, u128)>,
-        done: &Done,
+        done: &Mutex<CopyStats>,
     ) -> Result<()> {
         let stripes = Mutex::new(copied.into_iter());
         self.on_threads(2, &|goes_on, buffers| {
             let [back, again] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = stripes.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let next = lock(&stripes).next();
                 let Some((range, hash)) = next else { break };
                 let kept = read_back(device, &range, back)?;
                 if !read_back(input, &range, again)? || !kept || back.data() != again.data() {
                     return Err(self.differs(&range, xxh3_128(again.data()) != hash));
                 }
-                done.verified.fetch_add(range.end - range.start, Ordering::Relaxed);
+                lock(done).verified += range.end - range.start;
             }
             Ok(())
         })
@@ -158,15 +149,8 @@ impl Hashed<'_> {
                 failed.store(true, Ordering::Relaxed);
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 1..self.workers.min(self.len.div_ceil(STRIPE) as usize) {
-                // If no more threads can start, the others do their share.
-                if std::thread::Builder::new().spawn_scoped(scope, one).is_err() {
-                    break;
-                }
-            }
-            one();
-        });
+        let workers = self.workers.min(self.len.div_ceil(STRIPE) as usize);
+        on_threads(workers, &|_, _: &Started| one(), &|| failed.store(true, Ordering::Relaxed));
         first.result()?;
         if self.progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", self.output.path(), "interrupted"));
@@ -180,14 +164,14 @@ impl Hashed<'_> {
         (input, output): (&File, &File),
         range: &Range<u64>,
         buf: &mut Buf,
-        done: &Done,
+        done: &Mutex<CopyStats>,
     ) -> Result<()> {
         let len = range.end - range.start;
         // A stripe that cannot be read is damaged: it is copied again.
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
             && hash(output, range, buf).ok().flatten().as_ref() == Some(known)
         {
-            done.resumed.fetch_add(len, Ordering::Relaxed);
+            lock(done).resumed += len;
             self.progress.add(len);
             return Ok(());
         }
@@ -203,9 +187,9 @@ impl Hashed<'_> {
             if read == 0 {
                 return Err(Error::changed(self.input.path(), "truncated while being read").at(at));
             }
-            let (done, left) = rest.split_at_mut(read);
+            let (filled, left) = rest.split_at_mut(read);
             if let Some(hasher) = &mut hasher {
-                hasher.update(done);
+                hasher.update(filled);
             }
             rest = left;
         }
@@ -215,7 +199,7 @@ impl Hashed<'_> {
         if let (Some(journal), Some(hash)) = (self.journal, &hash) {
             journal.note(range.start, len, hash)?;
         }
-        done.copied.fetch_add(len, Ordering::Relaxed);
+        lock(done).copied += len;
         Ok(())
     }
 }
@@ -250,10 +234,10 @@ fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> 
 #[cfg(all(test, feature = "fault"))]
 mod tests {
     use super::*;
-    use crate::fault::{Fault, Plan};
+    use fullbore_io::fault::{Fault, Plan};
 
     /// Verifies a copy whose device flips a bit at each of `rotten`.
-    fn copied(rotten: &[u64], workers: usize) -> (Result<Done>, bool) {
+    fn copied(rotten: &[u64], workers: usize) -> (Result<CopyStats>, bool) {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         let bytes: Vec<u8> = (0..2 * STRIPE + 12_345).map(|place| (place % 251) as u8).collect();
@@ -284,7 +268,7 @@ mod tests {
     fn every_byte_is_read_back() {
         for workers in [1, 3] {
             let (done, whole) = copied(&[], workers);
-            assert_eq!(done.unwrap().verified.into_inner(), 2 * STRIPE + 12_345);
+            assert_eq!(done.unwrap().verified, 2 * STRIPE + 12_345);
             assert!(whole);
         }
     }

@@ -7,17 +7,17 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::note::{Note, create, identity, name_of, open_private, random};
-use crate::error::{Error, Result};
-use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
+use crate::pattern::threads::lock;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::HeldDir;
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
 const SOURCE: usize = 7 * 8;
-/// The longest name, in bytes.
 const NAME: usize = 255;
 /// Magic, source, the part's device and inode, length of its name, its name, hash of all before.
 const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
@@ -26,7 +26,6 @@ const RECORD: usize = 8 + 8 + 32 + 16;
 /// Limit on the bytes of records read: no copy has 4 GiB of them.
 const RECORDS: u64 = 1 << 32;
 
-/// The hash of a stripe.
 pub(super) type Hash = [u8; 32];
 
 /// An open journal. It outlives the process, for the next run.
@@ -39,7 +38,6 @@ pub(super) struct Journal {
 /// The open part, and its name.
 pub(super) type Part = (Handle, OsString);
 
-/// The fields of a header.
 struct Header {
     source: [u8; SOURCE],
     part: OsString,
@@ -120,9 +118,6 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 impl Journal {
     /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
-    ///
-    /// # Errors
-    /// `ErrorKind::Locked` if another run is copying it, and the system's.
     pub(super) fn open(
         directory: &HeldDir,
         target: &OsStr,
@@ -201,15 +196,13 @@ impl Journal {
         self.done.get(&offset).filter(|done| done.0 == len).map(|done| &done.1)
     }
 
-    /// Notes that a stripe is in the part.
     pub(super) fn note(&self, offset: u64, len: u64, hash: &Hash) -> Result<()> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         self.note.file.write_all_at(&record(offset, len, hash), *end)?;
         *end += RECORD as u64;
         Ok(())
     }
 
-    /// Removes the journal of a complete copy.
     pub(super) fn finish(self) -> Result<()> {
         self.note.remove()
     }
@@ -274,7 +267,10 @@ mod tests {
         assert!(journal.fresh());
         journal.note(0, 4, &[1; 32]).unwrap();
         journal.note(4, 1, &[2; 32]).unwrap();
-        assert_eq!(fixture.open().err().map(|error| error.kind()), Some(crate::error::ErrorKind::Locked));
+        assert_eq!(
+            fixture.open().err().map(|error| error.kind()),
+            Some(fullbore_io::error::ErrorKind::Locked)
+        );
         drop(journal);
         let whole = std::fs::read(fixture.journal()).unwrap();
         for torn in 0..RECORD {

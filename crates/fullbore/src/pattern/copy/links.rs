@@ -1,89 +1,27 @@
-//! Copies of files with several names: which of them exist already.
+//! Entries without bytes of their own: further names of files, and symbolic links, pipes, sockets and devices.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, PoisonError};
 
-use super::directory::path;
-use super::entry::Entry;
-use super::existing::Found;
+use fullbore_io::error::Error;
+use fullbore_io::file::Temporary;
+use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
+
+use super::attributes::{self, Place};
+use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
-use super::options::{CopyKind, Follow};
-use super::tree::{Job, Worker};
-use crate::error::Error;
-use crate::file::HeldDir;
-use crate::sys::{self, AtFlags, Code, Status};
-
-/// The copies of files with several names, by device and inode.
-#[derive(Default)]
-pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
-
-/// A name in a target directory.
-type Named = (HeldDir, CString);
-
-struct Copy {
-    /// The copy; none yet while it is being made.
-    place: Option<Named>,
-    /// Names that may still follow; `None` if followed links make the number unknown.
-    left: Option<u64>,
-}
-
-/// The action for a name.
-pub(super) enum LinkAction {
-    /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
-    First,
-    /// The file has a copy here.
-    Linked(Named),
-    /// The file is being copied.
-    Later,
-}
-
-impl Links {
-    /// Claims a name of a file with `names` names, if the number is known.
-    pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> LinkAction {
-        let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match copies.get_mut(&identity) {
-            None => {
-                copies
-                    .insert(identity, Copy { place: None, left: names.map(|names| names.saturating_sub(1)) });
-                LinkAction::First
-            }
-            Some(Copy { place: None, .. }) => LinkAction::Later,
-            Some(Copy { place: Some(place), left }) => {
-                *left = left.map(|left| left.saturating_sub(1));
-                let place = place.clone();
-                if *left == Some(0) {
-                    // The last name: the entry is not needed again.
-                    copies.remove(&identity);
-                }
-                LinkAction::Linked(place)
-            }
-        }
-    }
-
-    /// Notes that the copy under the first name is at `place`.
-    pub(super) fn done(&self, identity: (u64, u64), place: Named) {
-        let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(copy) = copies.get_mut(&identity) {
-            copy.place = Some(place);
-        }
-    }
-
-    /// Notes that copying the first name failed: the next one becomes the first.
-    pub(super) fn failed(&self, identity: (u64, u64)) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&identity);
-    }
-}
+use super::job::{Found, Job, LinkAction, Worker};
+use super::options::CopyKind;
+use crate::pattern::threads::lock;
 
 impl Job<'_> {
     /// Handles a name of a file with several names; true if the file is to be copied.
     pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<bool> {
-        let names = (!self.follows_to_any(entry)).then_some(stat.nlink);
+        let names = (!self.follows(entry.directory)).then_some(stat.nlink);
         let place = match self.links.claim(stat.identity(), names) {
             LinkAction::First => return Ok(true),
             LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
-                self.later.lock().unwrap_or_else(PoisonError::into_inner).push(later);
+                lock(&self.later).push(later);
                 return Ok(false);
             }
             LinkAction::Linked(place) => place,
@@ -118,19 +56,9 @@ impl Job<'_> {
 
     /// True if other names of the file may follow, to be linked to the copy.
     pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Status) -> bool {
-        self.options.preserve.links && (stat.nlink > 1 || self.follows_to_any(entry))
+        self.options.preserve.links && (stat.nlink > 1 || self.follows(entry.directory))
     }
 
-    /// True if followed symbolic links to the entry's file may follow.
-    fn follows_to_any(&self, entry: &Entry<'_>) -> bool {
-        match self.options.follow {
-            Follow::All => true,
-            Follow::Sources => entry.directory.is_outermost(),
-            Follow::None => false,
-        }
-    }
-
-    /// Creates a hard link to the source.
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let source = entry.directory.source()?;
         let target = entry.within()?;
@@ -140,7 +68,6 @@ impl Job<'_> {
         })
     }
 
-    /// Creates a symbolic link to the source's path.
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;
@@ -180,5 +107,82 @@ impl Job<'_> {
             self.told(entry, Some(found), None);
             Ok(())
         })
+    }
+
+    pub(super) fn special(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
+        self.over_existing(worker, entry, false, |worker, found| self.special_over(worker, entry, found))
+    }
+
+    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
+        let stat = entry.stat()?;
+        let several = self.has_names(entry, &stat);
+        if several && !self.linked(worker, entry, &stat)? {
+            return Ok(());
+        }
+        let result = self.made(entry, &stat, found);
+        if several { self.first(entry, &stat, result) } else { result }?;
+        worker.stats.others += 1;
+        self.created(entry, stat.kind() == FileKind::Symlink);
+        self.told(entry, Some(found), None);
+        Ok(())
+    }
+
+    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &Found) -> Result<(), Error> {
+        let Entry { directory, source, target, .. } = *entry;
+        let kind = stat.kind();
+        let link = kind == FileKind::Symlink;
+        let doing = match kind {
+            FileKind::Symlink => "create symbolic link",
+            FileKind::Fifo => "create fifo",
+            _ => "create special file",
+        };
+        let failed = |error: Code| Error::io(doing, directory.target_path(target), error.into());
+        let mode = attributes::creation_mode(&self.options.preserve, stat);
+        let base = directory.source()?;
+        let leads = if link {
+            sys::read_link(base.as_handle(), source).map_err(|error| {
+                Error::io("read symbolic link", directory.source_path(source), error.into())
+            })?
+        } else {
+            CString::default()
+        };
+        let within = directory.target()?;
+        let make = |name: &CStr| {
+            if link {
+                sys::copy_link(base.as_handle(), source, &leads, &within, name)?;
+            } else {
+                sys::make_special(&within, name, kind, mode, stat.rdev)?;
+            }
+            Ok(())
+        };
+        match found {
+            Found::Replaced(_) => self.over(entry, make)?,
+            Found::There if link && self.options.force => self.over(entry, make)?,
+            _ => make(target).map_err(failed)?,
+        }
+        let from = Place::Name(base.as_handle(), source);
+        let to = Place::Name(within.as_handle(), target);
+        if !link {
+            attributes::widen(&self.options.preserve, stat, &within, to)
+                .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;
+        }
+        attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
+    }
+
+    /// Creates an entry under a temporary name and renames it over `target`.
+    pub(super) fn over(
+        &self,
+        entry: &Entry<'_>,
+        make: impl Fn(&CStr) -> sys::Result<()>,
+    ) -> Result<(), Error> {
+        let Entry { directory, target, .. } = *entry;
+        let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
+        let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {
+            make(&CString::new(name.as_bytes()).map_err(|_| Code::INVALID)?)
+        });
+        let (temporary, ()) = made.map_err(failed)?;
+        let within = directory.target()?;
+        // Renaming one name of a file over another of its names keeps both; the temporary one is removed in any case.
+        sys::rename(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
     }
 }

@@ -3,17 +3,22 @@
 //! The name of a note is predictable, so another user may have created a file there. A file is a note only if it is
 //! regular, has one link, belongs to this user and is private. If another file has the name, the note goes under a
 //! random name, which the next run finds by reading the directory.
+//!
+//! A directory begun but not finished by a copy with `resume` has one: the next run must recognise it as its own target,
+//! not as an existing directory to copy into.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, HeldDir, hidden_name};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, HeldDir, hidden_name};
+use fullbore_io::sys::{
+    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status,
+};
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
 
-/// The ending of a note's name.
 const ENDING: &str = ".fullbore-journal";
 
 /// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
@@ -27,7 +32,6 @@ pub(super) struct Note {
     name: OsString,
 }
 
-/// The result of looking up a note's name.
 enum Found {
     Nothing,
     Foreign,
@@ -36,9 +40,6 @@ enum Found {
 
 impl Note {
     /// Opens the note of `target`, or creates it if there is none and `make` is set.
-    ///
-    /// # Errors
-    /// `ErrorKind::Locked` if another run holds it, and the system's.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
         let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
@@ -80,20 +81,17 @@ impl Note {
         Ok(filled)
     }
 
-    /// Replaces the content of the note.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
         self.file.set_len(0)?;
         self.file.write_all_at(bytes, 0)
     }
 
-    /// Removes the note.
     pub(super) fn remove(self) -> Result<()> {
         let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
         removed.map_err(|error| Error::io("remove", self.file.path(), error))
     }
 }
 
-/// Device and inode.
 pub(super) fn identity(stat: &Status) -> (u64, u64) {
     stat.identity()
 }
@@ -178,7 +176,6 @@ fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Found, OsString)> {
     Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
 }
 
-/// A random string.
 pub(super) fn random() -> String {
     let name = hidden_name(OsStr::new(""));
     name.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned()
@@ -197,6 +194,111 @@ fn lock(fd: impl AsHandle, directory: &HeldDir, name: &OsStr) -> Result<()> {
             _ => return Ok(()),
         }
     }
+}
+
+const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
+/// Magic, source, target, creation time of the target, hash of all before.
+const LEN: usize = 16 + 6 * 8 + 32;
+
+/// The note of a begun directory. It outlives the process, for the next run.
+pub(super) struct Begun(Note);
+
+/// The identity of a directory, which a later one in its place does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Made {
+    identity: (u64, u64),
+    /// Creation time, if the file system reports it: inode numbers are reused.
+    born: (u64, u64),
+}
+
+impl Made {
+    fn of(directory: impl AsHandle) -> sys::Result<Self> {
+        let identity = identity(&sys::status(&directory)?);
+        let born =
+            sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
+        Ok(Self { identity, born })
+    }
+}
+
+fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    let Made { identity, born } = target;
+    for number in [source.0, source.1, identity.0, identity.1, born.0, born.1] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    let hash = blake3::hash(&bytes);
+    bytes.extend_from_slice(hash.as_bytes());
+    bytes
+}
+
+impl Begun {
+    /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
+    pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
+        let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
+        note.write(&bytes(source, Made::default()))?;
+        Ok(Some(Self(note)))
+    }
+
+    /// Notes that the directory was created.
+    pub(super) fn made(&self, source: (u64, u64), target: &Handle) -> Result<()> {
+        self.0.write(&bytes(source, Made::of(target).unwrap_or_default()))
+    }
+
+    /// The note of an existing directory, if it was begun as the copy of this source.
+    pub(super) fn find(
+        parent: &HeldDir,
+        target: &OsStr,
+        source: (u64, u64),
+        there: &Handle,
+    ) -> Result<Option<Self>> {
+        let Some(note) = Note::open(parent, target, false)? else { return Ok(None) };
+        let mut said = vec![0; LEN + 1];
+        let len = note.read(&mut said, 0)?;
+        said.truncate(len);
+        let is = |made: Made| said == bytes(source, made);
+        let ours = Made::of(there).is_ok_and(is) || is(Made::default()) && untouched(there);
+        if ours {
+            return Ok(Some(Self(note)));
+        }
+        if said.starts_with(MAGIC) {
+            // Of a directory that is gone, or of another copy to it.
+            note.remove()?;
+        }
+        Ok(None)
+    }
+
+    pub(super) fn end(self) -> Result<()> {
+        self.0.remove()
+    }
+}
+
+/// True for an empty directory of this user: one that was just created.
+fn untouched(directory: &Handle) -> bool {
+    let own = sys::status(directory).is_ok_and(|stat| stat.uid == sys::effective_user());
+    let names = sys::Directory::read_from(directory).into_iter().flatten().flatten();
+    own && names
+        .map(|entry| entry.file_name().to_owned())
+        .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
+}
+
+/// True if `target` is a directory that an earlier [`copy`](super::copy) of the directory `source` with `resume` began and did not
+/// finish: the next one continues in it, even where an existing directory is otherwise copied into.
+///
+/// # Errors
+/// [`ErrorKind::Locked`] if another run is copying it, and the system's.
+pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+    let (Ok(stat), Ok((parent, name))) = (sys::stat(source), HeldDir::of(target)) else {
+        return Ok(false);
+    };
+    if stat.kind() != FileKind::Directory {
+        return Ok(false);
+    }
+    let Ok(fd) = parent.fd() else { return Ok(false) };
+    let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
+        return Ok(false);
+    };
+    Ok(Begun::find(&parent, &name, identity(&stat), &there)?.is_some())
 }
 
 #[cfg(all(test, unix))]
@@ -255,5 +357,49 @@ mod tests {
         let long = "x".repeat(254);
         let names = [1, 2].map(|end| name_of(OsStr::new(&format!("{long}{end}")), ENDING));
         assert!(names[0] != names[1] && names.iter().all(|name| name.len() < 220));
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
+    fn a_begun_directory_is_recognised_and_another_in_its_place_is_not() {
+        let room = tempfile::tempdir().unwrap();
+        let (source, target) = (room.path().join("source"), room.path().join("target"));
+        std::fs::create_dir(&source).unwrap();
+        let parent = HeldDir::open(room.path()).unwrap();
+        let id = identity(&sys::stat(&source).unwrap());
+        let name = OsStr::new("target");
+        let begin = || {
+            let begun = Begun::plan(&parent, name, id).unwrap().unwrap();
+            std::fs::create_dir(&target).unwrap();
+            begun
+        };
+        let held = || HeldDir::open(&target).unwrap().fd().unwrap();
+        let begun = begin();
+        assert_eq!(
+            copy_was_begun(&source, &target).unwrap_err().kind(),
+            fullbore_io::error::ErrorKind::Locked
+        );
+        drop(begun);
+        // Killed between the creation and its note.
+        assert!(copy_was_begun(&source, &target).unwrap());
+        std::fs::write(target.join("file"), "").unwrap();
+        assert!(!copy_was_begun(&source, &target).unwrap(), "another user's files");
+        std::fs::remove_dir_all(&target).unwrap();
+        let begun = begin();
+        begun.made(id, &held()).unwrap();
+        std::fs::write(target.join("file"), "").unwrap();
+        drop(begun);
+        assert!(copy_was_begun(&source, &target).unwrap() && copy_was_begun(&source, &target).unwrap());
+        assert!(!copy_was_begun(room.path(), &target).unwrap(), "another source");
+        let begun = {
+            std::fs::remove_dir_all(&target).unwrap();
+            begin()
+        };
+        begun.made(id, &held()).unwrap();
+        drop(begun);
+        std::fs::rename(&target, room.path().join("away")).unwrap();
+        std::fs::create_dir(&target).unwrap();
+        assert!(!copy_was_begun(&source, &target).unwrap(), "another directory");
+        assert!(!room.path().join(".target.fullbore-journal").exists(), "its note is obsolete");
     }
 }

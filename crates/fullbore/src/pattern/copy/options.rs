@@ -1,4 +1,4 @@
-//! The options of a copy.
+//! The options, the events and the statistics of a copy.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use super::stats::CopyStats;
-use crate::file::Durability;
-use crate::strategy::{Profile, StrategySpec};
+use crate::strategy::{Plan, Profile, StrategySpec};
+use fullbore_io::file::Durability;
 
 /// The sharing of blocks in place of copying them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -241,43 +240,21 @@ impl CopyOptions {
 /// Events of a copy in progress. Paths are as given, with names below them.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`source` and `target` are paths of the copy")]
 pub enum CopyEvent {
-    /// A file, link or directory was copied; a directory's event comes before those of its content.
-    Copied {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-        /// The new name of the file that had the target's name.
-        backup: Option<PathBuf>,
-        /// The statistics of its bytes, if it has any.
-        stats: Option<CopyStats>,
-    },
+    /// A file, link or directory was copied; a directory's event comes before those of its content. `backup` is the new name
+    /// of the file that had the target's name; `stats` has the statistics of its bytes, if it has any.
+    Copied { source: PathBuf, target: PathBuf, backup: Option<PathBuf>, stats: Option<CopyStats> },
     /// A directory of a source's path was created in the target's directory.
-    Parent {
-        /// The source.
-        source: PathBuf,
-        /// The target.
-        target: PathBuf,
-    },
+    Parent { source: PathBuf, target: PathBuf },
     /// An existing target was removed for the copy.
     Removed(PathBuf),
     /// A target was kept.
     Skipped(PathBuf),
-    /// A source was named before; it is copied once.
-    Repeated {
-        /// The source.
-        source: PathBuf,
-        /// True for a directory.
-        directory: bool,
-    },
+    /// A source, possibly a `directory`, was named before; it is copied once.
+    Repeated { source: PathBuf, directory: bool },
     /// A large file is about to be copied by a plan.
-    Planned {
-        /// The source.
-        source: PathBuf,
-        /// The plan.
-        plan: Box<crate::strategy::Plan>,
-    },
+    Planned { source: PathBuf, plan: Box<Plan> },
     /// An entry could not be copied; the others are copied all the same.
     Failed(CopyError),
 }
@@ -294,5 +271,61 @@ impl fmt::Display for CopyEvent {
             Self::Planned { plan, .. } => write!(f, "{plan}"),
             Self::Failed(error) => write!(f, "{error}"),
         }
+    }
+}
+
+/// Declares counts, and their sum.
+macro_rules! counts {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $field:ident),* $(,)? }) => {
+        $(#[$attribute])*
+        pub struct $name {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl $name {
+            /// Adds another copy's statistics.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+counts! {
+/// Files and bytes of a copy, by result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[non_exhaustive]
+CopyStats {
+    /// Files with their own bytes.
+    files,
+    /// Directories created.
+    directories,
+    /// Further names of files already copied.
+    hard_links,
+    /// Symbolic links, pipes, sockets and devices.
+    others,
+    /// Targets that existed and stayed.
+    skipped,
+    /// Entries that could not be copied.
+    failed,
+    /// Inputs that changed while they were read; also counted in `failed`.
+    changed,
+    /// Bytes in blocks shared by both files.
+    cloned,
+    /// Bytes moved.
+    copied,
+    /// Bytes in holes.
+    holes,
+    /// Bytes copied by an earlier run.
+    resumed,
+    /// Bytes read back from the device and found equal.
+    verified,
+}
+}
+
+impl CopyStats {
+    /// The bytes of the files, including holes.
+    pub fn bytes(&self) -> u64 {
+        self.cloned + self.copied + self.holes + self.resumed
     }
 }

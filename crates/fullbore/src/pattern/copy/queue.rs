@@ -28,7 +28,6 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a task.
     pub(super) fn push(&self, task: T) {
         let mut state = self.state();
         state.tasks.push_back(task);
@@ -37,7 +36,6 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Pending tasks.
     pub(super) fn len(&self) -> usize {
         self.state().tasks.len()
     }

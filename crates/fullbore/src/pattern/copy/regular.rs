@@ -5,20 +5,17 @@ use std::ffi::CStr;
 
 use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
-use super::directory::{Directory, path};
-use super::entry::Entry;
-use super::existing::Found;
+use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::hashed::STRIPE;
+use super::job::{Found, Job, Worker};
 use super::journal::Journal;
-use super::options::{CopyEvent, CopyKind, Reflink};
-use super::stats::CopyStats;
-use super::tree::{Job, Worker};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{
+use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
 };
-use crate::sys::{
+use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
 };
 
@@ -29,7 +26,6 @@ const SMALL: usize = 256 << 10;
 const PACKED: u64 = 64 << 10;
 
 impl Job<'_> {
-    /// Copies a file's bytes.
     pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, found))
     }
@@ -69,7 +65,7 @@ impl Job<'_> {
             && self.options.plain();
         let nameless = !directory.fresh;
         let here = !nameless
-            || !directory.is_outermost()
+            || !directory.outermost
                 && matches!(found, Found::New)
                 && self.options.durability == Durability::None
                 && linkable(&*directory.target()?);

@@ -6,25 +6,24 @@
 //! complete.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
-use super::begun::Begun;
-use super::content;
-use super::directory::{Directory, split};
-use super::entry::Entry;
-use super::existing::{Found, Seen};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{HeldDir, is_cleaning_up, spare, unfinished};
+use fullbore_io::probe::processors;
+use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
+
+use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::links::Links;
-use super::options::{CopyEvent, CopyKind, CopyOptions, Follow};
+use super::job::{CopyTask, Job, Worker};
+use super::note::Begun;
+use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
 use super::queue::Queue;
-use super::stats::{CopyStats, Shared};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::{HeldDir, Temporary, is_cleaning_up, spare};
-use crate::pattern::Progress;
-use crate::sys::{self, AtFlags, FileKind, Handle, OpenFlags, OsStrExt};
+use crate::pattern::progress::Progress;
+use crate::pattern::threads::lock;
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;
@@ -32,43 +31,15 @@ const BATCH: usize = 64;
 /// Most directories pending at once: beyond it pending ones are copied before more names are read.
 const WAITING: usize = 1 << 12;
 
-/// One run.
-pub(super) struct Job<'a> {
-    pub(super) options: &'a CopyOptions,
-    pub(super) progress: &'a Progress,
-    pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
-    pub(super) turn: Mutex<()>,
-    pub(super) links: Links,
-    /// True if there are several sources.
-    pub(super) several: bool,
-    pub(super) seen: Seen,
-    /// Names whose file was being copied when they were reached.
-    pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
-    /// Complete directories without a name yet, with their parents.
-    pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
-    /// Notes of incomplete directories, which the next run needs if this one is stopped.
-    pub(super) begun: Mutex<Vec<Begun>>,
-    queue: Queue<CopyTask>,
-    /// Partly read directories that are pending.
-    rests: AtomicUsize,
-    total: Shared,
-}
-
-enum CopyTask {
-    /// A name: of a source, or of an entry below one.
-    Name(Arc<Directory>, CString, CString),
-    /// The rest of a directory.
-    Rest(Arc<Directory>, sys::Directory),
-}
-
-/// A worker's own state.
-pub(super) struct Worker {
-    pub(super) memory: Vec<u8>,
-    pub(super) stats: CopyStats,
-}
-
-/// Copies each source to its target.
-pub(super) fn copy(
+/// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
+/// copied is reported to `tell` and counted in the result; the others are copied all the same.
+///
+/// Files appear complete: a new directory is created under a hidden name and renamed when its content is complete; in
+/// existing directories each file is.
+///
+/// # Errors
+/// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `tell` and counted.
+pub fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
     progress: &Progress,
@@ -76,32 +47,38 @@ pub(super) fn copy(
 ) -> Result<CopyStats> {
     // Confirmations are requested in the order of the sources, one at a time. Each worker has a directory and a file
     // open, on both sides.
-    let workers = if options.confirm.is_some() { 1 } else { content::workers(options).min(spare()) };
+    let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
     let mut job = Job {
         options,
         progress,
         tell,
-        turn: Mutex::new(()),
-        links: Links::default(),
+        turn: Default::default(),
+        links: Default::default(),
         several: pairs.len() > 1,
-        seen: Seen::default(),
-        later: Mutex::default(),
-        whole: Mutex::default(),
-        begun: Mutex::default(),
+        seen: Default::default(),
+        later: Default::default(),
+        whole: Default::default(),
+        begun: Default::default(),
         queue: Queue::new(workers),
-        rests: AtomicUsize::new(0),
-        total: Shared::default(),
+        rests: Default::default(),
+        total: Default::default(),
     };
     for pairs in waves(pairs, options) {
         job.queue = Queue::new(workers);
         job.wave(pairs, workers)?;
     }
-    let stats = job.total.into_inner();
+    let stats = job.total.into_inner().unwrap_or_else(PoisonError::into_inner);
     if stats.failed == 0 {
         let begun = job.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
         begun.into_iter().try_for_each(Begun::end)?;
     }
     Ok(stats)
+}
+
+fn workers(options: &CopyOptions) -> usize {
+    /// More gained nothing: the file system's locks are the limit.
+    const CROWD: usize = 8;
+    options.workers.unwrap_or_else(|| processors().min(CROWD)).max(1)
 }
 
 /// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
@@ -127,7 +104,6 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
 }
 
 impl Job<'_> {
-    /// Copies sources concurrently, to the end.
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
         // A single file starts its own workers for its bytes.
@@ -146,18 +122,14 @@ impl Job<'_> {
 
     /// Opens the directories of the targets, once, and queues the sources.
     fn begin(&self, pairs: &[(PathBuf, PathBuf)]) -> Result<()> {
-        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
+        let mut worker = Worker::default();
         let mut outermost: Option<(&Path, Arc<Directory>)> = None;
         let mut tasks = Vec::with_capacity(pairs.len());
         for (source, target) in pairs {
-            let name = |name: &OsStr| {
-                CString::new(name.as_bytes())
-                    .map_err(|_| Error::new(ErrorKind::Invalid, "copy", name, "a path has no NUL bytes"))
-            };
             if self.options.parents {
                 match self.parents(&mut worker, source, target) {
                     Ok((directory, from, to)) => {
-                        tasks.push(CopyTask::Name(directory, name(&from)?, name(&to)?))
+                        tasks.push(CopyTask::Name(directory, c_name(&from)?, c_name(&to)?))
                     }
                     Err(error) => self.fail(&mut worker, error),
                 }
@@ -176,10 +148,10 @@ impl Job<'_> {
                 },
             };
             outermost = Some((within, directory.clone()));
-            tasks.push(CopyTask::Name(directory, name(source.as_os_str())?, name(last)?));
+            tasks.push(CopyTask::Name(directory, c_name(source.as_os_str())?, c_name(last)?));
         }
         tasks.into_iter().rev().for_each(|task| self.queue.push(task));
-        self.total.add(&worker.stats);
+        lock(&self.total).add(&worker.stats);
         Ok(())
     }
 
@@ -202,12 +174,8 @@ impl Job<'_> {
         Error::io(doing, target, error).into()
     }
 
-    fn stopped(&self) -> bool {
-        self.progress.is_cancelled() || is_cleaning_up()
-    }
-
     fn work(&self) {
-        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
+        let mut worker = Worker::default();
         while let Some(task) = self.queue.next() {
             if self.stopped() {
                 continue;
@@ -226,56 +194,41 @@ impl Job<'_> {
                 }
             }
         }
-        self.total.add(&worker.stats);
+        lock(&self.total).add(&worker.stats);
     }
 
     /// Finishes after the walk: postponed names, and names for complete directories.
     fn finish(&self) -> Result<()> {
-        let mut worker = Worker { memory: Vec::new(), stats: CopyStats::default() };
+        let mut worker = Worker::default();
         if is_cleaning_up() {
             // The cleanup ends the process with its exit code; waits for it, so that nothing is created afterwards.
-            drop(crate::file::unfinished(Path::new("")));
+            drop(unfinished(Path::new("")));
         }
         if self.stopped() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", "the copy", "interrupted"));
         }
-        let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
+        let later = std::mem::take(&mut *lock(&self.later));
         for (directory, source, target) in later {
             self.name(&mut worker, &directory, &source, &target, FileKind::Other);
             self.release(&mut worker, directory);
         }
         loop {
-            let Some((hidden, target, parent)) =
-                self.whole.lock().unwrap_or_else(PoisonError::into_inner).pop()
-            else {
-                break;
-            };
+            let Some((hidden, target, parent)) = lock(&self.whole).pop() else { break };
             if let Err(error) = self.unveil(hidden, &target) {
                 self.fail(&mut worker, error.into());
             }
             self.release(&mut worker, parent);
         }
-        self.total.add(&worker.stats);
+        lock(&self.total).add(&worker.stats);
         Ok(())
     }
 
-    /// True if a source was named before.
     fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
-        if !self.several || !directory.is_outermost() {
+        if !self.several || !directory.outermost {
             return false;
         }
-        let entry = Entry { directory, source, target, follow: self.options.follow != Follow::None };
+        let entry = Entry { directory, source, target, follow: self.follows(directory) };
         entry.stat().is_ok_and(|stat| self.is_repeated(&entry, &stat))
-    }
-
-    pub(super) fn fail(&self, worker: &mut Worker, error: CopyError) {
-        if is_cleaning_up() {
-            // The cleanup removes it concurrently: the error is expected.
-            return;
-        }
-        worker.stats.failed += 1;
-        worker.stats.changed += u64::from(error.kind() == ErrorKind::Changed);
-        (self.tell)(CopyEvent::Failed(error));
     }
 
     /// Copies an entry, and reports a failure.
@@ -287,12 +240,7 @@ impl Job<'_> {
         target: &CStr,
         kind: FileKind,
     ) {
-        let follow = match self.options.follow {
-            Follow::All => true,
-            Follow::Sources => directory.is_outermost(),
-            Follow::None => false,
-        };
-        let entry = Entry { directory, source, target, follow };
+        let entry = Entry { directory, source, target, follow: self.follows(directory) };
         if let Err(error) = self.entry(worker, &entry, kind) {
             self.fail(worker, error);
         }
@@ -317,7 +265,6 @@ impl Job<'_> {
         }
     }
 
-    /// Copies the rest of a directory.
     pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: sys::Directory) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -366,20 +313,6 @@ impl Job<'_> {
         }
     }
 
-    /// Reports a copied name, if requested.
-    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
-        if !self.options.tell_names {
-            return;
-        }
-        let backup = match found {
-            Some(Found::Replaced(Some(saved))) => Some(saved.path.clone()),
-            _ => None,
-        };
-        let (source, target) = (entry.source_path(), entry.target_path());
-        (self.tell)(CopyEvent::Copied { source, target, backup, stats });
-    }
-
-    /// Opens a source's bytes.
     pub(super) fn open(&self, entry: &Entry<'_>) -> Result<Handle> {
         let once = if entry.follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
         let flags = OpenFlags::READ | OpenFlags::NOCTTY | once;

@@ -8,11 +8,13 @@ use std::time::Instant;
 use super::trials::FileTrials;
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
-use crate::error::{Error, Result};
-use crate::file::{File, FileKind};
 use crate::operation::{Fold, Search, Split};
-use crate::pattern::{Stats, fold, fold_bytes, search, search_bytes};
+use crate::pattern::fold::{fold, fold_bytes};
+use crate::pattern::progress::Stats;
+use crate::pattern::search::{search, search_bytes};
 use crate::strategy::{Choice, Plan, Planner, Purpose, SMALL, Serial, Strategy};
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{File, FileKind};
 
 /// The way in which a file is read.
 #[derive(Debug)]
@@ -202,9 +204,9 @@ impl Drop for AllWorkers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::pattern::Progress;
+    use crate::pattern::progress::Progress;
     use crate::strategy::StrategySpec;
+    use fullbore_io::error::ErrorKind;
 
     #[test]
     fn a_small_file_with_another_time_and_the_same_length_has_changed() {

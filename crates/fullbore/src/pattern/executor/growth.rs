@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::file::spare;
-use crate::pattern::Progress;
-use crate::probe::{self, ProcessUsage};
+use crate::pattern::progress::Progress;
+use fullbore_io::file::spare;
+use fullbore_io::probe::{self, ProcessUsage};
 
 /// The most workers. 32 read 10,000 small files of a cold tree in 0.43 of the time of two (two cores, a virtual disk).
 const MOST: usize = 32;

@@ -15,13 +15,13 @@ use std::sync::{Condvar, Mutex};
 use growth::Growth;
 use trials::FileTrials;
 
-use super::Progress;
+use super::progress::Progress;
 use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
-use crate::error::{Error, ErrorKind, Result};
-use crate::probe;
 use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::probe;
 
 pub use sender::OrderedSender;
 pub use worker::Worker;

@@ -3,8 +3,8 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::Ordering;
 
-use crate::error::Result;
 use crate::pattern::reorder_buffer::ReorderBuffer;
+use fullbore_io::error::Result;
 
 /// Sends a worker's results for one item; they come out in item order.
 ///

@@ -38,8 +38,8 @@ impl FileTrials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::method;
     use crate::strategy::Strategy;
+    use fullbore_io::engine::method;
 
     const LEN: u64 = 10 << 20;
 

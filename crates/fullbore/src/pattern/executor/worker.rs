@@ -3,9 +3,9 @@
 use std::io::IoSliceMut;
 use std::path::Path;
 
-use crate::error::Result;
-use crate::file::{DirOpener, File, SettledReader};
-use crate::sys::{self, AsHandle, Handle};
+use fullbore_io::error::Result;
+use fullbore_io::file::{DirOpener, File, SettledReader};
+use fullbore_io::sys::{self, AsHandle, Handle};
 
 /// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;

@@ -1,8 +1,58 @@
-//! The length and the blocks of an output before it is written.
+//! The two ends of a run: an input that is checked for changes, and an output that has its length and blocks in advance.
 
-use crate::error::{ErrorKind, Result};
-use crate::file::{File, FileKind, Output};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::file::{File, FileKind, FileStamp, Output};
+
+use super::progress::Stats;
+use super::stream_reader::StreamReader;
+use super::transfer_loop::Source;
 use crate::strategy::{Allocation, Strategy};
+
+pub(super) struct CheckedInput {
+    file: File,
+    /// Length in bytes; `None`: it is read sequentially.
+    pub(super) len: Option<u64>,
+    pub(super) before: FileStamp,
+}
+
+impl CheckedInput {
+    pub(super) fn of(file: &File) -> Result<Self> {
+        let file = file.stamped()?;
+        let (before, len) = file.measure()?;
+        Ok(Self { file, before, len })
+    }
+
+    /// The source of its blocks. A `patient` reader of a pipe waits for whole requests.
+    pub(super) fn source(&self, patient: bool) -> Source<'_> {
+        match self.len {
+            Some(len) => Source::File { file: &self.file, len },
+            None => Source::Stream(StreamReader::new(self.file.clone(), patient)),
+        }
+    }
+
+    /// The length of a regular file; `None` for inputs whose length is not fixed.
+    fn regular_len(&self) -> Option<u64> {
+        self.len.filter(|_| self.file.kind() == FileKind::Regular)
+    }
+
+    /// Fails if not all of it was read.
+    pub(super) fn was_whole(&self, stats: &Stats) -> Result<()> {
+        match self.regular_len() {
+            Some(len) if stats.bytes != len => {
+                Err(Error::changed(self.file.path(), "truncated while being read"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if it changed since the start.
+    pub(super) fn is_unchanged(&self) -> Result<()> {
+        if self.regular_len().is_none() {
+            return Ok(());
+        }
+        self.file.check_unchanged(&self.before)
+    }
+}
 
 /// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
 /// # Errors
@@ -43,13 +93,11 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
 }
 
 /// An existing file that was extended with zeros. Unless it is kept, it gets its old length back.
-#[derive(Debug)]
 pub(super) struct Extension<'a> {
     before: Option<(&'a File, u64)>,
 }
 
 impl Extension<'_> {
-    /// Keeps the new length.
     pub(super) fn keep(mut self) {
         self.before = None;
     }

@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Stdin};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::file::File;
-use crate::sys;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::File;
+use fullbore_io::sys;
 
 /// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
 ///
@@ -20,10 +20,10 @@ use crate::sys;
 /// # Ok::<(), fullbore::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Input<'a>(pub(super) Repr<'a>);
+pub struct Input<'a>(Repr<'a>);
 
 #[derive(Debug)]
-pub(super) enum Repr<'a> {
+enum Repr<'a> {
     Path(PathBuf),
     File(File),
     System(fs::File),
@@ -32,14 +32,13 @@ pub(super) enum Repr<'a> {
     Owned(Vec<u8>),
 }
 
-/// An input that is ready to be read.
-pub(super) enum Opened<'a> {
+pub(crate) enum Opened<'a> {
     File(File),
     Bytes(&'a [u8]),
 }
 
 impl Input<'_> {
-    pub(super) fn open(&self) -> Result<Opened<'_>> {
+    pub(crate) fn open(&self) -> Result<Opened<'_>> {
         Ok(Opened::File(match &self.0 {
             Repr::Bytes(bytes) => return Ok(Opened::Bytes(bytes)),
             Repr::Owned(bytes) => return Ok(Opened::Bytes(bytes)),
@@ -55,7 +54,7 @@ impl Input<'_> {
     }
 
     /// The input as a file: bytes are copied to one in memory.
-    pub(super) fn open_file(&self) -> Result<File> {
+    pub(crate) fn open_file(&self) -> Result<File> {
         match self.open()? {
             Opened::File(file) => Ok(file),
             Opened::Bytes(bytes) => in_memory(bytes),

@@ -1,27 +1,22 @@
 //! The entry point for programs: an operation over files with everything that decides speed chosen, or set.
 #![forbid(unsafe_code)]
 
-mod input;
-mod pair;
-
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::CachePolicy;
-use crate::error::{Error, Result};
-use crate::file::{Durability, File, Output, Placement};
 use crate::operation::{Fold, Generate, Search, Transform};
 use crate::pattern::{
-    self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Executor, Extent, Follow, OrderedSender,
-    Progress, Stats, Worker,
+    self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Differences, Executor, Extent, Follow,
+    OrderedSender, Progress, Side, Stats, Worker,
 };
 use crate::strategy::{ParseSpecError, Plan, Planner, Profile, Purpose, StrategySpec};
+use fullbore_io::engine::CachePolicy;
+use fullbore_io::error::{Error, Result};
+use fullbore_io::file::{Durability, File, Output, Placement};
 
-pub use input::Input;
-use input::Opened;
-pub use pair::PlannedPair;
+use crate::input::{Input, Opened};
 
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
@@ -33,6 +28,7 @@ pub use pair::PlannedPair;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Job {
     /// The specified strategy, with the settings that override its fields.
     spec: StrategySpec,
@@ -41,12 +37,11 @@ pub struct Job {
     workers: Option<usize>,
     memory_limit: Option<u64>,
     durability: Durability,
-    progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
     profile: Option<Arc<Profile>>,
     planned: Option<OnPlan>,
 }
 
-/// A function that receives plans.
 type PlanObserver = dyn Fn(&Path, &Plan) + Send + Sync;
 
 #[derive(Clone)]
@@ -74,25 +69,21 @@ impl Job {
     }
 
     /// Sets the page-cache policy of reads and writes; overrides the strategy's.
-    #[must_use]
     pub fn cache(self, cache: CachePolicy) -> Self {
         Self { cache: Some(cache), ..self }.overridden()
     }
 
     /// Sets the number of workers, at least 1; overrides the strategy's.
-    #[must_use]
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers.max(1)), ..self }.overridden()
     }
 
     /// Sets the memory for buffers, in bytes; overrides the strategy's. 64 MiB unless set.
-    #[must_use]
     pub fn memory_limit(self, bytes: u64) -> Self {
         Self { memory_limit: Some(bytes), ..self }.overridden()
     }
 
     /// Sets the durability of outputs.
-    #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
@@ -108,13 +99,11 @@ impl Job {
     /// assert_eq!(progress.bytes_done(), std::fs::metadata("Cargo.toml").unwrap().len());
     /// # Ok::<(), fullbore::Error>(())
     /// ```
-    #[must_use]
     pub fn progress(self, progress: Arc<Progress>) -> Self {
         Self { progress, ..self }
     }
 
     /// Takes what `fullbore bench` measured on this machine into account.
-    #[must_use]
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
@@ -134,7 +123,6 @@ impl Job {
     /// assert_eq!(method.get(), Some(&"mmap"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn on_plan(self, planned: impl Fn(&Path, &Plan) + Send + Sync + 'static) -> Self {
         Self { planned: Some(OnPlan(Arc::new(planned))), ..self }
     }
@@ -183,14 +171,6 @@ impl Job {
     }
 
     /// Compares two inputs up to the first difference.
-    ///
-    /// ```
-    /// use fullbore::Job;
-    /// use fullbore::pattern::Comparison;
-    /// let (found, _) = Job::new().compare("Cargo.toml", std::fs::read("Cargo.toml").unwrap())?;
-    /// assert_eq!(found, Comparison::Equal);
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`pattern::compare`].
@@ -335,7 +315,6 @@ impl Job {
         }
     }
 
-    /// Overrides the strategy's fields by the settings.
     fn overridden(mut self) -> Self {
         self.spec.workers = self.workers.or(self.spec.workers);
         self.spec.budget = self.memory_limit.or(self.spec.budget);
@@ -344,7 +323,7 @@ impl Job {
         self
     }
 
-    fn planner(&self) -> Planner<'_> {
+    pub(crate) fn planner(&self) -> Planner<'_> {
         Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
     }
 
@@ -360,7 +339,7 @@ impl Job {
         Ok(plan)
     }
 
-    fn emit_plan(&self, path: &Path, plan: &Plan) {
+    pub(crate) fn emit_plan(&self, path: &Path, plan: &Plan) {
         if let Some(OnPlan(planned)) = &self.planned {
             planned(path, plan);
         }
@@ -368,12 +347,6 @@ impl Job {
 }
 
 /// Folds `operation` over all bytes of `input` with the defaults of [`Job`].
-///
-/// ```
-/// let lines = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
-/// assert_eq!(fullbore::fold(&lines, "Cargo.toml")?, std::fs::metadata("Cargo.toml").unwrap().len());
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`Job::fold`].
@@ -419,4 +392,98 @@ pub fn transform<'i>(
 /// As [`Job::copy`].
 pub fn copy(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
     Job::new().copy(source, target)
+}
+
+/// Two inputs whose comparison is planned.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use fullbore::Job;
+/// use fullbore::pattern::{Comparison, Extent};
+/// let job = Job::new();
+/// let pair = job.pair(&b"some bytes"[..], &b"the bytes!"[..])?.skip([4, 3]);
+/// assert_eq!(pair.compared(), Some(6));
+/// let (found, _) = pair.compare(&Extent { limit: Some(6), ..Extent::default() })?;
+/// assert_eq!(found, Comparison::Equal);
+/// let mut offsets = Vec::new();
+/// let (seen, _) = pair.differences(None, |offset, _, _| offset, |offset| {
+///     offsets.push(offset);
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// assert_eq!((offsets, seen.end.map(|end| end.offset)), (vec![], Some(6)));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PlannedPair<'a> {
+    job: &'a Job,
+    files: [File; 2],
+    plans: [Plan; 2],
+    skip: [u64; 2],
+}
+
+impl Job {
+    /// Plans the comparison of two inputs.
+    ///
+    /// # Errors
+    /// The system's, and those of [`Planner::plan_pair`](crate::strategy::Planner::plan_pair).
+    pub fn pair<'l, 'r>(
+        &self,
+        left: impl Into<Input<'l>>,
+        right: impl Into<Input<'r>>,
+    ) -> Result<PlannedPair<'_>> {
+        let files = [left.into().open_file()?.stamped()?, right.into().open_file()?.stamped()?];
+        let plans = self.planner().plan_pair([&files[0], &files[1]])?;
+        for (file, plan) in files.iter().zip(&plans) {
+            self.emit_plan(file.path(), plan);
+        }
+        let files = [plans[0].handle(&files[0]), plans[1].handle(&files[1])];
+        Ok(PlannedPair { job: self, files, plans, skip: [0; 2] })
+    }
+}
+
+impl PlannedPair<'_> {
+    /// Skips bytes at the start of each input.
+    #[must_use]
+    pub fn skip(self, skip: [u64; 2]) -> Self {
+        Self { skip, ..self }
+    }
+
+    /// The number of bytes that both inputs have, if both lengths are known.
+    pub fn compared(&self) -> Option<u64> {
+        let len = |place: usize| Some(self.plans[place].plan_input.len?.saturating_sub(self.skip[place]));
+        len(0).zip(len(1)).map(|(left, right)| left.min(right))
+    }
+
+    /// Finds the first difference.
+    ///
+    /// # Errors
+    /// As [`pattern::compare`].
+    pub fn compare(&self, extent: &Extent) -> Result<(Comparison, Stats)> {
+        let [left, right] = self.sides();
+        let (stats, found) = pattern::compare(&left, &right, extent, &self.job.progress)?;
+        Ok((found, stats))
+    }
+
+    /// Finds every difference within `limit` bytes: `emit` receives the results of `find` in the order of the files.
+    ///
+    /// # Errors
+    /// As [`pattern::differences`].
+    pub fn differences<R: Send>(
+        &self,
+        limit: Option<u64>,
+        find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<(Differences, Stats)> {
+        let [left, right] = self.sides();
+        let (stats, seen) = pattern::differences(&left, &right, limit, &self.job.progress, find, emit)?;
+        Ok((seen, stats))
+    }
+
+    fn sides(&self) -> [Side<'_>; 2] {
+        [0, 1].map(|place| Side {
+            file: &self.files[place],
+            choice: (&self.plans[place]).into(),
+            skip: self.skip[place],
+        })
+    }
 }

@@ -1,11 +1,10 @@
-//! Data and holes of two files: data is distributed to the workers; holes common to both are not read.
+//! Data and holes of one file or two: data is distributed to the workers; holes common to all are not read.
 
 use std::ops::Range;
 
-use crate::file::File;
+use fullbore_io::file::File;
 
 /// The hole and the data found last in one file. Offsets count from `base`.
-#[derive(Debug)]
 pub(super) struct Holes<'a> {
     file: &'a File,
     base: u64,
@@ -16,12 +15,9 @@ pub(super) struct Holes<'a> {
 
 impl<'a> Holes<'a> {
     /// Examines `end` bytes of `file` from `base`.
-    pub(super) fn of(file: &'a File, base: u64, end: u64) -> Self {
-        let mut holes = Self { file, base, end, hole: 0..0, data: 0..0 };
-        if !file.is_sparse() {
-            holes.data = 0..u64::MAX;
-        }
-        holes
+    pub(super) fn of(file: &'a File, base: u64, end: u64, sparse: bool) -> Self {
+        let data = if sparse { 0..0 } else { 0..u64::MAX };
+        Self { file, base, end, hole: 0..0, data }
     }
 
     /// Offset of the next data at or after `offset`; the end if there is none.
@@ -54,7 +50,6 @@ impl<'a> Holes<'a> {
 }
 
 /// Distributes stripes from front to back.
-#[derive(Debug)]
 pub(super) struct StripeQueue<'a> {
     next: u64,
     end: u64,
@@ -65,11 +60,15 @@ pub(super) struct StripeQueue<'a> {
 }
 
 impl<'a> StripeQueue<'a> {
-    /// Distributes the bytes up to `end` in stripes of `stripe`.
     pub(super) fn new(end: u64, stripe: u64, sides: Vec<Holes<'a>>) -> Self {
         let stripe = stripe.max(1);
         let shift = sides.first().map_or(0, |side| side.base % stripe);
         Self { next: 0, end, stripe, shift, sides }
+    }
+
+    /// Distributes the data of one file, without its holes if it is sparse.
+    pub(super) fn of_data(file: &'a File, end: u64, stripe: u64, sparse: bool) -> Self {
+        Self::new(end, stripe, vec![Holes::of(file, 0, end, sparse)])
     }
 
     /// The next stripe in which some side has data; passes the holes before it to `hole`.
@@ -103,8 +102,8 @@ mod tests {
         ) {
             let file = File::open("Cargo.toml").unwrap();
             let mut stripes = StripeQueue::new(end, stripe, vec![
-                Holes { file: &file, base, end, hole: 0..0, data: 0..u64::MAX },
-                Holes { file: &file, base: 0, end, hole: 0..0, data: 0..u64::MAX },
+                Holes::of(&file, base, end, false),
+                Holes::of(&file, 0, end, false),
             ]);
             let mut next = 0;
             while let Some(range) = stripes.next_stripe(|_| panic!("there is no hole")) {
@@ -114,6 +113,35 @@ mod tests {
                 next = range.end;
             }
             prop_assert_eq!(next, end);
+        }
+
+        /// Every written byte is covered once, in order, and no byte twice.
+        #[test]
+        fn a_walk_covers_all_data_in_order(
+            writes in proptest::collection::vec((0u64..1 << 20, 1usize..20_000), 0..8),
+            len in 0u64..1 << 21,
+            stripe in 1u64..1 << 20,
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let file = File::create_new(directory.path().join("file")).unwrap();
+            for (offset, len) in &writes {
+                file.write_all_at(&vec![1; *len], *offset).unwrap();
+            }
+            file.set_len(len).unwrap();
+            let mut model = vec![0u8; len as usize];
+            file.read_exact_at(&mut model, 0).unwrap();
+            for sparse in [false, true] {
+                let mut stripes = StripeQueue::of_data(&file, len, stripe, sparse);
+                let mut reached = 0;
+                while let Some(range) = stripes.next_stripe(|_| ()) {
+                    prop_assert!(range.start >= reached && range.end > range.start && range.end <= len);
+                    prop_assert!(range.start / stripe == (range.end - 1) / stripe);
+                    prop_assert!(model[reached as usize..range.start as usize].iter().all(|&byte| byte == 0));
+                    prop_assert!(sparse || range.start == reached);
+                    reached = range.end;
+                }
+                prop_assert!(model[reached as usize..].iter().all(|&byte| byte == 0));
+            }
         }
     }
 
@@ -136,7 +164,7 @@ mod tests {
         }
         let end = 64 << 20;
         for base in [0, 5] {
-            let sides = vec![Holes::of(&left, base, end - base), Holes::of(&right, base, end - base)];
+            let sides = [&left, &right].map(|file| Holes::of(file, base, end - base, true)).into();
             let mut stripes = StripeQueue::new(end - base, 64 << 10, sides);
             let (mut passed, mut dealt, mut next) = (0, Vec::new(), 0);
             loop {

@@ -1,0 +1,58 @@
+//! A lease, the parts it comes from, and the settings of a run.
+
+use std::ops::Range;
+
+use crate::strategy::{Contender, Selections, Strategy, StrategySpec};
+
+/// A part of the file, leased to a worker under one contender.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::pattern) struct Lease {
+    pub(super) region: usize,
+    pub(super) epoch: u32,
+    pub(super) slice: usize,
+    pub(super) contender: usize,
+    /// True while contenders are tried.
+    pub(super) trial: bool,
+    /// The strategy to use.
+    pub(in crate::pattern) strategy: Strategy,
+    /// The part.
+    pub(super) range: Range<u64>,
+}
+
+/// The cost of a lease.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::pattern) struct Spent {
+    /// Wall time in seconds.
+    pub(in crate::pattern) seconds: f64,
+    /// CPU time in seconds.
+    pub(in crate::pattern) cpu: f64,
+}
+
+/// The settings of an adaptive run.
+#[derive(Debug)]
+pub(super) struct Settings<'a> {
+    /// Every lease is a multiple of this, in bytes.
+    pub(super) grain: u64,
+    /// The largest number of workers that may be tried.
+    pub(super) most: usize,
+    /// True if the run writes a file.
+    pub(super) writes: bool,
+    /// True if a trial may use parts from all over the file.
+    pub(super) any_order: bool,
+    pub(super) spec: &'a StrategySpec,
+    pub(super) selections: &'a Selections,
+    /// Gives parts to contenders at random, by this seed.
+    #[cfg(test)]
+    pub(super) shuffle: Option<u64>,
+}
+
+/// Parts of the file, and the contenders for them.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// True if the page cache has them.
+    pub(super) cached: bool,
+    /// The parts in file order.
+    pub(super) ranges: Vec<Range<u64>>,
+    /// The contenders, best expected first.
+    pub(super) contenders: Vec<Contender>,
+}

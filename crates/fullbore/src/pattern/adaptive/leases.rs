@@ -1,0 +1,170 @@
+//! The leases of a run, dealt to its workers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::lease::{Lease, Parts, Settings, Spent};
+use super::region::Region;
+
+/// The leases of a run.
+#[derive(Debug)]
+pub(in crate::pattern) struct Leases<'a> {
+    settings: Settings<'a>,
+    /// The number of workers.
+    workers: AtomicUsize,
+    state: Mutex<Dealt>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Dealt {
+    regions: Vec<Region>,
+    waiters: usize,
+    stopped: bool,
+}
+
+impl<'a> Leases<'a> {
+    pub(super) fn new(parts: Vec<Parts>, settings: Settings<'a>) -> Self {
+        let regions = parts.into_iter().filter(|parts| !parts.ranges.is_empty());
+        let regions = regions.map(|parts| Region::new(parts, settings.grain)).collect();
+        Self {
+            settings,
+            workers: AtomicUsize::new(1),
+            state: Mutex::new(Dealt { regions, waiters: 0, stopped: false }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Sets the number of workers, which is known once all have started.
+    pub(in crate::pattern) fn started(&self, workers: usize) {
+        self.workers.store(workers, Ordering::Relaxed);
+    }
+
+    fn workers(&self) -> usize {
+        self.workers.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Dealt> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker's next lease; waits while all contenders in turn have their number of workers. `None`: all parts
+    /// are leased, or the run is stopped.
+    pub(in crate::pattern) fn next(&self) -> Option<Lease> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || state.regions.iter().all(|region| region.left == 0) {
+                return None;
+            }
+            if let Some(lease) = self.take(&mut state) {
+                return Some(lease);
+            }
+            state.waiters += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiters -= 1;
+        }
+    }
+
+    /// As [`next`](Self::next), but `None` instead of waiting.
+    #[cfg(test)]
+    pub(super) fn try_next(&self) -> Option<Lease> {
+        self.take(&mut self.lock())
+    }
+
+    /// The lease after `lease` if it is for the same contender: then its requests follow without a pause.
+    pub(super) fn more(&self, lease: &Lease) -> Option<Lease> {
+        let mut state = self.lock();
+        let front = |region: &Region| region.ranges.front().map_or(u64::MAX, |range| range.start);
+        let first = state.regions.iter().map(front).min();
+        let later = self.in_order() && first != Some(front(&state.regions[lease.region]));
+        let limit = self.limit(&state, lease.region);
+        if state.stopped || later || lease.epoch != state.regions[lease.region].epoch {
+            return None;
+        }
+        let region = &mut state.regions[lease.region];
+        region.active -= 1;
+        let next = region.take(lease.region, limit, &self.settings, Some(lease.contender));
+        if next.is_none() {
+            region.active += 1;
+        }
+        next
+    }
+
+    /// Records the cost of a lease, unless it has none that counts. `done`: the worker has no further lease of the region.
+    pub(super) fn record(&self, lease: &Lease, spent: Option<Spent>, done: bool) {
+        let mut state = self.lock();
+        let region = &mut state.regions[lease.region];
+        if let Some(spent) = spent {
+            region.record(lease, spent);
+        }
+        if done {
+            region.active -= 1;
+        }
+        let waiters = state.waiters;
+        drop(state);
+        if waiters > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Takes a lease back whose contender cannot be opened, and tries the others; false if there is none.
+    pub(super) fn refuse(&self, lease: &Lease) -> bool {
+        let mut dealt = self.lock();
+        let taken = dealt.regions[lease.region].refuse(lease);
+        drop(dealt);
+        self.changed.notify_all();
+        taken
+    }
+
+    /// True if the page cache has the part.
+    pub(super) fn is_cached(&self, lease: &Lease) -> bool {
+        self.lock().regions[lease.region].cached
+    }
+
+    /// Ends the run: workers that wait get no lease.
+    pub(in crate::pattern) fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// True if leases are handed out in file order: a single worker has no use for another.
+    fn in_order(&self) -> bool {
+        self.workers() == 1
+    }
+
+    /// The largest number of workers for a region: one is left to the other region, so that the device works while
+    /// cached parts are processed.
+    fn limit(&self, state: &Dealt, region: usize) -> usize {
+        let others = state.regions.iter().enumerate().any(|(index, other)| index != region && other.left > 0);
+        match others {
+            true => self.workers().saturating_sub(1).max(1),
+            false => self.workers(),
+        }
+    }
+
+    fn take(&self, state: &mut Dealt) -> Option<Lease> {
+        let mut order: Vec<usize> =
+            (0..state.regions.len()).filter(|&index| state.regions[index].left > 0).collect();
+        let front =
+            |index: &usize| state.regions[*index].ranges.front().map_or(u64::MAX, |range| range.start);
+        match self.in_order() {
+            true => {
+                order.sort_by_key(front);
+                order.truncate(1);
+            }
+            // The region without a worker first: a lease of each is always in progress. Then the uncached one.
+            false => {
+                order.sort_by_key(|&index| (state.regions[index].active > 0, state.regions[index].cached))
+            }
+        }
+        order.into_iter().find_map(|index| {
+            let limit = self.limit(state, index);
+            let lease = state.regions[index].take(index, limit, &self.settings, None)?;
+            if state.regions[index].left == 0 {
+                // The other regions have more workers from now on.
+                state.regions.iter_mut().for_each(Region::forget);
+            }
+            Some(lease)
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! The comparison of two inputs: by stripes if both have a length, else sequentially.
+
+use std::ops::ControlFlow;
+
+use fullbore_io::engine::CachePolicy;
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
+use fullbore_io::error::Result;
+use fullbore_io::file::{FileKind, FileStamp};
+
+use super::flow::{Flow, flow};
+use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
+use super::visit::Frontier;
+use super::visit::{Every, Least, Lines, first_difference, newlines};
+use super::walk::{Place, Walk};
+use crate::pattern::progress::{Progress, Stats};
+
+/// Compares two inputs and finds the first difference.
+///
+/// # Errors
+/// The system's, with path and offset; [`ErrorKind::Changed`] if a file was truncated or modified during the run;
+/// [`ErrorKind::Cancelled`] if it was cancelled.
+pub fn compare(
+    left: &Side<'_>,
+    right: &Side<'_>,
+    extent: &Extent,
+    progress: &Progress,
+) -> Result<(Stats, Comparison)> {
+    let pair = Pair::inspect(left, right, extent.limit)?;
+    let found = pair.compare(extent, progress, PAGE)?;
+    pair.unchanged()?;
+    Ok(found)
+}
+
+/// Finds every byte in which two inputs differ. `find` receives runs that differ in their first byte, with their
+/// offset, on any worker; its results go to `emit` in the order of the files, one at a time. Each worker holds one
+/// result while it waits for those before it, so a result should not be much larger than its run. `Break` ends the
+/// comparison.
+///
+/// # Errors
+/// As [`compare`], and those of `emit`.
+pub fn differences<R: Send>(
+    left: &Side<'_>,
+    right: &Side<'_>,
+    limit: Option<u64>,
+    progress: &Progress,
+    find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+    emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+) -> Result<(Stats, Differences)> {
+    let pair = Pair::inspect(left, right, limit)?;
+    let found = pair.differences(progress, find, emit, PAGE)?;
+    pair.unchanged()?;
+    Ok(found)
+}
+
+/// Lengths up to this are not trusted, in bytes: attributes in `/sys` report a page and hold less.
+pub(super) const PAGE: u64 = 4096;
+/// Longest request where every difference is reported, in bytes: the result for a run can be many times as long.
+const RUN: usize = 256 << 10;
+
+/// Two sides with their state at the start.
+pub(super) struct Pair<'a> {
+    left: Side<'a>,
+    right: Side<'a>,
+    before: [Option<FileStamp>; 2],
+    limit: Option<u64>,
+}
+
+impl<'a> Pair<'a> {
+    pub(super) fn inspect(left: &Side<'a>, right: &Side<'a>, limit: Option<u64>) -> Result<Self> {
+        // A length of zero may be wrong (`/proc`), and has no meaning for inputs without offsets.
+        let known = |side: &Side<'_>| match side.file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {
+                side.file.starting_stamp().map(|stamp| (stamp.len > 0).then_some(stamp))
+            }
+            FileKind::Directory => side.file.starting_stamp().map(Some),
+            _ => Ok(None),
+        };
+        Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })
+    }
+
+    /// The lengths of both sides, if both report one that can be trusted.
+    fn lens(&self, page: u64) -> Option<[u64; 2]> {
+        let [Some(left), Some(right)] = self.before else { return None };
+        let lens = [left.len.saturating_sub(self.left.base()), right.len.saturating_sub(self.right.base())];
+        (left.len > page && right.len > page && self.common(lens) > page).then_some(lens)
+    }
+
+    /// The most bytes compared of sides of these lengths.
+    fn common(&self, lens: [u64; 2]) -> u64 {
+        lens[0].min(lens[1]).min(self.limit.unwrap_or(u64::MAX))
+    }
+
+    /// The side that ends within the comparison, before the other.
+    fn shorter(&self, lens: [u64; 2]) -> Option<Which> {
+        let ends = lens[0] != lens[1] && self.limit.is_none_or(|limit| limit > self.common(lens));
+        ends.then_some(if lens[0] < lens[1] { Which::Left } else { Which::Right })
+    }
+
+    /// True if both are the same file from the same offset: then every byte equals itself.
+    fn one_and_the_same(&self) -> bool {
+        let [Some(left), Some(right)] = self.before else { return false };
+        left.identity == right.identity && self.left.base() == self.right.base()
+    }
+
+    fn places(&self) -> [Place<'a>; 2] {
+        let place = |side: &Side<'a>, before: &Option<FileStamp>| Place {
+            file: side.file,
+            choice: side.choice,
+            base: side.base(),
+            len: before.map_or(0, |before| before.len),
+        };
+        [place(&self.left, &self.before[0]), place(&self.right, &self.before[1])]
+    }
+
+    pub(super) fn compare(
+        &self,
+        extent: &Extent,
+        progress: &Progress,
+        page: u64,
+    ) -> Result<(Stats, Comparison)> {
+        if self.one_and_the_same() {
+            return Ok((Stats::default(), Comparison::Equal));
+        }
+        let Some(lens) = self.lens(page) else { return self.compare_flow(extent, progress) };
+        let end = self.common(lens);
+        let places = self.places();
+        // Uncached data is not read twice: its lines are counted during the comparison. Cached data is counted
+        // afterwards, and only if there is a difference.
+        let strategy = self.left.choice.first;
+        let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
+        let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
+        let frontier = on_the_way.then(Frontier::default);
+        let least = Least::new(frontier.as_ref());
+        let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, progress };
+        let stats = walk.run(&least)?;
+        let found = least.found();
+        let until = match (found, self.shorter(lens)) {
+            (Some(found), _) => found.offset,
+            (None, Some(_)) => end,
+            (None, None) => return Ok((stats, Comparison::Equal)),
+        };
+        let lines = match &frontier {
+            _ if !extent.lines || until == 0 => 0,
+            Some(frontier) => frontier.reached().1,
+            None => {
+                let lines = Lines::default();
+                let walk = Walk {
+                    sides: &places[..1],
+                    end: until,
+                    longest: usize::MAX >> 3,
+                    progress: &Progress::default(),
+                };
+                walk.run(&lines)?;
+                lines.0.into_inner()
+            }
+        };
+        let comparison = match (found, self.shorter(lens)) {
+            (Some(at), _) => Comparison::Differ { at, lines },
+            (None, Some(side)) => {
+                Comparison::End(End { side, offset: until, lines, fresh: self.fresh(until)? })
+            }
+            (None, None) => Comparison::Equal,
+        };
+        Ok((stats, comparison))
+    }
+
+    /// True if the byte before `offset` ends a line.
+    fn fresh(&self, offset: u64) -> Result<bool> {
+        let mut last = [0];
+        let Some(before) = offset.checked_sub(1) else { return Ok(false) };
+        self.left.file.read_exact_at(&mut last, self.left.base() + before)?;
+        Ok(last == *b"\n")
+    }
+
+    fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
+        let flow = |side: &Side<'a>| Flow::of(side.file, side.file.start(), side.skip, self.limit);
+        let request = self.left.choice.first.request.max(self.right.choice.first.request).clamp(1, RUN);
+        (flow(&self.left), flow(&self.right), request)
+    }
+
+    fn compare_flow(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
+        let (left, right, request) = self.flows();
+        let (mut lines, mut fresh, mut found) = (0, false, None);
+        let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
+            let place = first_difference(left, right);
+            let same = &left[..place.unwrap_or(left.len())];
+            if extent.lines {
+                lines += newlines(same);
+            }
+            fresh = same.last().map_or(fresh, |&last| last == b'\n');
+            found = place.map(|place| Difference {
+                offset: offset + place as u64,
+                left: left[place],
+                right: right[place],
+            });
+            Ok(place.is_none())
+        })?;
+        let comparison = match (found, shorter) {
+            (Some(at), _) => Comparison::Differ { at, lines },
+            (None, Some(side)) => Comparison::End(End { side, offset: stats.bytes, lines, fresh }),
+            (None, None) => Comparison::Equal,
+        };
+        Ok((stats, comparison))
+    }
+
+    pub(super) fn differences<R: Send>(
+        &self,
+        progress: &Progress,
+        find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+        mut emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+        page: u64,
+    ) -> Result<(Stats, Differences)> {
+        if self.one_and_the_same() {
+            return Ok((Stats::default(), Differences::default()));
+        }
+        let Some(lens) = self.lens(page) else {
+            let (left, right, request) = self.flows();
+            let (mut differ, mut fresh) = (false, false);
+            let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
+                fresh = left.last().map_or(fresh, |&last| last == b'\n');
+                let Some(place) = first_difference(left, right) else { return Ok(true) };
+                differ = true;
+                Ok(emit(find(offset + place as u64, &left[place..], &right[place..]))?.is_continue())
+            })?;
+            let end = |side| End { side, offset: stats.bytes, lines: 0, fresh };
+            return Ok((stats, Differences { differ, end: shorter.map(end) }));
+        };
+        let (end, places) = (self.common(lens), self.places());
+        let every = Every::new(find, emit);
+        let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
+        let (differ, enough) = every.seen();
+        let end = match self.shorter(lens).filter(|_| !enough) {
+            Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
+            None => None,
+        };
+        Ok((stats, Differences { differ, end }))
+    }
+
+    /// Fails if a file changed during the run: then its bytes did not all exist at one moment.
+    pub(super) fn unchanged(&self) -> Result<()> {
+        for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
+            if let Some(before) = before {
+                side.file.check_unchanged(before)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! The inputs of a comparison, and its results.
+
+use fullbore_io::file::File;
+
+use crate::strategy::Choice;
+
+/// One of two inputs to compare.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The file, pipe or device. A descriptor that was passed in is read from its position.
+    pub file: &'a File,
+    /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers of the two;
+    /// method, depth and cache policy are per side.
+    pub choice: Choice<'a>,
+    /// Bytes to skip at its start.
+    pub skip: u64,
+}
+
+impl<'a> Side<'a> {
+    /// A whole file.
+    pub fn new(file: &'a File, choice: impl Into<Choice<'a>>) -> Self {
+        Self { file, choice: choice.into(), skip: 0 }
+    }
+
+    /// Offset in the file of the first byte compared.
+    pub(super) fn base(&self) -> u64 {
+        self.file.start().saturating_add(self.skip)
+    }
+}
+
+/// One of the two inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The first.
+    Left = 0,
+    /// The second.
+    Right = 1,
+}
+
+/// The extent of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// The most bytes to compare.
+    pub limit: Option<u64>,
+    /// True to count the lines before the difference.
+    pub lines: bool,
+}
+
+/// A byte that differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Its offset from the first byte compared.
+    pub offset: u64,
+    /// The byte of the left input.
+    pub left: u8,
+    /// The byte of the right input.
+    pub right: u8,
+}
+
+impl Difference {
+    /// Every difference between two runs at `offset`, up to the end of the shorter.
+    pub fn between<'a>(offset: u64, left: &'a [u8], right: &'a [u8]) -> impl Iterator<Item = Self> + 'a {
+        // Short, so that a run with one difference takes little longer than a run without.
+        const RUN: usize = 256;
+        let runs = left.chunks(RUN).zip(right.chunks(RUN)).enumerate();
+        let differ = runs.filter(|(_, (left, right))| left != right);
+        differ.flat_map(move |(run, (left, right))| {
+            let at = offset + (run * RUN) as u64;
+            let bytes = left.iter().zip(right).enumerate().filter(|(_, (left, right))| left != right);
+            bytes.map(move |(place, (&left, &right))| Self { offset: at + place as u64, left, right })
+        })
+    }
+}
+
+/// The end of the shorter of two inputs, if it equals the beginning of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct End {
+    /// The shorter input.
+    pub side: Which,
+    /// Its length from the first byte compared, in bytes.
+    pub offset: u64,
+    /// Lines that ended before, if requested, else 0.
+    pub lines: u64,
+    /// True if its last byte ended a line.
+    pub fresh: bool,
+}
+
+/// The result of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// No difference within the extent.
+    Equal,
+    /// The inputs differ.
+    Differ {
+        /// The first byte that differs.
+        at: Difference,
+        /// Lines that ended before, if requested, else 0.
+        lines: u64,
+    },
+    /// One input is the beginning of the other.
+    End(End),
+}
+
+/// The summary of a comparison of every byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Differences {
+    /// True if any byte differed that both inputs have.
+    pub differ: bool,
+    /// The end of the shorter input. Unknown after `emit` returned `Break`.
+    pub end: Option<End>,
+}

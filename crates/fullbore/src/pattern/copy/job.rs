@@ -1,0 +1,211 @@
+//! One run of a copy: its shared state, its workers, and what it knows of sources and targets.
+
+use std::collections::HashMap;
+use std::ffi::{CString, OsString};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
+use fullbore_io::sys::{self, AtFlags, Status};
+
+use super::directory::{Directory, Entry};
+use super::failure::CopyError;
+use super::note::Begun;
+use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
+use super::queue::Queue;
+use crate::pattern::progress::Progress;
+use crate::pattern::threads::lock;
+
+pub(super) struct Job<'a> {
+    pub(super) options: &'a CopyOptions,
+    pub(super) progress: &'a Progress,
+    pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
+    pub(super) turn: Mutex<()>,
+    pub(super) links: Links,
+    pub(super) several: bool,
+    pub(super) seen: Seen,
+    /// Names whose file was being copied when they were reached.
+    pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
+    /// Complete directories without a name yet, with their parents.
+    pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
+    /// Notes of incomplete directories, which the next run needs if this one is stopped.
+    pub(super) begun: Mutex<Vec<Begun>>,
+    pub(super) queue: Queue<CopyTask>,
+    /// Partly read directories that are pending.
+    pub(super) rests: AtomicUsize,
+    pub(super) total: Mutex<CopyStats>,
+}
+
+pub(super) enum CopyTask {
+    /// A name: of a source, or of an entry below one.
+    Name(Arc<Directory>, CString, CString),
+    Rest(Arc<Directory>, sys::Directory),
+}
+
+#[derive(Default)]
+pub(super) struct Worker {
+    pub(super) memory: Vec<u8>,
+    pub(super) stats: CopyStats,
+}
+
+impl Job<'_> {
+    /// True if symbolic links in `directory` are followed.
+    pub(super) fn follows(&self, directory: &Directory) -> bool {
+        match self.options.follow {
+            Follow::All => true,
+            Follow::Sources => directory.outermost,
+            Follow::None => false,
+        }
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.progress.is_cancelled() || is_cleaning_up()
+    }
+
+    pub(super) fn fail(&self, worker: &mut Worker, error: CopyError) {
+        if is_cleaning_up() {
+            // The cleanup removes it concurrently: the error is expected.
+            return;
+        }
+        worker.stats.failed += 1;
+        worker.stats.changed += u64::from(error.kind() == ErrorKind::Changed);
+        (self.tell)(CopyEvent::Failed(error));
+    }
+
+    /// Reports a copied name, if requested.
+    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
+        if !self.options.tell_names {
+            return;
+        }
+        let backup = match found {
+            Some(Found::Replaced(Some(saved))) => Some(saved.path.clone()),
+            _ => None,
+        };
+        let (source, target) = (entry.source_path(), entry.target_path());
+        (self.tell)(CopyEvent::Copied { source, target, backup, stats });
+    }
+}
+
+/// The state of a target.
+pub(super) enum Found {
+    /// The name is free.
+    New,
+    /// The name exists. The content is replaced; a symbolic link is followed.
+    There,
+    /// The copy replaces the name in one step; links are not followed.
+    Replaced(Option<Saved>),
+    Stays,
+}
+
+/// Sources and targets of a run with several sources, to recognise repeated ones.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Sources by device, inode, directory and name.
+    sources: Mutex<HashMap<(u64, u64), Vec<SourceName>>>,
+    /// Targets created so far; true for symbolic links.
+    pub(super) targets: Mutex<HashMap<PathBuf, bool>>,
+}
+
+/// The directory of a source, and its name there.
+type SourceName = (Option<(u64, u64)>, Vec<u8>);
+
+impl Seen {
+    /// Notes a source; true if it was noted before.
+    pub(super) fn source(&self, entry: &Entry<'_>, stat: &Status) -> bool {
+        let name = (entry.source_directory(), entry.names().0.to_vec());
+        let mut sources = lock(&self.sources);
+        let names = sources.entry(stat.identity()).or_default();
+        let known = names.contains(&name);
+        if !known {
+            names.push(name);
+        }
+        known
+    }
+
+    pub(super) fn target(&self, entry: &Entry<'_>) -> Option<bool> {
+        lock(&self.targets).get(&entry.target_path()).copied()
+    }
+}
+
+pub(super) struct Saved {
+    pub(super) name: OsString,
+    pub(super) path: PathBuf,
+    /// True if the target was renamed to it.
+    pub(super) moved: bool,
+    /// True if the backup's name was free.
+    pub(super) fresh: bool,
+}
+
+impl Saved {
+    /// Reverts the backup after the target was not replaced.
+    pub(super) fn undo(&self, entry: &Entry<'_>) {
+        let Ok(within) = entry.within() else { return };
+        // One of the two names keeps the bytes in any case.
+        if self.moved {
+            let _ = sys::rename(&within, &self.name, &within, entry.target);
+        } else if self.fresh {
+            let _ = sys::remove(&within, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// The copies of files with several names, by device and inode.
+#[derive(Default)]
+pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
+
+type Named = (HeldDir, CString);
+
+struct Copy {
+    /// The copy; none yet while it is being made.
+    place: Option<Named>,
+    /// Names that may still follow; `None` if followed links make the number unknown.
+    left: Option<u64>,
+}
+
+pub(super) enum LinkAction {
+    /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
+    First,
+    /// The file has a copy here.
+    Linked(Named),
+    /// The file is being copied.
+    Later,
+}
+
+impl Links {
+    /// Claims a name of a file with `names` names, if the number is known.
+    pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> LinkAction {
+        let mut copies = lock(&self.0);
+        match copies.get_mut(&identity) {
+            None => {
+                copies
+                    .insert(identity, Copy { place: None, left: names.map(|names| names.saturating_sub(1)) });
+                LinkAction::First
+            }
+            Some(Copy { place: None, .. }) => LinkAction::Later,
+            Some(Copy { place: Some(place), left }) => {
+                *left = left.map(|left| left.saturating_sub(1));
+                let place = place.clone();
+                if *left == Some(0) {
+                    // The last name: the entry is not needed again.
+                    copies.remove(&identity);
+                }
+                LinkAction::Linked(place)
+            }
+        }
+    }
+
+    /// Notes that the copy under the first name is at `place`.
+    pub(super) fn done(&self, identity: (u64, u64), place: Named) {
+        let mut copies = lock(&self.0);
+        if let Some(copy) = copies.get_mut(&identity) {
+            copy.place = Some(place);
+        }
+    }
+
+    /// Notes that copying the first name failed: the next one becomes the first.
+    pub(super) fn failed(&self, identity: (u64, u64)) {
+        lock(&self.0).remove(&identity);
+    }
+}

@@ -1,0 +1,102 @@
+//! The progress and the statistics of a run.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fullbore_io::engine::{IoQueue, IoStats, Latencies};
+use fullbore_io::error::{Error, ErrorKind, Result};
+
+/// The progress of a run, and its cancellation, shared with other threads.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bytes_done: AtomicU64,
+    cancelled: AtomicBool,
+    timed: AtomicBool,
+    latencies: Mutex<Latencies>,
+}
+
+impl Progress {
+    /// Bytes done so far.
+    pub fn bytes_done(&self) -> u64 {
+        self.bytes_done.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the run, which ends soon with [`ErrorKind::Cancelled`].
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Adds bytes that a tool moved outside the patterns.
+    pub fn add(&self, bytes: u64) {
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Times every request of the following runs, as [`IoQueue::time_requests`](crate::engine::IoQueue::time_requests)
+    /// does, until [`take_latencies`](Self::take_latencies). Reads and writes are added together.
+    ///
+    /// ```
+    /// use fullbore::operation::generate::Zeros;
+    /// use fullbore::pattern::{Progress, Scope, fill_until};
+    /// use fullbore::strategy::Strategy;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
+    /// let (progress, strategy) = (Progress::default(), Strategy { request: 4096, ..Strategy::plain() });
+    /// progress.time_requests();
+    /// fill_until(&Zeros, &Scope::whole(40_960), &output, &strategy, &progress, &false.into())?;
+    /// assert_eq!((progress.bytes_done(), progress.take_latencies().count()), (40_960, 10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn time_requests(&self) {
+        self.timed.store(true, Ordering::Relaxed);
+    }
+
+    /// The latencies of the timed requests; ends the timing.
+    pub fn take_latencies(&self) -> Latencies {
+        self.timed.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn start_timing(&self, queue: &mut IoQueue) {
+        if self.timed.load(Ordering::Relaxed) {
+            queue.time_requests();
+        }
+    }
+
+    pub(super) fn collect_latencies(&self, queue: &mut IoQueue) {
+        let latencies = queue.take_latencies();
+        if latencies.count() > 0 {
+            self.latencies.lock().unwrap_or_else(PoisonError::into_inner).add(&latencies);
+        }
+    }
+
+    /// Fails after [`cancel`](Self::cancel).
+    pub(super) fn check(&self) -> Result<()> {
+        match self.is_cancelled() {
+            true => Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted")),
+            false => Ok(()),
+        }
+    }
+
+    /// True after [`cancel`](Self::cancel): for tools with their own loops.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// The statistics of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stats {
+    /// Bytes that went through the operation.
+    pub bytes: u64,
+    /// Time from the first request to the last, without opening and committing, in seconds.
+    pub seconds: f64,
+    /// The workers' counts of reads.
+    pub reads: IoStats,
+    /// The workers' counts of writes.
+    pub writes: IoStats,
+    /// User CPU time of the workers before their first and after their last request, in seconds: opening, creating
+    /// buffers, closing. 0 if the system does not report it.
+    pub setup_user: f64,
+    /// The same, system CPU time.
+    pub setup_system: f64,
+}

@@ -1,0 +1,208 @@
+//! A complete strategy, and the values of its fields.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fullbore_io::buf::Pool;
+use fullbore_io::engine::{CachePolicy, Method, method};
+use fullbore_io::size;
+
+/// Memory budget of a run's buffers, in bytes, unless specified.
+#[doc(hidden)]
+pub const BUDGET: u64 = 64 << 20;
+
+/// Distribution of stripes to workers.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Model {
+    /// One worker, sequential.
+    #[default]
+    Serial,
+    /// Stripes assigned round-robin, each worker with its own handle.
+    Striped,
+    /// Stripes taken from a queue.
+    Pool,
+}
+
+/// Allocation of blocks for a new output.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Allocation {
+    /// As written; the file grows.
+    #[default]
+    Extend,
+    /// The length at once, the blocks as written.
+    Size,
+    /// Length and blocks at once, as fallocate(1) and posix_fallocate(3).
+    Fallocate,
+}
+
+/// The order in which completions are handled.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Completion {
+    /// As they arrive.
+    #[default]
+    Any,
+    /// In the order of the requests: waits for the oldest.
+    Ordered,
+}
+
+/// Implements `Display` and `FromStr` for an enum of named values.
+macro_rules! names {
+    ($type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$value => $name),+ })
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok(Self::$value),)+
+                    _ => Err(format!("{text:?} is none of {}", [$($name),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+names!(Model { Serial = "serial", Striped = "striped", Pool = "pool" });
+names!(Allocation { Extend = "extend", Size = "size", Fallocate = "fallocate" });
+names!(Completion { Any = "any", Ordered = "ordered" });
+
+/// A complete strategy. Runs that differ only in their strategy produce the same bytes.
+///
+/// ```
+/// use fullbore::engine::method;
+/// use fullbore::strategy::Strategy;
+/// let strategy = Strategy { read: method("uring").unwrap(), depth: 8, ..Strategy::plain() };
+/// assert_eq!(
+///     strategy.to_string(),
+///     "read=uring,write=buffered,request=256K,depth=8,workers=1,model=serial,alloc=extend,cache=keep"
+/// );
+/// ```
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strategy {
+    pub read: &'static Method,
+    pub write: &'static Method,
+    /// The request size in bytes.
+    pub request: usize,
+    /// Requests in flight per worker.
+    pub depth: usize,
+    pub workers: usize,
+    /// Distribution of stripes to workers.
+    pub model: Model,
+    /// The run of the file given to a worker at a time, in bytes.
+    pub stripe: u64,
+    /// Length of the mapped part in bytes; `None`: the whole file.
+    pub window: Option<usize>,
+    /// Allocation of blocks for a new output.
+    pub allocation: Allocation,
+    pub read_cache: CachePolicy,
+    pub write_cache: CachePolicy,
+    /// The order in which completions are handled.
+    pub completion: Completion,
+    /// Memory for buffers, mapped parts and pending results, in bytes.
+    pub budget: u64,
+}
+
+impl Strategy {
+    /// One worker with buffered requests of 256 KiB: works everywhere, and is the fastest for one worker on most
+    /// machines (GNU coreutils measured the same size on eleven, `ioblksize.h`).
+    pub fn plain() -> Self {
+        Self {
+            read: buffered(),
+            write: buffered(),
+            request: 256 << 10,
+            depth: 1,
+            workers: 1,
+            model: Model::Serial,
+            stripe: 4 << 20,
+            window: Some(16 << 20),
+            allocation: Allocation::Extend,
+            read_cache: CachePolicy::Keep,
+            write_cache: CachePolicy::Keep,
+            completion: Completion::Any,
+            budget: BUDGET,
+        }
+    }
+
+    /// True if a worker needs no other files, queues and buffers for this strategy than for another one.
+    pub(crate) fn has_the_engines_of(&self, other: &Self) -> bool {
+        let Self { read, write, request, depth, window, read_cache, write_cache, completion, .. } = self;
+        (read, write, request, depth, window)
+            == (&other.read, &other.write, &other.request, &other.depth, &other.window)
+            && (read_cache, write_cache, completion)
+                == (&other.read_cache, &other.write_cache, &other.completion)
+    }
+
+    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are not counted: the page cache holds
+    /// them.
+    ///
+    /// ```
+    /// use fullbore::buf::Pool;
+    /// use fullbore::strategy::Strategy;
+    /// let buffer = Pool::capacity(256 << 10) as u64; // one for reading, one for writing
+    /// assert_eq!(Strategy::plain().memory(), 2 * buffer);
+    /// assert_eq!(Strategy { workers: 3, ..Strategy::plain() }.memory(), 6 * buffer);
+    /// ```
+    pub fn memory(&self) -> u64 {
+        let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
+            (true, Some(window)) => window.max(self.request),
+            (true, None) => 0,
+            (false, _) => self.depth.min(method.capabilities.depth) * Pool::capacity(self.request),
+        };
+        (self.workers * (per_worker(self.read) + per_worker(self.write))) as u64
+    }
+}
+
+/// The method that works on every file.
+pub(crate) fn buffered() -> &'static Method {
+    method("buffered").expect("buffered is registered")
+}
+
+impl fmt::Display for Strategy {
+    /// In the form that `--strategy` accepts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.read == self.write {
+            write!(f, "method={}", self.read.name)?;
+        } else {
+            write!(f, "read={},write={}", self.read.name, self.write.name)?;
+        }
+        write!(
+            f,
+            ",request={},depth={},workers={},model={}",
+            size::exact(self.request as u64),
+            self.depth,
+            self.workers,
+            self.model
+        )?;
+        if self.model != Model::Serial {
+            write!(f, ",stripe={}", size::exact(self.stripe))?;
+        }
+        if self.read.capabilities.mapped || self.write.capabilities.mapped {
+            match self.window {
+                Some(window) => write!(f, ",window={}", size::exact(window as u64))?,
+                None => write!(f, ",window=whole")?,
+            }
+        }
+        write!(f, ",alloc={}", self.allocation)?;
+        if self.read_cache == self.write_cache {
+            write!(f, ",cache={}", self.read_cache)?;
+        } else {
+            write!(f, ",read-cache={},write-cache={}", self.read_cache, self.write_cache)?;
+        }
+        if self.completion == Completion::Ordered {
+            write!(f, ",completion=ordered")?;
+        }
+        if self.budget != BUDGET {
+            write!(f, ",budget={}", size::exact(self.budget))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The kinds of jobs that strategies are measured for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The state of the input in the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CacheState {
+    /// At least half of it is cached.
+    Warm,
+    /// Less than half of it is cached.
+    Cold,
+}
+
+/// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Job {
+    /// Reading a file without using its bytes: the upper limit of the others.
+    Read(CacheState),
+    /// Counting, or another pass that uses each byte once.
+    Scan(CacheState),
+    /// Searching a file.
+    Search(CacheState),
+    /// Hashing a file.
+    Hash(CacheState),
+    /// Comparing two files.
+    Compare(CacheState),
+    /// Transforming a file over an existing one.
+    TransformExisting(CacheState),
+    /// Transforming a file to a new one.
+    TransformNew(CacheState),
+    /// Copying a file.
+    Copy(CacheState),
+}
+
+type Kind = fn(CacheState) -> Job;
+
+/// Every kind of job, and its name.
+const KINDS: [(Kind, &str); 8] = [
+    (Job::Read, "read"),
+    (Job::Scan, "scan"),
+    (Job::Search, "search"),
+    (Job::Hash, "hash"),
+    (Job::Compare, "compare"),
+    (Job::TransformExisting, "transform over an existing file"),
+    (Job::TransformNew, "transform to a new file"),
+    (Job::Copy, "copy"),
+];
+
+impl Job {
+    /// Every job with its name.
+    pub fn all() -> impl Iterator<Item = (Self, String)> {
+        let states = [(CacheState::Warm, "warm"), (CacheState::Cold, "cold")];
+        let with = move |(job, name): (Kind, &str)| {
+            states.map(|(state, text)| (job(state), format!("{name}, {text}")))
+        };
+        KINDS.into_iter().flat_map(with)
+    }
+
+    /// The job whose measurements are used in place of missing ones: it moves the bytes in the same way. Reading is no
+    /// substitute, because a mapping is read only where its bytes are used.
+    pub(super) fn substitute(self) -> Option<Self> {
+        match self {
+            Self::Search(cache_state) | Self::Hash(cache_state) | Self::Compare(cache_state) => {
+                Some(Self::Scan(cache_state))
+            }
+            Self::Copy(cache_state) => Some(Self::TransformNew(cache_state)),
+            Self::Read(_) | Self::Scan(_) | Self::TransformExisting(_) | Self::TransformNew(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::all().find(|(job, _)| job == self).map(|(_, name)| name);
+        f.write_str(&name.unwrap_or_default())
+    }
+}
+
+impl From<Job> for String {
+    fn from(job: Job) -> Self {
+        job.to_string()
+    }
+}
+
+impl FromStr for Job {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::all().find(|(_, name)| name == text);
+        found.map(|(job, _)| job).ok_or_else(|| format!("unknown job {text:?}"))
+    }
+}
+
+impl TryFrom<String> for Job {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_parse_back_from_their_text() {
+        assert!(Job::all().all(|(job, name)| job.to_string() == name && name.parse() == Ok(job)));
+        assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
+        assert_eq!(Job::all().collect::<std::collections::BTreeSet<_>>().len(), 16);
+    }
+}

@@ -1,0 +1,189 @@
+//! The facts that decide on a strategy.
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Serial;
+use super::fields::{BUDGET, Strategy};
+use super::job::{CacheState, Job};
+
+/// The purpose of a run: the pattern that the bytes pass through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// Reading alone, or measuring it.
+    Read,
+    /// Comparing two files.
+    Compare,
+    /// Counting, and every other pass that is no hash.
+    Fold,
+    /// Hashing.
+    Hash,
+    /// Searching.
+    Search,
+    /// Transforming into a new file or over an existing one, as the target says.
+    Transform,
+    /// Copying.
+    Copy,
+    /// Generating: there is no input.
+    Generate,
+}
+
+impl Purpose {
+    /// True if each byte is used once and not kept, so that a mapping saves the copy that reading makes.
+    pub fn views(self) -> bool {
+        matches!(self, Self::Compare | Self::Fold | Self::Hash | Self::Search)
+    }
+}
+
+/// The destination of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// No output.
+    Nowhere,
+    /// A pipe or device, in order.
+    Stream,
+    /// A new file.
+    New,
+    /// The blocks of an existing file.
+    Existing,
+}
+
+/// The facts that decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanInput {
+    /// The pattern.
+    pub purpose: Purpose,
+    /// The input's length in bytes; `None` if it is read sequentially to its end.
+    pub len: Option<u64>,
+    /// The share of the input in the page cache, 0 to 1; `None` without an input file, if the system does not report
+    /// it, and where it decides nothing.
+    pub cached: Option<f64>,
+    /// The destination.
+    pub target: Target,
+    /// True if the target's file system keeps its files in memory.
+    pub target_in_memory: bool,
+    /// The processors this process may use.
+    pub processors: usize,
+    /// Memory for buffers, in bytes.
+    pub budget: u64,
+    /// True if the input is on rotational media.
+    pub rotational: bool,
+    /// The reason that asynchronous direct reading cannot be used on the input, if so.
+    pub no_deep_reads: Option<String>,
+    /// True if the input can be mapped, and a mapping may be chosen.
+    pub can_map: bool,
+    /// The reason for one worker, if there is one.
+    pub serial: Option<Serial>,
+    /// The length of the stripes that are hashed or verified as units, in bytes, if they are.
+    pub units: Option<u64>,
+    /// True if the run may try several strategies: it is long or one of many, and the user leaves the choice open.
+    pub adapts: bool,
+    /// True for one of many files: strategies are tried on files, too.
+    pub among_files: bool,
+}
+
+impl PlanInput {
+    /// A cached file of `len` bytes, read with one processor: the base of tests and examples.
+    pub fn reading(len: u64) -> Self {
+        Self {
+            purpose: Purpose::Read,
+            len: Some(len),
+            cached: Some(1.0),
+            target: Target::Nowhere,
+            target_in_memory: false,
+            processors: 1,
+            budget: BUDGET,
+            rotational: false,
+            no_deep_reads: None,
+            can_map: true,
+            serial: None,
+            units: None,
+            adapts: false,
+            among_files: false,
+        }
+    }
+
+    /// The kind of job, as in profiles; `None` for an input without a length, and without an input.
+    pub fn job(&self) -> Option<Job> {
+        let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
+        self.len?;
+        match (self.purpose, self.target) {
+            (Purpose::Generate, _) => None,
+            (Purpose::Read, _) => Some(Job::Read(state)),
+            (Purpose::Search, _) => Some(Job::Search(state)),
+            (Purpose::Hash, _) => Some(Job::Hash(state)),
+            (Purpose::Compare, _) => Some(Job::Compare(state)),
+            // A pipe uses each byte once, too.
+            (Purpose::Fold, _) | (_, Target::Nowhere | Target::Stream) => Some(Job::Scan(state)),
+            (Purpose::Copy, _) => Some(Job::Copy(state)),
+            (Purpose::Transform, Target::New) => Some(Job::TransformNew(state)),
+            (Purpose::Transform, Target::Existing) => Some(Job::TransformExisting(state)),
+        }
+    }
+
+    /// True if the device limits the throughput, not the memory.
+    pub(super) fn is_cold(&self) -> bool {
+        self.cached.is_some_and(|cached| cached < COLD)
+    }
+
+    /// True if almost nothing is cached.
+    pub(crate) fn is_uncached(&self) -> bool {
+        self.cached.is_some_and(|cached| cached < NONE)
+    }
+
+    /// True if a mapping hardly waits for the device.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached.is_some_and(|cached| cached >= CACHED)
+    }
+
+    /// True if the file is too short to try several strategies on it.
+    pub(crate) fn is_short(&self) -> bool {
+        let partly = self.cached.is_some() && !self.is_cached() && !self.is_uncached();
+        let least = if partly { PARTLY } else { ADAPTIVE };
+        self.len.is_some_and(|len| len < least)
+    }
+
+    /// True if the run is too short for a choice to pay.
+    pub(super) fn is_small(&self) -> bool {
+        self.len.is_some_and(|len| len < SMALL)
+    }
+}
+
+/// Below this cached share an input counts as cold.
+const COLD: f64 = 0.5;
+
+/// Below this cached share an input counts as not cached: an earlier access may have left a page or two.
+const NONE: f64 = 0.02;
+
+/// From this cached share on, a mapping hardly waits for the device.
+const CACHED: f64 = 0.98;
+
+/// Below this length starting threads takes longer than it saves, in bytes.
+pub(crate) const SMALL: u64 = 2 << 20;
+
+/// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
+pub(super) const MOST_WORKERS: usize = 8;
+
+/// Mapped part of a file per worker, in bytes: 8 MiB took 0.94 of the time of 4 MiB and 0.87 of that of 16 MiB with
+/// stripes of 1 MiB; with stripes as long as the mapped part it took as long as 16 MiB (2 × 1 GB, two cores, kernel
+/// 6.18).
+pub(super) const WINDOW: u64 = 8 << 20;
+
+/// True if two strategies do not differ in fields that matter for a target.
+pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
+    let reading = (a.read, a.request, a.depth, a.workers, a.read_cache)
+        == (b.read, b.request, b.depth, b.workers, b.read_cache);
+    let writing = (a.write, a.write_cache) == (b.write, b.write_cache);
+    let allocating = a.allocation == b.allocation;
+    reading
+        && (writing || !matches!(target, Target::New | Target::Existing))
+        && (allocating || target != Target::New)
+}
+
+/// Below this length of the parts in one state of the page cache a trial costs more than it saves, in bytes: with 64 MiB,
+/// files of 100 MB took 10 to 30% longer.
+#[doc(hidden)]
+pub const ADAPTIVE: u64 = 256 << 20;
+
+/// Files from this length on, partly in the page cache, have a strategy for each state, in bytes.
+pub(crate) const PARTLY: u64 = 64 << 20;

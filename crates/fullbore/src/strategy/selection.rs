@@ -1,0 +1,95 @@
+//! The strategy of a run or the contenders that it tries, and the record of its trials.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use fullbore_io::size;
+use serde::Serialize;
+
+use super::contender::{Contenders, Tried};
+use super::fields::Strategy;
+use super::learned::{Circumstances, Learned};
+use super::plan_input::Purpose;
+use super::spec::StrategySpec;
+
+/// The strategy of a run, or the contenders that it tries.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'a> {
+    /// The strategy of a run that is too short to try others.
+    pub(crate) first: &'a Strategy,
+    /// The contenders and the record of their trials.
+    pub(crate) adaptive: Option<Adaptive<'a>>,
+}
+
+/// The contenders of an adaptive run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Adaptive<'a> {
+    pub(crate) contenders: &'a Contenders,
+    pub(crate) spec: &'a StrategySpec,
+    pub(crate) selections: &'a Selections,
+    /// Gives parts to contenders at random, by this seed.
+    #[cfg(test)]
+    pub(crate) shuffle: Option<u64>,
+}
+
+impl<'a> From<&'a Strategy> for Choice<'a> {
+    fn from(first: &'a Strategy) -> Self {
+        Self { first, adaptive: None }
+    }
+}
+
+/// The selections of a run so far.
+#[derive(Debug, Default)]
+pub(crate) struct Selections {
+    list: Mutex<Vec<Selection>>,
+    /// The figures that learn from them, the file system, and the purpose.
+    learned: Option<(Learned, String, Purpose)>,
+}
+
+impl Selections {
+    pub(super) fn learning(learned: Learned, file_system: String, purpose: Purpose) -> Self {
+        Self { list: Mutex::default(), learned: Some((learned, file_system, purpose)) }
+    }
+
+    pub(crate) fn add(&self, selection: Selection) {
+        if let Some((learned, file_system, purpose)) = &self.learned {
+            let (file_system, purpose) = (file_system.clone(), *purpose);
+            let circumstances = Circumstances { file_system, purpose, cached: selection.cached };
+            learned.add(&circumstances, &selection.tried);
+        }
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
+    }
+
+    pub(crate) fn list(&self) -> Vec<Selection> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The contenders tried on one part of a file, and the one that the run continued with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Selection {
+    /// The bytes of these parts that were read until the choice.
+    pub(crate) after: u64,
+    /// True for parts in the page cache.
+    pub(crate) cached: bool,
+    /// The contenders in the order of the trial.
+    pub(crate) tried: Vec<Tried>,
+    /// The chosen strategy, as `--strategy` takes it.
+    pub(crate) chosen: String,
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.cached { "" } else { "not cached: " };
+        write!(f, "{state}tried ")?;
+        for (index, tried) in self.tried.iter().enumerate() {
+            let separator = if index > 0 { " · " } else { "" };
+            let (rate, cpu) = (size::rate(tried.rate), tried.cpu * 1e9);
+            write!(f, "{separator}{}: {rate}, {cpu:.2} CPU ms/MB", tried.name)?;
+        }
+        let chosen = self.tried.iter().find(|tried| tried.strategy == self.chosen);
+        let chosen = chosen.map_or(self.chosen.as_str(), |tried| tried.name.as_str());
+        write!(f, " · continued after {} with {chosen}", size::human(self.after))
+    }
+}
