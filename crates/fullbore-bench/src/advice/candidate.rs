@@ -1,7 +1,7 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
 use super::input::{AdviceInput, EligibleCell};
-use super::ratio::{Ratio, cost, speed};
+use super::ratio::{CHEAPER, Ratio, cost, speed};
 use super::words::{against, cost_beside, times};
 use crate::document::{Advice, Confidence};
 use crate::stats::Bootstrap;
@@ -46,6 +46,11 @@ impl<'a> NamedRatio<'a> {
         times(self.found.estimate.value)
     }
 
+    /// Rate and ratio: `2.64 GB/s, 3.60× as fast as buffered`.
+    pub(super) fn gain(&self) -> String {
+        format!("{}, {} as fast as {}", self.rate(), self.times(), self.second.0)
+    }
+
     /// The CPU time of the first as a share of that of the second, if significant: ` at 50% of the CPU time`.
     pub(super) fn at_cost(&self) -> String {
         cost_beside("at", cost(self.first.1, self.second.1, self.bootstrap))
@@ -71,6 +76,19 @@ impl<'a> NamedRatio<'a> {
     ) -> Candidate {
         let cells: Vec<_> = [self.first.1, self.second.1].into_iter().chain(more).collect();
         Candidate::new(topic, &self.found, &cells, self.found.estimate.value, text, self.evidence())
+    }
+
+    /// Advice that `more` takes significantly more CPU time than `less`; `text` receives the factor.
+    pub(super) fn cpu_higher(
+        &self,
+        (more, less): (EligibleCell<'a>, EligibleCell<'a>),
+        topic: String,
+        text: impl FnOnce(String) -> String,
+    ) -> Option<Candidate> {
+        let found = cost(more, less, self.bootstrap)?;
+        let worth = found.estimate.value;
+        (found.is_clear() && worth * CHEAPER >= 1.0)
+            .then(|| Candidate::new(topic, &found, &[less, more], worth, text(times(worth)), self.evidence()))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Selection of the cells that advice may rest on, and their grouping.
 
+use fullbore::strategy::{CacheState as JobCache, Job};
+
 use crate::document::{CacheState, Cell, Findings, Labels, Summary};
 use crate::stats::{Bootstrap, Estimate};
 
@@ -202,6 +204,11 @@ impl TaskKey<'_> {
     }
 }
 
+/// True for one request in flight.
+pub(super) fn is_single(labels: &Labels) -> bool {
+    labels.depth.is_none_or(|depth| depth == 1) && labels.workers.is_none_or(|workers| workers == 1)
+}
+
 /// True for requests in file order.
 pub(super) fn is_sequential(labels: &Labels) -> bool {
     labels.order.as_deref().is_none_or(|order| order == "sequential")
@@ -233,7 +240,45 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The fastest cell.
-pub(super) fn fastest<'a>(eligible_cells: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
-    eligible_cells.iter().copied().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+/// The cells whose labels suit.
+pub(super) fn only<'a>(
+    eligible_cells: Vec<EligibleCell<'a>>,
+    suits: impl Fn(&Labels) -> bool,
+) -> Vec<EligibleCell<'a>> {
+    eligible_cells.into_iter().filter(|w| suits(w.labels)).collect()
+}
+
+pub(super) fn fastest<'a>(
+    eligible_cells: impl IntoIterator<Item = EligibleCell<'a>>,
+) -> Option<EligibleCell<'a>> {
+    eligible_cells.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+}
+
+pub(super) fn slowest(eligible_cells: Vec<EligibleCell<'_>>) -> Option<EligibleCell<'_>> {
+    eligible_cells.into_iter().min_by(|a, b| a.rate().total_cmp(&b.rate()))
+}
+
+/// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests of the file from front
+/// to back into memory. Nothing is inferred from one cache state, size or method to another.
+///
+/// They are used if no cell was tried under the job's own name; transformations have no such cells.
+pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
+    let reads = |l: &Labels| {
+        is_usual(l)
+            && l.variant.is_none()
+            && l.operation == "read"
+            && l.job.is_empty()
+            && is_sequential(l)
+            && l.file_bytes.is_none()
+            && l.strategy.is_some()
+    };
+    let end_of = |cell: &Cell| EligibleCell::of(cell).filter(|w| reads(w.labels)).map(|w| end(w.labels));
+    [(JobCache::Warm, End::Cache), (JobCache::Cold, End::Device)]
+        .into_iter()
+        .map(|(cache, wanted)| {
+            let here: Vec<&Cell> = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();
+            (Job::Read(cache), here)
+        })
+        .filter(|(_, cells)| !cells.is_empty())
+        .collect()
 }

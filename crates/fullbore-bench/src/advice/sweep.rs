@@ -1,6 +1,7 @@
 //! Cells that differ in one label only, ordered by it.
 
 use super::input::{EligibleCell, grouped};
+use super::words::{subject, task, way};
 use crate::document::Labels;
 
 /// A label along which cells are ordered.
@@ -48,6 +49,11 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
+    /// The first point.
+    pub(super) fn first(&self) -> Option<(u64, EligibleCell<'a>)> {
+        self.points.first().copied()
+    }
+
     /// The fastest point.
     pub(super) fn peak(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.iter().copied().max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()))
@@ -67,6 +73,16 @@ impl<'a> Sweep<'a> {
     /// The last point.
     pub(super) fn last(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.last().copied()
+    }
+
+    /// The task of a cell with the method of the sweep.
+    pub(super) fn described(&self, eligible: EligibleCell<'_>) -> String {
+        format!("{} with {}", task(eligible.labels), way(&self.labels))
+    }
+
+    /// The topic of advice on the sweep.
+    pub(super) fn topic(&self, axis: &str, eligible: EligibleCell<'_>) -> String {
+        format!("{axis}|{}|{}", subject(eligible.labels), self.labels.method)
     }
 }
 
