@@ -57,7 +57,7 @@ fn json_has_every_field() {
         assert_eq!(cell["id"], found.id);
         assert_eq!(cell["rate"]["ratio"]["low"].as_f64().unwrap(), found.rate.ratio.low);
         assert_eq!(cell["rate"]["p_among_all"].as_f64(), found.rate.p_among_all);
-        assert_eq!(cell["cost"]["verdict"].as_str(), found.cost.as_ref().map(|cost| cost.word()));
+        assert_eq!(cell["cost"]["verdict"].as_str(), found.cost.as_ref().map(|cost| cost.verdict));
         assert_eq!(cell["latency"]["measure"], "latency-p99");
     }
     assert_eq!((&cells[0]["rate"]["stands"], &cells[1]["rate"]["stands"]), (&true.into(), &false.into()));

@@ -103,7 +103,7 @@ pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
         Some(value) if name.ends_with("_bytes") && value.is_u64() => {
             value.as_u64().map(crate::units::size).unwrap_or_default()
         }
-        Some(value) => super::text::plain(value),
+        Some(value) => super::difference::plain(value),
     };
     before
         .iter()

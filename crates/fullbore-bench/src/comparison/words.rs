@@ -1,11 +1,9 @@
 //! Figures and sentences shared by all forms of a comparison.
 
-use super::cell::CellChange;
 use super::change::{Change, Judgement, Measure};
 use super::compare::Comparison;
-use super::compared_run::{ComparedRun, Origin};
-use super::difference::Difference;
-use super::text::shown;
+use super::compared_run::{CellChange, ComparedRun, Origin};
+use super::difference::{Difference, shown};
 use crate::stats::Estimate;
 use crate::units;
 
@@ -20,9 +18,8 @@ pub(super) fn figure(measure: Measure, value: f64) -> String {
 }
 
 /// A ratio: `0.931`, followed by `?` if its verdict does not hold among all comparisons.
-pub(super) fn ratio(change: &Change, confidence: f64) -> String {
-    let judged = matches!(change.judgement, Judgement::Worse | Judgement::Better);
-    let doubt = if judged && !change.is_significant(confidence) { "?" } else { "" };
+pub(super) fn ratio(change: &Change) -> String {
+    let doubt = if change.is_judged() && !change.stands { "?" } else { "" };
     format!("{}{doubt}", units::significant(change.ratio.value))
 }
 
@@ -44,11 +41,11 @@ fn marked_ratio(change: Option<&Change>) -> String {
 }
 
 /// The figures of a cell: baseline, this, ratio, interval, CPU time, latency.
-pub(super) fn figures(cell: &CellChange, confidence: f64) -> [String; 6] {
+pub(super) fn figures(cell: &CellChange) -> [String; 6] {
     [
         figure(Measure::Rate, cell.rate.baseline),
         figure(Measure::Rate, cell.rate.this),
-        ratio(&cell.rate, confidence),
+        ratio(&cell.rate),
         interval(&cell.rate.ratio),
         marked_ratio(cell.cost.as_ref()),
         marked_ratio(cell.latency.as_ref()),

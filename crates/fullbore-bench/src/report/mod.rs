@@ -37,6 +37,7 @@ mod verdict_requests;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use phrases::{capital, spanned};
+pub(crate) use picture::clipped;
 pub(crate) use prose::tiles;
 pub(crate) use verdict::verdict;
 

@@ -118,7 +118,7 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
 }
 
 /// Text of at most `width` characters, with an ellipsis if it was longer.
-pub(super) fn clipped(text: &str, width: usize) -> String {
+pub(crate) fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
