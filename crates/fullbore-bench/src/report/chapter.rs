@@ -61,8 +61,11 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             chart.stem = format!("{slug}-{}-{}", i + 1, chart.stem);
         }
         chapters.push(Chapter {
-            here: [verdict(document, &experiment, &lines), super::regret::sentences(document, &experiment)]
-                .concat(),
+            here: [
+                verdict(document, &experiment, &lines),
+                super::chapter_findings::regret_sentences(document, &experiment),
+            ]
+            .concat(),
             tables: tables(document, &experiment, &lines),
             care: care(document, &experiment.name),
             skipped: skipped(document, &experiment.name),

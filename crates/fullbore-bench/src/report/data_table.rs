@@ -1,11 +1,10 @@
 //! The tables of a chapter: the peak of each path, and every figure that the charts draw.
 
 use super::figures::{cost_of, half_of};
-use super::measure::{axis_heading, between};
+use super::measure::{axis_words, between};
 use super::phrases::{peak, spanned};
 use super::prose::method_text;
-use super::request_figures::parts;
-use super::streams::{jain, stream_rates};
+use super::request_figures::{jain, parts, stream_rates};
 use crate::block::{Column, NOTHING, Table, Titled, figures, words};
 use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series, Summary};
 use crate::stats::{Estimate, median};
@@ -17,11 +16,11 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
         tables.push(("Peak of each path", paths(document, experiment, lines)));
     }
-    tables.push(super::credit::table(document, experiment));
-    tables.push(super::regret::table(document, experiment));
-    tables.push(super::peers::table(document, experiment));
-    tables.push(super::limits::disks(document, experiment));
-    tables.push(super::limits::requests(document, experiment));
+    tables.push(super::chapter_findings::credit_table(document, experiment));
+    tables.push(super::chapter_findings::regret_table(document, experiment));
+    tables.push(super::chapter_findings::peer_table(document, experiment));
+    tables.push(super::chapter_findings::disk_table(document, experiment));
+    tables.push(super::chapter_findings::request_time_table(document, experiment));
     let rates = [
         figures("rate"),
         figures("95% interval"),
@@ -84,7 +83,7 @@ fn cells(
     row: fn(&Cell, &Summary) -> Vec<String>,
 ) -> Table {
     let axis = experiment.axis;
-    let first = if axis == Axis::None { words("path") } else { words(axis_heading(axis)) };
+    let first = if axis == Axis::None { words("path") } else { words(axis_words(axis).heading) };
     let mut rows = Vec::new();
     for line in lines {
         if axis != Axis::None && lines.len() > 1 {

@@ -1,11 +1,11 @@
 //! The selection of an experiment's charts, with their captions.
 
-use super::bar_chart::{Bar, BarChart};
-use super::line_chart::{ChartLine, LineChart, Point};
-use super::measure::{Measure, between, by_axis};
+use super::measure::{Measure, axis_words, between};
 use super::palette::Palette;
 use super::panels::{Facet, Panel, split};
 use super::picture::{Chart, Picture};
+use super::plot_charts::{ChartLine, LineChart, Point};
+use super::row_charts::{Bar, BarChart};
 use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary};
 use crate::stats::Estimate;
 use crate::units;
@@ -159,12 +159,11 @@ impl ChartBuilder<'_> {
         }
         described += &off;
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.stem(), caption, described, &spoken, chart.picture());
+        self.add(measure.names().1, caption, described, &spoken, chart.picture());
     }
 
     fn caption(&self, measure: Measure, panel: &Panel) -> String {
-        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-        format!("{}{}{of}", measure.caption(), by_axis(self.experiment.axis))
+        format!("{}{}{}", measure.names().0, axis_words(self.experiment.axis).by, panel.suffix())
     }
 
     fn bars(&mut self, panel: &Panel, measure: Measure) {
@@ -207,7 +206,7 @@ impl ChartBuilder<'_> {
         };
         let order = if rated.len() > 1 { " Fastest first." } else { "" };
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.stem(), caption, order.to_owned(), &spoken, chart.picture());
+        self.add(measure.names().1, caption, order.to_owned(), &spoken, chart.picture());
     }
 
     fn tip(&self, name: &str, cell: usize, measure: Measure, value: Estimate) -> String {

@@ -11,6 +11,13 @@ pub(super) struct Panel<'a> {
     pub(super) lines: Vec<(String, &'a Series)>,
 }
 
+impl Panel<'_> {
+    /// The title as the end of a caption.
+    pub(super) fn suffix(&self) -> String {
+        if self.title.is_empty() { String::new() } else { format!(", {}", self.title) }
+    }
+}
+
 /// A property that divides lines into separate charts; tried in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Facet {

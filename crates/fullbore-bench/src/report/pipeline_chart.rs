@@ -1,7 +1,6 @@
 //! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: advertised and measured
 //! throughput of each stage.
 
-use super::palette::LineStyle;
 use super::picture::{Key, Picture, wrapped};
 use crate::block::html::escape;
 use crate::document::{Pipeline, Stage};
@@ -94,8 +93,7 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
         }
         svg += "</g>\n";
     }
-    let key = |colour, name: &str| Key { look: LineStyle::plain(colour), patch: true, name: name.into() };
-    let keys = vec![key(ADVERTISED, "advertised"), key(REAL, "measured through this stage")];
+    let keys = vec![Key::patch(ADVERTISED, "advertised"), Key::patch(REAL, "measured through this stage")];
     let drawn = 2.0 + count * (width + GAP) - GAP;
     Picture { width: drawn.max(620.0), height: TOP + height + 8.0, body: svg, keys }
 }
