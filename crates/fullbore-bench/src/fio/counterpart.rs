@@ -1,6 +1,21 @@
-//! Access methods of fullbore and the equivalent I/O engines of fio.
+//! Options of fio: those of the I/O engines that are the equivalents of fullbore's access methods.
 
-use super::setting::Unsupported;
+use std::fmt;
+
+/// An option of fio and its value.
+pub(super) type Setting = (&'static str, String);
+
+/// The reason why fio cannot run a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported(pub(crate) String);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
 
 /// An access method and the I/O engine of fio that makes the same calls.
 #[derive(Debug)]
@@ -122,9 +137,8 @@ pub(super) fn of_ioengine(
 
 #[cfg(test)]
 mod tests {
-    use fullbore::engine::METHODS;
-
     use super::*;
+    use fullbore::engine::METHODS;
 
     #[test]
     fn every_method_has_a_counterpart_or_a_reason() {

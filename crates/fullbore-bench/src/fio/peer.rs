@@ -7,9 +7,8 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 
-use super::job_result::{self, JobResult};
-use super::program::Program;
-use super::setting::{Setting, Unsupported};
+use super::counterpart::{Setting, Unsupported};
+use super::program::{JobResult, Program, read_result};
 use super::shape::{Shape, percentiles, shape};
 use crate::action::RunContext;
 use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Workload};
@@ -155,7 +154,7 @@ impl Workload for FioWorkload {
             let settings = self.settings(shape, &covered, whole, passes);
             let text = self.program.run(&settings, context.test_files().directory(), shape.huge)?;
             let most = shape.depth * shape.workers;
-            let result = job_result::read(&text, shape.writes, most).map_err(refusal)?;
+            let result = read_result(&text, shape.writes, most).map_err(refusal)?;
             // Half of it: rates vary, and a second run costs another start.
             if result.seconds >= SHORT / 2.0 || !self.repeat.again || passes >= PASSES {
                 break result;

@@ -2,8 +2,7 @@
 
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
-use super::counterpart::{self, Counterpart};
-use super::setting::{Setting, Unsupported};
+use super::counterpart::{self, Counterpart, Setting, Unsupported};
 use crate::document::Labels;
 
 /// Buffers of a worker are put on huge pages from this length, in bytes.

@@ -2,13 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::options::TableOptions;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,
 };
 use crate::report::{spanned, verdict};
 use crate::units;
+
+/// Layout of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Columns of the terminal; at least 60.
+    pub width: usize,
+    /// True if headings and warnings are coloured by ANSI escapes.
+    pub colour: bool,
+}
+
+impl Default for TableOptions {
+    /// 80 columns, no colour.
+    fn default() -> Self {
+        Self { width: 80, colour: false }
+    }
+}
 
 /// Widths of the columns after the path: rate, ±, roof, half-power, µs per request, ms per MB.
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];

@@ -1,7 +1,6 @@
 //! The summary of a run on one page of a terminal: headline figures, the strategies to use, advice, warnings.
 
-use super::full::head;
-use super::options::TableOptions;
+use super::full::{TableOptions, head};
 use crate::block::text::Sheet;
 use crate::document::{Document, Recommendation, StopReason, experiments, series};
 use crate::report::{NO_DEFAULT, advice, capital, spanned, tiles, verdict};
