@@ -30,18 +30,14 @@ const LEAST: usize = 4;
 /// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Settings of a read or a write.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AccessSpec {
     /// In the syntax of `--strategy`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// Requested page-cache state.
     cache: Option<CacheState>,
     #[serde(default)]
     order: AccessOrder,
@@ -49,7 +45,6 @@ struct AccessSpec {
     offset: Option<String>,
     /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
-    /// State of the file before a write.
     #[serde(default)]
     file: FileState,
 }
@@ -58,11 +53,9 @@ fn auto() -> String {
     "auto".into()
 }
 
-/// Order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 enum AccessOrder {
-    /// From start to end.
     #[default]
     Sequential,
     /// Each block at most once, in random order over the whole file.
@@ -81,11 +74,9 @@ impl AccessOrder {
     }
 }
 
-/// State of the file before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum FileState {
-    /// Blocks with data, which are overwritten.
     #[default]
     Overwritten,
     /// A new file, which grows with every request.
@@ -107,7 +98,6 @@ impl FileState {
     }
 }
 
-/// A trial that reads or writes.
 #[derive(Debug)]
 struct AccessWorkload {
     spec: AccessSpec,
@@ -174,7 +164,6 @@ impl AccessWorkload {
         context.test_files().fresh.clone()
     }
 
-    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -212,7 +201,6 @@ impl AccessWorkload {
         self.transfer_until(range, &AtomicBool::new(false), context)
     }
 
-    /// Reads or writes a range until `enough` is set.
     fn transfer_until(
         &self,
         range: &Range<u64>,

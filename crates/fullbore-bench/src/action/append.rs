@@ -21,7 +21,6 @@ const LEAST: u64 = 8;
 /// Largest number of records of the first sample, whose length ignores the cost of a flush.
 const FIRST: u64 = 32;
 
-/// Settings of appends.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AppendSpec {
@@ -44,11 +43,9 @@ enum SyncCall {
     Dsync,
 }
 
-/// State of the log file before it is appended to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum LogFile {
-    /// Each record extends the file.
     #[default]
     Extended,
     /// The file has its length and its blocks, which were never written.
@@ -67,7 +64,6 @@ impl LogFile {
     }
 }
 
-/// A trial that appends.
 #[derive(Debug)]
 struct AppendWorkload {
     spec: AppendSpec,

@@ -21,17 +21,17 @@ use super::workload::RunResult;
 pub(super) struct FileRange {
     /// The file; for writes, its blocks exist.
     pub(super) file: File,
-    /// The range in bytes.
     pub(super) range: Range<u64>,
 }
 
-/// Kind of all transfers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TransferKind<'a> {
-    /// Read.
     Read,
     /// Write; if `flush`, the time includes flushing to the device.
-    Write { data: &'a Stamped, flush: bool },
+    Write {
+        data: &'a Stamped,
+        flush: bool,
+    },
 }
 
 /// Runs all parts concurrently until the first has finished, or until `enough` is set.

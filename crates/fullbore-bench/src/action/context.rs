@@ -9,16 +9,13 @@ use fullbore::probe::DeviceNumber;
 use crate::clock::Clock;
 use crate::test_files::TestFiles;
 
-/// Environment of a run.
 #[derive(Debug)]
 pub(crate) struct RunContext<'a> {
     /// The test files, a set per directory; at least one.
     pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
-    /// Progress and cancellation.
     pub(crate) progress: &'a Progress,
-    /// Clock of the whole run.
     pub(crate) clock: Clock,
     /// Seed of data and orders.
     pub(crate) seed: u64,

@@ -55,9 +55,7 @@ const MARGIN: f64 = 1.1;
 pub(crate) struct DeviceLimits {
     targets: Vec<Target>,
     known: RefCell<Vec<KnownLimit>>,
-    /// Requested regime.
     regime: Regime,
-    /// Seconds spent on searches.
     spent: Cell<f64>,
 }
 
@@ -66,7 +64,6 @@ pub(crate) struct DeviceLimits {
 struct Target {
     /// Place of the first directory.
     directory: usize,
-    /// Its name.
     name: String,
     devices: Vec<DeviceNumber>,
 }
@@ -90,7 +87,6 @@ struct PaceLimit {
 }
 
 impl PaceLimit {
-    /// True if the pace is at most the sustained one.
     fn covers(&self, pace: Pace) -> bool {
         pace.bytes <= MARGIN * self.bytes && pace.requests <= MARGIN * self.requests
     }
@@ -108,7 +104,6 @@ impl DeviceLimits {
         Self { targets, known: RefCell::default(), regime, spent: Cell::default() }
     }
 
-    /// Returns the limits found so far.
     pub(crate) fn found(&self) -> Vec<DeviceLimit> {
         self.known.borrow().iter().filter_map(|known| known.limit.clone()).collect()
     }
@@ -236,7 +231,6 @@ impl DeviceLimits {
         }
     }
 
-    /// Returns the regime of a sample with this recording.
     pub(crate) fn regime(&self, counters: &Counters<'_>, recording: &Recording) -> Regime {
         let known = self.known(counters.writes);
         if recording.is_empty() || known.is_empty() || known.iter().any(|known| known.limit.is_none()) {

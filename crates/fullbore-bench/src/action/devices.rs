@@ -31,14 +31,11 @@ const CHUNK: u64 = 64 << 10;
 /// Chunks are multiples of this, in bytes, so that every piece can bypass the page cache.
 const BLOCK: u64 = 4096;
 
-/// Settings of a trial of several disks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DevicesSpec {
-    /// In the syntax of `--strategy`.
     #[serde(default = "direct")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
     /// Requests in flight per disk; for a striped file, over all disks.
     depth: Option<u32>,
@@ -56,7 +53,6 @@ fn direct() -> String {
     "method=direct".into()
 }
 
-/// Arrangement of the disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
@@ -115,7 +111,6 @@ impl DiskSelection {
     }
 }
 
-/// A trial of several disks.
 #[derive(Debug)]
 struct DevicesWorkload {
     mode: Mode,
@@ -166,7 +161,6 @@ impl DevicesWorkload {
         Layout { files: self.selection.0.len(), chunk: self.chunk }
     }
 
-    /// Returns the test file of a disk.
     fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         if self.flushes() { &test_files.written } else { &test_files.cold }
     }

@@ -19,7 +19,6 @@ const EACH: &str = "each";
 /// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Settings of a trial of the memory.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemorySpec {
@@ -45,7 +44,6 @@ enum Kind {
     Read,
 }
 
-/// A trial in which workers read or copy memory.
 #[derive(Debug)]
 struct MemoryWorkload {
     spec: MemorySpec,

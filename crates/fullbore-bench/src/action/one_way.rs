@@ -10,7 +10,6 @@ use serde::Deserialize;
 use super::requested_strategy::RequestedStrategy;
 use crate::document::Labels;
 
-/// Direction of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
@@ -77,9 +76,6 @@ impl OneWayIo {
     }
 
     /// Plans the strategy for the first `len` bytes of a file.
-    ///
-    /// # Errors
-    /// If the file does not support the strategy, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
         let RequestedStrategy { spec, text } = &self.requested;
         let planner = Planner::new(spec).with_text(Some(text));
@@ -101,7 +97,6 @@ impl OneWayIo {
         self.planned = Some(strategy);
     }
 
-    /// Returns the strategy's labels.
     pub(super) fn labels(&self) -> Labels {
         let strategy = self.strategy();
         let (method, cache) = self.direction.of(&strategy);

@@ -11,11 +11,9 @@ use super::workload::{DeviceIo, ExpectedState};
 use crate::document::CacheState;
 use crate::test_files::TestFiles;
 
-/// The precondition of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precondition {
     pub(super) writes: bool,
-    /// True if the run bypasses the page cache.
     pub(super) direct: bool,
     /// True if the time includes flushing writes to the device.
     pub(super) flush: bool,
@@ -24,7 +22,6 @@ pub(super) struct Precondition {
 }
 
 impl Precondition {
-    /// Returns the precondition of a one-way trial's runs.
     pub(super) fn of(io: &OneWayIo, flush: Option<bool>, cache: Option<CacheState>) -> Self {
         Self { writes: io.writes(), direct: io.direct(), flush: flush == Some(true), cache }
     }
@@ -39,9 +36,6 @@ impl Precondition {
     }
 
     /// Establishes the state for a range of a file.
-    ///
-    /// # Errors
-    /// The system's.
     pub(super) fn establish(self, file: &File, range: &Range<u64>) -> Result<()> {
         if self.flush {
             // The flush of this run must not write what earlier ones left.
@@ -73,7 +67,6 @@ impl Precondition {
         }
     }
 
-    /// Returns the expected state of a run over a prepared range of a file.
     pub(super) fn expected_state(self, file: File, range: Range<u64>) -> ExpectedState {
         let looked_at = self.cache.is_some() || self.direct;
         let ranges = if looked_at { vec![(file, range)] } else { Vec::new() };

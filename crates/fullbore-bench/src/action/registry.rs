@@ -7,13 +7,11 @@ use super::{phases, reread, small_files, streams, sustained, transform, whole_fi
 /// An action that experiments may name.
 #[derive(Debug)]
 pub(crate) struct Action {
-    /// Name in a grid.
     pub(crate) name: &'static str,
     /// Creates the work of one trial, or returns the error in its settings.
     pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 
-/// All actions.
 pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "read", parse: access::read },
     Action { name: "write", parse: access::write },

@@ -30,7 +30,6 @@ const PAIRS: u64 = 50;
 /// Default time for prefetching, in milliseconds: a rotational disk reads about a mebibyte in that time.
 const DELAY: f64 = 5.0;
 
-/// Settings of a trial of the device's cache.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RereadSpec {
@@ -80,7 +79,6 @@ impl Mode {
     }
 }
 
-/// A trial of the device's cache.
 #[derive(Debug)]
 struct RereadWorkload {
     spec: RereadSpec,

@@ -19,14 +19,12 @@ use crate::test_files::Needs;
 /// Number of files: enough for a pool of workers to grow, few enough to be created for a run.
 const FILES: u64 = 256;
 
-/// Settings of a run over small files.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SmallFilesSpec {
     /// In the syntax of `--strategy`; `auto` determines the number of workers during the run.
     #[serde(default = "auto")]
     strategy: String,
-    /// Length of each file.
     #[serde(default = "sixteen")]
     size: String,
     cache: Option<CacheState>,
@@ -40,7 +38,6 @@ fn sixteen() -> String {
     "16K".into()
 }
 
-/// A trial over small files.
 #[derive(Debug)]
 struct SmallFilesWorkload {
     spec: SmallFilesSpec,

@@ -43,26 +43,19 @@ const NAMES: [&str; 16] = [
     "stream-16",
 ];
 
-/// Settings of a trial of streams.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StreamsSpec {
-    /// In the syntax of `--strategy`; applies to each stream.
     #[serde(default = "buffered")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per stream.
     depth: Option<u32>,
     #[serde(default)]
     direction: Direction,
-    /// Number of streams.
     streams: u32,
     #[serde(default)]
     files: StreamFiles,
-    /// Requested page-cache state of reads.
     cache: Option<CacheState>,
-    /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
 }
 
@@ -70,7 +63,6 @@ fn buffered() -> String {
     "method=buffered".into()
 }
 
-/// Files of the streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum StreamFiles {
@@ -81,13 +73,11 @@ enum StreamFiles {
     Own,
 }
 
-/// A trial of streams.
 #[derive(Debug)]
 struct StreamsWorkload {
     spec: StreamsSpec,
     io: OneWayIo,
     own: Vec<File>,
-    /// Ranges of the next run.
     parts: Vec<FileRange>,
 }
 
@@ -120,7 +110,6 @@ impl StreamsWorkload {
         self.spec.cache == Some(CacheState::Warm)
     }
 
-    /// Returns the file that the streams share.
     fn shared<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }

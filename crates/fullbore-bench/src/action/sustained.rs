@@ -49,7 +49,6 @@ const SPENT: f64 = 1.08;
 /// Time of a run if no time is set, in seconds.
 const DEFAULT_S: f64 = 10.0;
 
-/// Settings of a trial of continuous transfer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SustainedSpec {
@@ -72,7 +71,6 @@ enum SustainedOrder {
     Random,
 }
 
-/// A trial of continuous transfer.
 #[derive(Debug)]
 struct SustainedWorkload {
     order: SustainedOrder,
@@ -222,7 +220,6 @@ impl SustainedWorkload {
     }
 }
 
-/// Totals of a run.
 #[derive(Debug, Default)]
 struct Moved {
     passes: u64,

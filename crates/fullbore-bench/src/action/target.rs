@@ -20,7 +20,6 @@ pub(super) struct Target<'a> {
     /// Generator of the written data; `None` for reads.
     pub(super) data: Option<&'a Stamped>,
     pub(super) order: Order,
-    /// First block.
     pub(super) first: u64,
     /// Number of blocks of the request's size.
     pub(super) blocks: u64,
@@ -33,7 +32,6 @@ impl Target<'_> {
         if self.data.is_some() { Direction::Write } else { Direction::Read }
     }
 
-    /// Returns the method's capabilities.
     pub(super) fn capabilities(&self) -> Capabilities {
         self.direction().of(&self.strategy).0.capabilities
     }

@@ -20,18 +20,13 @@ use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 
-/// Settings of a transformation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TransformSpec {
-    /// In the syntax of `--strategy`, or `contenders`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// Page-cache state of the input.
     cache: Option<CacheState>,
     /// In the syntax of `fullbore transform`.
     operation: String,
@@ -49,25 +44,21 @@ fn auto() -> String {
     "auto".into()
 }
 
-/// Destination of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum OutputTarget {
     /// The blocks of an existing file.
     #[default]
     Existing,
-    /// A new file.
     New,
 }
 
-/// Inner loop of the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum InnerLoop {
     /// The processor's vector instructions.
     #[default]
     Simd,
-    /// The scalar loop.
     Scalar,
 }
 

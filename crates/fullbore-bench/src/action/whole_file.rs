@@ -26,14 +26,11 @@ use crate::test_files::Needs;
 /// The text that is searched for: a literal that the test texts do not contain, so that every byte is examined.
 const LITERAL: &str = "half-power";
 
-/// Settings of a run over a whole file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WholeFileSpec {
-    /// In the syntax of `--strategy`, or `contenders`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Page-cache state of the input.
     cache: Option<CacheState>,
 }
 
@@ -41,16 +38,12 @@ fn auto() -> String {
     "auto".into()
 }
 
-/// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
-    /// Counts lines.
     Scan,
-    /// Searches for a literal.
     Search,
     /// Hashes by BLAKE3.
     Hash,
-    /// Compares two identical files.
     Compare,
     /// Copies to a new file, without sharing blocks.
     Copy,
@@ -67,7 +60,6 @@ impl Operation {
         }
     }
 
-    /// Returns its name in labels.
     fn word(self) -> &'static str {
         match self {
             Self::Scan => "count lines",
@@ -104,7 +96,6 @@ fn build(operation: Operation, spec: WholeFileSpec) -> ParsedWorkload {
     Ok(Box::new(WholeFileWorkload { operation, spec, requested, plan: None }))
 }
 
-/// A trial over a whole file.
 #[derive(Debug)]
 struct WholeFileWorkload {
     operation: Operation,

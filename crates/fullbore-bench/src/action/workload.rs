@@ -26,9 +26,6 @@ pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> st
 }
 
 /// Does work once, and again until `enough` is set.
-///
-/// # Errors
-/// The work's first error.
 pub(super) fn repeat_until(enough: &AtomicBool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
     loop {
         work()?;
@@ -49,7 +46,6 @@ pub(crate) struct Iteration {
 
 /// The work of one trial.
 pub(crate) trait Workload: fmt::Debug {
-    /// Returns the test files that it needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -64,9 +60,6 @@ pub(crate) trait Workload: fmt::Debug {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
     /// Returns the same work, not opened, under each contender of the planner, if the trial stands for all of them.
-    ///
-    /// # Errors
-    /// The reason why it cannot run.
     fn contenders(&self, _context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
         Ok(None)
     }
@@ -96,27 +89,15 @@ pub(crate) trait Workload: fmt::Debug {
     fn set_time(&mut self, _seconds: f64) {}
 
     /// Establishes the state that the trial requires; not timed.
-    ///
-    /// # Errors
-    /// The system's.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
     /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit.
-    ///
-    /// # Errors
-    /// The work's errors.
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()>;
 
     /// Runs the timed work.
-    ///
-    /// # Errors
-    /// The work's errors.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
     /// Adds results of the last run that are known only after the clock and the counters have stopped.
-    ///
-    /// # Errors
-    /// The system's.
     fn finish_measurement(&mut self, _done: &mut RunResult) -> Result<()> {
         Ok(())
     }
@@ -132,9 +113,6 @@ pub(crate) trait Workload: fmt::Debug {
     }
 
     /// Removes the files of the last run; not timed.
-    ///
-    /// # Errors
-    /// The system's.
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
@@ -149,23 +127,18 @@ pub(crate) struct Ramp<'a> {
     pub(crate) enough: &'a AtomicBool,
 }
 
-/// A contender of the planner.
 #[derive(Debug)]
 pub(crate) struct Contender {
     /// Its strategy in the syntax of `--strategy`.
     pub(crate) strategy: String,
-    /// The work of its trial.
     pub(crate) workload: Box<dyn Workload>,
 }
 
 /// The range of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredRange {
-    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// Range in bytes.
     pub(crate) range: Range<u64>,
-    /// Order of the requests.
     pub(crate) order: Order,
     /// True if each request is timed, which costs two readings of the clock.
     pub(crate) timed: bool,
@@ -185,7 +158,6 @@ pub(crate) struct ExpectedState {
 /// Transfers of the device that a sample's labels imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeviceIo {
-    /// Any.
     #[default]
     Any,
     /// Reads of the sample's bytes.
@@ -197,15 +169,12 @@ pub(crate) enum DeviceIo {
 /// Result of a run of the work.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
-    /// Bytes moved.
     pub(crate) bytes: u64,
     /// Duration in seconds, if the work measures it more precisely than the surrounding clock.
     pub(crate) seconds: Option<f64>,
-    /// Requests issued.
     pub(crate) requests: u64,
     /// Mean number of requests in flight per worker.
     pub(crate) depth: Option<f64>,
-    /// Latency percentiles.
     pub(crate) latency: Option<Latency>,
     /// Phases of the requests' time.
     pub(crate) phases: Option<Phases>,

@@ -41,7 +41,6 @@ impl<'a> NamedRatio<'a> {
         units::rate(self.first.1.rate())
     }
 
-    /// The ratio: `3.60×`.
     pub(super) fn times(&self) -> String {
         times(self.found.estimate.value)
     }

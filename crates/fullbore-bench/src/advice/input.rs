@@ -91,7 +91,6 @@ impl<'a> AdviceInput<'a> {
         self.own().into_iter().filter(|w| w.labels.variant.is_none()).collect()
     }
 
-    /// The eligible cell with this id.
     pub(super) fn find(&self, id: &str) -> Option<EligibleCell<'a>> {
         self.eligible_cells.iter().copied().find(|w| w.cell.id == id)
     }
@@ -110,9 +109,7 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
 /// Source of the bytes that a cell reads, or destination of those it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The page cache.
     Cache,
-    /// The device.
     Device,
     /// Unknown: the labels do not specify it.
     Unsaid,
@@ -140,7 +137,6 @@ pub(super) enum Growth {
     Preallocated,
     /// Only the length was set in advance.
     Sized,
-    /// Each write allocates.
     Extended,
 }
 
@@ -219,7 +215,6 @@ pub(super) fn is_random(labels: &Labels) -> bool {
     labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
 
-/// The cells of each task.
 pub(super) fn by_task<'a>(eligible_cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
     grouped(eligible_cells, |w| TaskKey::of(w.cell))
 }
@@ -240,7 +235,6 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The cells whose labels suit.
 pub(super) fn only<'a>(
     eligible_cells: Vec<EligibleCell<'a>>,
     suits: impl Fn(&Labels) -> bool,

@@ -40,7 +40,6 @@ pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Opti
     Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })
 }
 
-/// The measured cells of a job kind at an end.
 pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
     let fits = |w: &&EligibleCell<'a>| is_of(kind, w.labels) && end(w.labels) == wanted;
     let found: Vec<EligibleCell<'a>> = input.all().iter().filter(fits).copied().collect();

@@ -63,7 +63,6 @@ impl Ratio {
     }
 }
 
-/// Ratio of the rates.
 pub(super) fn speed(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,
@@ -73,7 +72,6 @@ pub(super) fn speed(
     ratio(rates, (first.summary.rate, second.summary.rate), bootstrap)
 }
 
-/// Ratio of the CPU times per byte.
 pub(super) fn cost(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,

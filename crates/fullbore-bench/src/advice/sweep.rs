@@ -6,9 +6,7 @@ use crate::document::Labels;
 
 /// A label along which cells are ordered.
 pub(super) struct SweepAxis {
-    /// A cell's position.
     at: fn(&Labels) -> Option<u64>,
-    /// Clears the label.
     clear: fn(&mut Labels),
     /// The settings of a strategy's text that belong to the label.
     settings: &'static [&'static str],
@@ -49,12 +47,10 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// The first point.
     pub(super) fn first(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.first().copied()
     }
 
-    /// The fastest point.
     pub(super) fn peak(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.iter().copied().max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()))
     }
@@ -65,12 +61,10 @@ impl<'a> Sweep<'a> {
         self.points.iter().copied().find(|(_, w)| w.rate() >= wanted)
     }
 
-    /// The point at a position.
     pub(super) fn at(&self, position: u64) -> Option<EligibleCell<'a>> {
         self.points.iter().find(|(at, _)| *at == position).map(|(_, w)| *w)
     }
 
-    /// The last point.
     pub(super) fn last(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.last().copied()
     }

@@ -70,11 +70,9 @@ pub(crate) enum Block {
 /// The forms in which a part is folded. Where it is not, it has a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
-    /// Pages.
     Page,
     /// Pages, on a screen.
     Screen,
-    /// Pages and Markdown.
     Everywhere,
 }
 

@@ -8,12 +8,10 @@ pub(crate) struct Column {
     pub(crate) figures: bool,
 }
 
-/// A column of words.
 pub(crate) const fn words(head: &'static str) -> Column {
     Column { head, figures: false }
 }
 
-/// A column of figures.
 pub(crate) const fn figures(head: &'static str) -> Column {
     Column { head, figures: true }
 }
@@ -28,7 +26,6 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// A table with its title.
 pub(crate) type Titled = (&'static str, Table);
 
 impl Table {

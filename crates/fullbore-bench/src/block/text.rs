@@ -30,7 +30,6 @@ impl Sheet {
         let _ = writeln!(self.text, "{}", text.trim_end());
     }
 
-    /// The number of lines so far.
     pub(crate) fn lines(&self) -> usize {
         self.text.lines().count()
     }

@@ -81,7 +81,6 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
     Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
 }
 
-/// Checks that a document can be compared.
 fn check_comparable(source: &Source<'_>) -> Result<(), Error> {
     let cells = &source.document.cells;
     if cells.is_empty() {

@@ -112,7 +112,6 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Adds a difference.
     pub(super) fn differs(
         &mut self,
         aspect: Aspect,

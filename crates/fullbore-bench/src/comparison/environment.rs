@@ -158,7 +158,6 @@ fn engines(differences: &mut Differences, a: &Environment, b: &Environment) {
 /// Fields of a device that identify it and do not affect speed.
 const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "stands_on_unknown"];
 
-/// A device: its name, and its settings by name.
 struct DeviceSettings {
     name: String,
     settings: BTreeMap<String, String>,
@@ -241,7 +240,6 @@ fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
     settings.retain(|_, value| !value.is_empty());
 }
 
-/// A field's name in words.
 fn worded(field: &str) -> String {
     field.replace('_', " ")
 }

@@ -131,7 +131,6 @@ const COLUMNS: [Column; 9] = [
     text("notes"),
 ];
 
-/// The cells with this verdict.
 fn cells(other: &ComparedRun, judgement: Judgement) -> Table {
     let rows = other.cells.iter().filter(|cell| cell.rate.judgement == judgement).map(|cell| {
         let [baseline, this, ratio, interval, cpu, p99] = words::figures(cell);

@@ -89,7 +89,6 @@ fn row(cell: &CellChange, axis: &Axis, y: f64) -> String {
     )
 }
 
-/// Ratios on a log axis.
 struct Axis {
     low: f64,
     high: f64,

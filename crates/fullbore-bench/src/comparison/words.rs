@@ -7,7 +7,6 @@ use super::difference::{Difference, shown};
 use crate::stats::Estimate;
 use crate::units;
 
-/// The figure of a measure with its unit.
 pub(super) fn figure(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Rate => units::rate(value),
@@ -70,7 +69,6 @@ pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
     )
 }
 
-/// The heading of a verdict's cells.
 pub(super) fn heading(judgement: Judgement, count: usize, margin: f64) -> String {
     let word = match judgement {
         Judgement::Worse => "Slower".to_owned(),

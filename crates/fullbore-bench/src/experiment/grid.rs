@@ -7,12 +7,10 @@ use toml::Value;
 
 use crate::action::{ACTIONS, Contender, RunContext, Settings, Workload};
 
-/// One fully specified run.
 #[derive(Debug)]
 pub(crate) struct Trial {
     /// Unique within the run.
     pub(crate) id: String,
-    /// The experiment it belongs to.
     pub(crate) experiment: String,
     /// Kind of job that its strategy competes for; empty: none.
     pub(crate) job: String,
@@ -21,7 +19,6 @@ pub(crate) struct Trial {
     pub(crate) ramp: f64,
     /// Seconds per sample; `None`: as the time of the run allows.
     pub(crate) sample: Option<f64>,
-    /// The work of the trial.
     pub(crate) workload: Box<dyn Workload>,
 }
 

@@ -20,9 +20,7 @@ impl std::error::Error for Unsupported {}
 /// An access method and the I/O engine of fio that makes the same calls.
 #[derive(Debug)]
 pub(super) struct Counterpart {
-    /// The access method.
     pub(super) method: &'static str,
-    /// The I/O engine.
     pub(super) ioengine: &'static str,
     /// True for direct I/O, false for the page cache, `None` if the strategy decides.
     pub(super) direct: Option<bool>,

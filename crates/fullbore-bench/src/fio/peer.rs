@@ -88,7 +88,6 @@ struct RepeatRules {
 struct FioWorkload {
     inner: Box<dyn Workload>,
     program: Program,
-    /// Set when opened.
     shape: Option<Shape>,
     repeat: RepeatRules,
     /// Seconds that fio runs before it measures.

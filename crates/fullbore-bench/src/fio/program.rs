@@ -11,7 +11,6 @@ use super::shape::HUGE_PAGES;
 use crate::child;
 use crate::document::Latency;
 
-/// The installed fio.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     path: PathBuf,
@@ -42,9 +41,6 @@ impl Program {
     }
 
     /// Runs one job in `directory`, with its buffers on huge pages if `huge`, and returns what it printed.
-    ///
-    /// # Errors
-    /// The error that fio reports.
     pub(super) fn run(&self, settings: &[Setting], directory: &Path, huge: bool) -> Result<String> {
         let mut command = Command::new(&self.path);
         command.args(["--output-format=json", "--name=peer"]);
@@ -78,15 +74,12 @@ fn complaint(said: &str) -> Option<&str> {
     lines().find(|line| line.contains("error") || line.contains("fail")).or_else(|| lines().next())
 }
 
-/// The result of a run of fio.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JobResult {
-    /// Bytes moved.
     pub(super) bytes: u64,
     /// Seconds from the first request to the last, without fio's start. fio counts whole milliseconds; 0: less than one,
     /// and requests were not timed.
     pub(super) seconds: f64,
-    /// Requests completed.
     pub(super) requests: u64,
     /// User CPU time of its jobs in seconds.
     pub(super) user_s: f64,
@@ -94,7 +87,6 @@ pub(super) struct JobResult {
     pub(super) system_s: f64,
     /// Requests in flight of all jobs together, by Little's law: their rate times the time of one.
     pub(super) in_flight: Option<f64>,
-    /// Percentiles of request time.
     pub(super) latency: Option<Latency>,
 }
 
@@ -130,9 +122,6 @@ struct TimeStats {
 }
 
 /// Reads the result of a run whose jobs are reported as one group. At most `most` requests can be in flight.
-///
-/// # Errors
-/// If the result is missing, malformed or reports an error.
 pub(super) fn read_result(text: &str, writes: bool, most: u64) -> std::result::Result<JobResult, String> {
     // Warnings may precede the document.
     let start = text.find('{').ok_or("fio printed no result")?;

@@ -14,13 +14,10 @@ pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hug
 /// A cell in terms of fio.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// Options and values.
     pub(super) settings: Vec<Setting>,
     /// Remaining differences, a sentence each.
     pub(super) remarks: Vec<String>,
-    /// True if it writes.
     pub(super) writes: bool,
-    /// True if it bypasses the page cache.
     pub(super) direct: bool,
     /// True if only the first half of the file is covered.
     pub(super) half: bool,
@@ -28,7 +25,6 @@ pub(super) struct Shape {
     pub(super) request: u64,
     /// Requests in flight per worker.
     pub(super) depth: u64,
-    /// Workers.
     pub(super) workers: u64,
     /// True if fullbore's buffers are on huge pages: requests then reach the device in few pieces; fio needs a setting.
     pub(super) huge: bool,
@@ -50,9 +46,6 @@ pub(super) fn percentiles() -> [Setting; 3] {
 }
 
 /// The shape of a cell.
-///
-/// # Errors
-/// If fio has no counterpart of a property of the cell.
 pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     let refuse = |why: String| Err(Unsupported(why));
     if let Some(peer) = &labels.peer {

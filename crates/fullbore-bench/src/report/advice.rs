@@ -30,7 +30,6 @@ pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)
 }
 
-/// The section of the strategies to use, if any was measured.
 pub(super) fn use_this(document: &Document) -> Option<Section> {
     let code = |text: &Option<String>| {
         text.as_ref().map_or_else(|| NOTHING.into(), |text| format!("`{}`", without_quotes(text)))
@@ -66,7 +65,6 @@ fn link(chapters: &[Chapter], experiment: &str) -> Option<(String, String)> {
     Some((chapter.anchor.clone(), chapter.experiment.title.clone()))
 }
 
-/// The sections of the advice, the rules and the choices, those that have content.
 pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section> {
     let findings = &document.findings;
     let mut sections = Vec::new();

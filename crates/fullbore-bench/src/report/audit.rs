@@ -6,7 +6,6 @@ use crate::block::{Block, Fold, Section, Table, figures, words};
 use crate::document::{CellPrediction, Document, Proof, StopReason, experiments};
 use crate::units;
 
-/// The self-audit as label and value.
 fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -28,7 +27,6 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     facts
 }
 
-/// The section of the self-audit.
 pub(super) fn audit(document: &Document) -> Section {
     let notes = document.audit.findings.iter().chain(&document.run.notes).cloned().collect();
     let folded = |(title, note, table): (&str, &str, Table)| Block::Folded {
@@ -41,7 +39,6 @@ pub(super) fn audit(document: &Document) -> Section {
     Section { class: "first", ..Section::new("quality", "Self-audit", blocks) }
 }
 
-/// Cells with warnings, and cells not measured.
 fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let names = document.cell_names();
     let mut flagged = Vec::new();
@@ -93,7 +90,6 @@ fn stop_word(stop: StopReason) -> &'static str {
 /// Most rows of the table.
 const MOST_ROWS: usize = 15;
 
-/// The section, if cells were predicted.
 pub(super) fn predictions(document: &Document) -> Option<Section> {
     let found = &document.findings.predictions;
     let surrounded = found.iter().filter(|one| !one.extrapolated).count();

@@ -77,7 +77,6 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     chapters
 }
 
-/// Id of an experiment's section.
 fn anchor(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("experiment-{}", name.chars().map(safe).collect::<String>())
@@ -122,7 +121,6 @@ pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usi
 }
 
 impl Chapter {
-    /// True if anything was measured.
     pub(super) fn measured(&self) -> bool {
         !self.charts.is_empty() || !self.tables.is_empty()
     }

@@ -19,7 +19,6 @@ const LINES_APART: f64 = 12.0;
 /// The roof is drawn if it is at most this many times the fastest path, otherwise only mentioned.
 const ROOF_IN_SIGHT: f64 = 2.0;
 
-/// Draws the charts of one experiment.
 pub(super) struct ChartBuilder<'a> {
     pub(super) document: &'a Document,
     pub(super) palette: &'a Palette,
@@ -285,7 +284,6 @@ pub(super) fn is_of(document: &Document, line: &Series, cells: &[String]) -> boo
     cells.iter().map(String::as_str).eq(ids)
 }
 
-/// The half-power point of a line.
 pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> Option<&'a SeriesHalfPower> {
     let findings = &document.findings;
     let found = match axis {
@@ -296,7 +294,6 @@ pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> 
     found.iter().find(|f| is_of(document, line, &f.series.cells))
 }
 
-/// The fitted cost of a line.
 pub(super) fn cost_of<'a>(document: &'a Document, line: &Series) -> Option<&'a SeriesCost> {
     document.findings.costs.iter().find(|c| is_of(document, line, &c.series.cells))
 }

@@ -4,7 +4,6 @@ use crate::document::{Axis, Figure, Summary};
 use crate::stats::Estimate;
 use crate::units;
 
-/// A measure of a cell that a chart can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Rate,
@@ -87,12 +86,10 @@ impl Measure {
     }
 }
 
-/// The names of an axis.
 pub(super) struct AxisWords {
     pub(super) title: &'static str,
     /// Part of a caption: ` by request size`.
     pub(super) by: &'static str,
-    /// Heading in a table.
     pub(super) heading: &'static str,
 }
 

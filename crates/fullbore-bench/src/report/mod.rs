@@ -59,7 +59,6 @@ pub fn html(document: &Document) -> String {
     html::page(&format!("Storage report: {}", document.run.directory), "", &body.concat(), SCRIPT)
 }
 
-/// The sections of a report.
 fn sections(document: &Document) -> Vec<Section> {
     let chapters = chapters(document);
     let mut sections: Vec<Section> = advice::use_this(document).into_iter().collect();

@@ -17,20 +17,17 @@ pub(super) struct Palette {
     methods: Vec<String>,
 }
 
-/// The style of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineStyle {
     /// Number of the colour class.
     pub(super) colour: usize,
     /// Number of the dash class: 0 solid.
     pub(super) dash: usize,
-    /// Number of the marker.
     pub(super) marker: usize,
 }
 
 /// Number of dashes in the style sheet (`.d0` to `.d3`).
 const DASHES: usize = 4;
-/// Number of markers.
 pub(super) const MARKERS: usize = 6;
 
 impl LineStyle {

@@ -14,7 +14,6 @@ pub(super) struct Picture {
     pub(super) keys: Vec<Key>,
 }
 
-/// An entry of a legend.
 pub(super) struct Key {
     pub(super) look: LineStyle,
     /// True if it marks an area, not a line.
@@ -22,13 +21,11 @@ pub(super) struct Key {
     pub(super) name: String,
 }
 
-/// A chart of a chapter.
 pub(super) struct Chart {
     /// File name without suffix; unique in a report.
     pub(super) stem: String,
     /// Its number in the report, from 1.
     pub(super) number: usize,
-    /// The title of its chapter.
     pub(super) title: String,
     pub(super) caption: String,
     /// Explanation after the caption.

@@ -13,13 +13,10 @@ const GAP: f64 = 34.0;
 const PAD: f64 = 14.0;
 /// Height of a line of text.
 const LINE: f64 = 17.0;
-/// Height of a bar.
 const BAR: f64 = 9.0;
 /// Lines that a text in a box may take.
 const MOST_LINES: usize = 3;
-/// Width of a character.
 const LETTER: f64 = 7.0;
-/// Largest width of a box.
 const WIDEST: f64 = 300.0;
 
 /// Colours of the advertised and of the measured figure.
@@ -33,7 +30,6 @@ pub(super) fn narrowest(pipeline: &Pipeline) -> Option<usize> {
     (rated.len() > 1).then(|| rated.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|r| r.0))?
 }
 
-/// The drawing.
 pub(super) fn picture(pipeline: &Pipeline) -> Picture {
     let count = pipeline.stages.len().max(1) as f64;
     let width = ((WIDTH - GAP * (count - 1.0)) / count - 2.0).min(WIDEST);
@@ -98,7 +94,6 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
     Picture { width: drawn.max(620.0), height: TOP + height + 8.0, body: svg, keys }
 }
 
-/// The text of a box.
 struct BoxText {
     name: String,
     what: Vec<String>,

@@ -30,7 +30,6 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     points.enumerate().map(|(i, (x, y))| format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' })).collect()
 }
 
-/// One measured point.
 pub(super) struct Point {
     /// Position on the x axis.
     pub(super) at: u64,
@@ -39,7 +38,6 @@ pub(super) struct Point {
     pub(super) tip: String,
 }
 
-/// One line.
 pub(super) struct ChartLine {
     pub(super) name: String,
     pub(super) look: LineStyle,
@@ -50,7 +48,6 @@ pub(super) struct ChartLine {
     pub(super) half_power: Option<(u64, String)>,
 }
 
-/// A chart of lines.
 pub(super) struct LineChart {
     pub(super) axis: Axis,
     pub(super) y_title: String,
@@ -179,7 +176,6 @@ pub(super) struct Cluster {
     pub(super) colour: usize,
     /// The rate of each stream, in the chart's unit.
     pub(super) rates: Vec<Estimate>,
-    /// Tooltip of each bar.
     pub(super) tips: Vec<String>,
 }
 

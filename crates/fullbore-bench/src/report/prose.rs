@@ -8,7 +8,6 @@ use crate::document::{
 use crate::stats::Verdict;
 use crate::units;
 
-/// The section of the summary: headline figures, then sentences.
 pub(super) fn section(document: &Document) -> Section {
     let blocks = vec![Block::Tiles(tiles(document)), Block::List(sentences(document))];
     Section::new("summary", "Summary", blocks)

@@ -38,7 +38,6 @@ pub(super) struct Bar {
     pub(super) tip: String,
 }
 
-/// A chart of bars.
 pub(super) struct BarChart {
     pub(super) x_title: String,
     pub(super) bars: Vec<Bar>,
@@ -105,7 +104,6 @@ pub(super) struct Stack {
     pub(super) text: String,
     /// The size of each part, in the order of the chart's parts; 0 if unknown.
     pub(super) sizes: Vec<f64>,
-    /// Tooltip of each part.
     pub(super) tips: Vec<String>,
 }
 
@@ -156,13 +154,11 @@ pub(super) struct Range {
     pub(super) text: String,
     /// The percentiles in seconds, rising.
     pub(super) seconds: Vec<f64>,
-    /// Tooltip of each percentile.
     pub(super) tips: Vec<String>,
 }
 
 /// A chart of percentiles on a logarithmic axis.
 pub(super) struct RangeChart {
-    /// Names of the percentiles.
     pub(super) percentiles: Vec<&'static str>,
     pub(super) ranges: Vec<Range>,
 }

@@ -2,7 +2,6 @@
 
 use crate::block::html::svg_text;
 
-/// An axis from a lowest to a highest value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Scale {
     low: f64,
@@ -13,7 +12,6 @@ pub(super) struct Scale {
     /// Position of the lowest and the highest value in the drawing.
     from: f64,
     to: f64,
-    /// Values with a tick.
     pub(super) ticks: Vec<f64>,
 }
 
@@ -93,7 +91,6 @@ impl Scale {
         nearest.unwrap_or(0) as f64
     }
 
-    /// The largest value of the axis.
     pub(super) fn highest(&self) -> f64 {
         self.high
     }

@@ -105,7 +105,6 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// Adds the paths of an experiment.
 fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
     for peak in peaks {
         let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
@@ -129,7 +128,6 @@ fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
     }
 }
 
-/// Adds a name and the values of the columns.
 fn row(sheet: &mut Sheet, indent: usize, name: (&str, &str), values: impl IntoIterator<Item = String>) {
     let values: Vec<_> = values.into_iter().zip(COLUMNS).map(|(value, width)| (value, width, "")).collect();
     sheet.row(indent, name, &values);

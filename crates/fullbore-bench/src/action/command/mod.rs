@@ -26,31 +26,24 @@ use crate::test_files::{Needs, TestFiles};
 /// Bytes of the input over which a tool's output is verified.
 const VERIFY_BYTES: usize = 256 << 10;
 
-/// Settings of a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CommandSpec {
-    /// Name of the task.
     task: String,
     /// Name of the tool: `fullbore`, or a peer.
     tool: String,
-    /// Page-cache state of the input.
     cache: CacheState,
-    /// Destination of the output file.
     output: Option<OutputTarget>,
 }
 
-/// Destination of the output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum OutputTarget {
-    /// A name that does not exist.
     New,
     /// The name of an existing file of the same length.
     Existing,
 }
 
-/// A trial that runs a command.
 #[derive(Debug)]
 struct CommandWorkload {
     spec: CommandSpec,
@@ -85,7 +78,6 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     Ok(Box::new(CommandWorkload { spec, task, tool, program: PathBuf::new() }))
 }
 
-/// Paths for a run.
 #[derive(Debug)]
 struct CommandPaths<'a> {
     input: &'a Path,
@@ -93,7 +85,6 @@ struct CommandPaths<'a> {
     output: &'a Path,
 }
 
-/// Result of a run.
 #[derive(Debug)]
 struct CommandRun {
     seconds: f64,
@@ -125,7 +116,6 @@ impl CommandWorkload {
         }
     }
 
-    /// True if two files are read.
     fn reads_both(&self) -> bool {
         self.task.input == Input::TwoTexts
     }
@@ -207,7 +197,6 @@ impl CommandWorkload {
         Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what))
     }
 
-    /// Finds the program.
     fn find_program(&self, context: &RunContext<'_>) -> Result<PathBuf> {
         let refuse = |what: String| Error::new(ErrorKind::Unsupported, "run", self.tool.name, what);
         let Some(name) = self.tool.program() else {

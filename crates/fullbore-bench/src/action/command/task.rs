@@ -4,36 +4,28 @@
 
 use fullbore::operation::hash::{Hash, hex};
 
-/// Name of our own program, as a tool.
 pub(super) const OURS: &str = "fullbore";
 
-/// A task for which users have commands.
 #[derive(Debug)]
 pub(super) struct CommandTask {
     /// Name in a grid and in labels.
     pub(super) name: &'static str,
-    /// Kind of the input.
     pub(super) input: Input,
     /// True if the task creates a file.
     pub(super) makes: bool,
-    /// Expected result for a small input.
     pub(super) expected: ExpectedOutput,
     /// Tools that can do it, ours first.
     pub(super) tools: &'static [Tool],
 }
 
-/// The input of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
-    /// Random bytes.
     Random,
-    /// Text.
     Text,
     /// Two identical texts.
     TwoTexts,
 }
 
-/// Expected result of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ExpectedOutput {
     /// The output has the same bytes; an archive adds a header and padding.
@@ -46,7 +38,6 @@ pub(super) enum ExpectedOutput {
     Status,
 }
 
-/// A tool for a task.
 #[derive(Debug)]
 pub(super) struct Tool {
     /// Name in a grid and in labels.
@@ -81,7 +72,6 @@ impl Tool {
     }
 }
 
-/// All tasks.
 pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "copy",
@@ -196,7 +186,6 @@ fn matching(text: &[u8], has: impl Fn(&[u8]) -> bool) -> String {
     text.split(|&byte| byte == b'\n').filter(|line| has(line)).count().to_string()
 }
 
-/// Matches `[a-z]+er[ ,.]`.
 fn ends_in_er(line: &[u8]) -> bool {
     line.windows(4).any(|part| {
         part[0].is_ascii_lowercase() && &part[1..3] == b"er" && matches!(part[3], b' ' | b',' | b'.')

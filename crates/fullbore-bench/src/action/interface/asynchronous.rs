@@ -10,7 +10,6 @@ use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::open::{OpenConfig, buffer, handle};
 use super::pass::Pass;
 
-/// An asynchronous file with the buffers of its calls.
 struct AsyncFileIo<M> {
     file: AsyncFile,
     memory: Vec<M>,

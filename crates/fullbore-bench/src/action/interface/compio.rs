@@ -18,7 +18,6 @@ use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::open::{Completion, OpenConfig};
 use super::pass::Pass;
 
-/// A file of a runtime, with the buffers of its calls.
 struct CompioFile {
     // Dropped before its runtime.
     file: File,
@@ -66,7 +65,6 @@ impl OwnedBuffer for Slice<Vec<u8>> {
     }
 }
 
-/// Transfers a record.
 async fn call(
     mut file: &File,
     config: &OpenConfig,

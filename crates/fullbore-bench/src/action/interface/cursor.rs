@@ -15,7 +15,6 @@ use super::pass::Pass;
 /// Default buffer of std's readers and writers, in bytes.
 const BUFFER: usize = 8 << 10;
 
-/// A file with a position.
 struct CursorFile<S> {
     stream: S,
     buffer: Buf,
@@ -24,7 +23,6 @@ struct CursorFile<S> {
 
 /// A stream with a position whose written bytes can be flushed to the device.
 trait SyncStream {
-    /// Flushes written bytes to the device.
     fn sync(&mut self) -> io::Result<()>;
 }
 

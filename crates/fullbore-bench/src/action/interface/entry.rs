@@ -15,15 +15,10 @@ pub(super) trait Interface {
     fn pass(&mut self, pass: &Pass) -> Result<()>;
 
     /// Flushes written bytes to the device.
-    ///
-    /// # Errors
-    /// The system's.
     fn flush(&mut self) -> Result<()>;
 }
 
-/// An interface that experiments may name.
 pub(super) struct InterfaceEntry {
-    /// Name in a grid.
     pub(super) name: &'static str,
     /// Settings that it takes besides the common ones.
     pub(super) takes: &'static [OptionalSetting],

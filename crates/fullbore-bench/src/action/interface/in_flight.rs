@@ -11,7 +11,6 @@ use fullbore::buf::Buf;
 use super::open::Completion;
 use super::pass::{Pass, Payload};
 
-/// A pass in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PassIo<'a> {
     pub(super) pass: &'a Pass,
@@ -21,7 +20,6 @@ pub(super) struct PassIo<'a> {
 }
 
 impl PassIo<'_> {
-    /// Prepares `memory` for a record.
     pub(super) fn prepare<M: OwnedBuffer>(&self, memory: &mut M, (offset, len): (u64, usize)) {
         memory.resize(len, self.each);
         if self.bytes.writes() {
@@ -29,7 +27,6 @@ impl PassIo<'_> {
         }
     }
 
-    /// Handles a completed record.
     pub(super) fn complete<M: OwnedBuffer>(&self, memory: &mut M, offset: u64) {
         if !self.bytes.writes() {
             memory.parts(|at, data| self.bytes.observe(offset + at, data));

@@ -15,7 +15,6 @@ use super::pass::Payload;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Completion {
-    /// One call at a time.
     #[default]
     Each,
     /// Starts `depth` calls, then waits for all of them.
@@ -79,13 +78,10 @@ pub(super) struct OpenConfig {
     pub(super) record: usize,
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
-    /// True if the page cache is bypassed.
     pub(super) direct: bool,
     /// Hint for the system; `None`: none.
     pub(super) hint: Option<Hint>,
-    /// Buffers per call.
     pub(super) vectors: usize,
-    /// Concurrent calls.
     pub(super) depth: usize,
     pub(super) completion: Completion,
     pub(super) bytes: Payload,
@@ -107,7 +103,6 @@ impl OpenConfig {
     }
 }
 
-/// Takes a buffer from the pool.
 pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
     let none = || Error::new(ErrorKind::Invalid, "measure", "memory", "no buffer is left");
     pool.take().ok_or_else(none)

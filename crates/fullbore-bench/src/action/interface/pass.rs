@@ -23,18 +23,14 @@ pub(super) struct Pass {
     file: u64,
 }
 
-/// The order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOrder {
-    /// From start to end.
     Forward,
     /// From end to start; each offset is relative to the end of the file.
     Backward,
     /// Each at most once, as [`Order::Random`].
     Random {
-        /// Seed of the permutation.
         seed: u64,
-        /// Number of records.
         count: u64,
     },
 }
@@ -45,7 +41,6 @@ impl Pass {
         Self { range, record, order, file }
     }
 
-    /// Returns the number of records.
     pub(super) fn count(&self) -> u64 {
         match self.order {
             RecordOrder::Forward | RecordOrder::Backward => self.blocks(),
@@ -64,7 +59,6 @@ impl Pass {
         (offset, (self.range.end - offset).min(self.record as u64) as usize)
     }
 
-    /// Returns all records.
     pub(super) fn records(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         (0..self.count()).map(|index| self.record(index))
     }
@@ -105,7 +99,6 @@ pub(super) enum Payload {
     Read(Option<Observer>),
     /// Generated and written.
     Write {
-        /// Generator of the bytes.
         data: Arc<Stamped>,
         /// True if all records are whole blocks; two of those differ only in their stamps.
         blocks: bool,
@@ -124,7 +117,6 @@ impl Payload {
         Self::Write { data: Arc::new(data), blocks: each.is_multiple_of(BLOCK) }
     }
 
-    /// True if the bytes are written.
     pub(super) fn writes(&self) -> bool {
         matches!(self, Self::Write { .. })
     }

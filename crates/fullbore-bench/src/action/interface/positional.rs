@@ -16,13 +16,10 @@ use super::pass::{Pass, Payload};
 
 /// A file that is read and written at offsets.
 trait PositionalIo: Sync {
-    /// Fills `data`.
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Writes all of `data`.
     fn write(&self, data: &[u8], offset: u64) -> Result<()>;
 
-    /// Flushes written bytes to the device.
     fn sync(&self) -> Result<()>;
 }
 
@@ -95,10 +92,8 @@ impl PositionalIo for StdFile {
     }
 }
 
-/// A positional file with the buffers of its threads.
 struct PositionalFile<F> {
     file: F,
-    /// One per thread.
     buffers: Vec<Buf>,
     bytes: Payload,
 }
@@ -163,7 +158,6 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
     }
 }
 
-/// Transfers one record.
 #[inline]
 fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64, len: usize) -> Result<()> {
     buffer.place(0, len);

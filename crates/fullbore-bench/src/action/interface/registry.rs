@@ -18,7 +18,6 @@ use super::{asynchronous, cursor, positional};
 #[cfg(feature = "peers")]
 use super::{compio, tokio};
 
-/// All interfaces.
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
     InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
     InterfaceEntry {

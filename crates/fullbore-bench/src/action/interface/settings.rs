@@ -17,51 +17,38 @@ const LARGEST: u64 = 64 << 20;
 /// Maximum number of concurrent calls.
 const DEEPEST: usize = 256;
 
-/// Settings of an interface.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceSpec {
-    /// Name in the registry.
     pub(super) interface: String,
     pub(super) direction: Direction,
-    /// Bytes per call.
     record: String,
     #[serde(default)]
     pub(super) order: InterfaceOrder,
-    /// Requested page-cache state.
     pub(super) cache: Option<CacheState>,
-    /// True if the page cache is bypassed.
     #[serde(default)]
     pub(super) direct: bool,
-    /// True if the time includes flushing writes to the device.
     pub(super) flush: Option<bool>,
     /// Length of the interface's own buffer.
     buffer: Option<String>,
     /// Hint passed to the system when the file is opened.
     pub(super) hint: Option<AccessHint>,
-    /// Buffers per call.
     pub(super) vectors: Option<usize>,
-    /// Concurrent calls.
     pub(super) depth: Option<usize>,
-    /// Way to wait for them.
     #[serde(default)]
     pub(super) completion: Completion,
     #[serde(default)]
     pub(super) file: InterfaceFileState,
-    /// Allocation of a new file.
     pub(super) allocation: Option<Allocation>,
 }
 
-/// Order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum InterfaceOrder {
-    /// From start to end.
     #[default]
     Sequential,
     /// From end to start; each offset is relative to the end of the file.
     Backward,
-    /// Each record at most once, in random order over the whole file.
     Random,
     /// The same, over the first half of the file, as in the action `read`.
     RandomHalf,
@@ -82,14 +69,12 @@ impl InterfaceOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InterfaceFileState {
-    /// Blocks with data, which are overwritten.
     #[default]
     Overwritten,
     /// No file; creating, allocating and closing it count.
     New,
 }
 
-/// Hint to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AccessHint {
@@ -120,18 +105,15 @@ impl AccessHint {
     }
 }
 
-/// Validated settings.
 #[derive(Debug)]
 pub(super) struct ValidatedSpec {
     pub(super) spec: InterfaceSpec,
-    /// Bytes per call.
     pub(super) record: usize,
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
 }
 
 impl InterfaceSpec {
-    /// Validates the settings.
     pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
         let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;

@@ -15,7 +15,6 @@ use fullbore::Result;
 use fullbore::error::ErrorKind;
 use fullbore::file::Hint;
 
-/// Seed of the written data.
 const SEED: u64 = 7;
 
 /// Lengths of files in bytes: whole pages and others, shorter than a record and longer than many.

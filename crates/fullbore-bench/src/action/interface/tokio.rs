@@ -21,7 +21,6 @@ struct TokioFile {
     config: OpenConfig,
 }
 
-/// State of a task.
 struct TokioTask {
     file: File,
     data: Vec<u8>,

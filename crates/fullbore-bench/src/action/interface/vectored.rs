@@ -13,7 +13,6 @@ use super::pass::{Pass, Payload};
 /// Maximum number of buffers per call.
 pub(super) const MOST: usize = 64;
 
-/// A file with the buffers of one call.
 struct VectoredFile {
     file: File,
     buffers: Vec<Buf>,

@@ -36,7 +36,6 @@ struct InterfaceWorkload {
     known: bool,
 }
 
-/// Parameters of the next run.
 struct PreparedRun {
     pass: Pass,
     config: OpenConfig,
@@ -76,7 +75,6 @@ impl InterfaceWorkload {
         Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
     }
 
-    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -257,7 +255,6 @@ impl Workload for InterfaceWorkload {
     }
 }
 
-/// Removes the new file.
 fn remove(context: &RunContext<'_>) {
     let _ = std::fs::remove_file(&context.test_files().fresh);
 }

@@ -11,7 +11,6 @@ pub(super) enum Spacing {
     /// Poisson arrivals, as of many independent users: exponentially distributed gaps.
     #[default]
     Poisson,
-    /// Equal gaps.
     Constant,
 }
 

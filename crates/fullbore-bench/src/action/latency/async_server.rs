@@ -16,7 +16,6 @@ pub(super) fn sleep_precisely() {
     let _ = fullbore::sys::set_timer_slack(std::num::NonZeroU64::MIN);
 }
 
-/// An I/O queue with its buffers.
 pub(super) struct AsyncServer<'a> {
     queue: IoQueue,
     pool: Pool,

@@ -39,7 +39,6 @@ const PATIENCE: f64 = 3.0;
 /// Duration of the closed loop that measures the storage's maximum rate, in seconds.
 const CLOSED_LOOP_SECONDS: f64 = 0.5;
 
-/// Settings of requests at a set rate.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LatencySpec {
@@ -48,7 +47,6 @@ struct LatencySpec {
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,
-    /// Requests per second.
     load: Option<f64>,
     /// Requests per second as a share of the closed loop's with the same strategy.
     share: Option<f64>,
@@ -70,14 +68,12 @@ enum LatencyOrder {
     Sequential,
 }
 
-/// A trial of requests at a set rate.
 #[derive(Debug)]
 struct LatencyWorkload {
     spec: LatencySpec,
     io: OneWayIo,
     /// Requests per second, known once opened.
     load: f64,
-    /// Iteration of the next run.
     iteration: Iteration,
     seconds: f64,
 }
@@ -246,7 +242,6 @@ impl LatencyWorkload {
     }
 }
 
-/// Returns the percentiles that a sample stores.
 pub(super) fn percentiles(latencies: &Latencies) -> Option<Latency> {
     let at = |share| latencies.quantile(share).map(|time| time.as_secs_f64());
     Some(Latency {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 
-/// A server of requests, with its clock.
 pub(super) trait Server {
-    /// Returns the seconds since the start.
     fn now(&self) -> f64;
 
     /// Starts request `number`; `slot` identifies it on completion.
@@ -31,7 +29,6 @@ pub(super) struct ServedRequests {
     /// Latencies from the due time to the observed completion; for requests never started, the time that they had
     /// waited at the end.
     pub(super) latencies: Latencies,
-    /// Completed requests.
     pub(super) done: u64,
     /// Requests that were due and never started.
     pub(super) given_up: u64,

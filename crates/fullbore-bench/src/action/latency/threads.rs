@@ -21,7 +21,6 @@ struct SharedSchedule {
     given_up: u64,
 }
 
-/// Result of one thread.
 #[derive(Default)]
 struct ThreadResult {
     latencies: Latencies,

@@ -42,7 +42,6 @@ const TRACED: f64 = 0.01;
 
 const SECTOR: u64 = 512;
 
-/// Settings of a trial of phases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PhasesSpec {
@@ -54,7 +53,6 @@ struct PhasesSpec {
     direction: Direction,
 }
 
-/// A trial that splits requests' time into phases.
 #[derive(Debug)]
 struct PhasesWorkload {
     io: OneWayIo,

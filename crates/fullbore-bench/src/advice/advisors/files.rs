@@ -118,7 +118,6 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
 /// The fastest strategy of 2010: threads over memory maps.
 const WINNER: &str = "cci-mtmm";
 
-/// Cells on whole files, by task.
 pub(super) fn whole_files<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
     grouped(&input.plain(), |w| TaskKey::of(w.cell).without_job())
 }

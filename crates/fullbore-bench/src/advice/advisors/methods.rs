@@ -16,7 +16,6 @@ use crate::units;
 /// Largest size of a small random request in bytes; its time hardly depends on its size.
 const SMALL: u64 = 16 << 10;
 
-/// True for small random requests at the device.
 fn is_small(labels: &Labels) -> bool {
     is_random(labels) && labels.request_bytes.is_some_and(|size| size <= SMALL) && end(labels) == End::Device
 }

@@ -13,7 +13,6 @@ use super::candidate::{Audience, Candidate};
 use super::input::{AdviceInput, EligibleCell, by_task};
 use super::sweep::{DEPTH, FILE, LOAD, STREAMS, Sweep, SweepAxis, WORKERS, sweeps};
 
-/// A choice of cells.
 type Cells = for<'a> fn(&AdviceInput<'a>) -> Vec<EligibleCell<'a>>;
 type Groups = for<'a> fn(&AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>>;
 type OfGroup = for<'a> fn(&[EligibleCell<'a>], &AdviceInput<'a>) -> Option<Candidate>;
@@ -54,7 +53,6 @@ const ADVISORS: &[(Advisor, Audience)] = &[
     (Any(methods::settings), Audience::Details),
 ];
 
-/// The advice of all advisors.
 pub(super) fn candidates(input: &AdviceInput<'_>) -> Vec<(Audience, Candidate)> {
     let of = |(advisor, audience): &(Advisor, Audience)| {
         let of_sweeps =

@@ -14,7 +14,6 @@ use crate::document::{Labels, RuleVerdict};
 use crate::stats::{DEFAULT_MARGIN, median};
 use crate::units;
 
-/// More than repeatable.
 const FASTER: f64 = 1.0 + DEFAULT_MARGIN;
 /// “Significantly more” CPU time.
 const SIGNIFICANTLY_MORE: f64 = 1.5;

@@ -8,7 +8,6 @@ use rule_tally::RuleResult;
 use super::input::AdviceInput;
 use crate::document::Rule;
 
-/// The test of a rule.
 type Test = fn(&AdviceInput<'_>) -> RuleResult;
 
 /// In the order of the paper's section 6: its nine bullets, and the one pitfall in writing that is not a bullet.
@@ -37,7 +36,6 @@ const RULES: [(&str, Test); 10] = [
     ("Requests that straddle stripe or block boundaries are split, and slower.", comparisons::straddling),
 ];
 
-/// Tests all rules.
 pub(super) fn tested(input: &AdviceInput<'_>) -> Vec<Rule> {
     let mut tested = Vec::with_capacity(RULES.len());
     for (number, (rule, test)) in (1u8..).zip(RULES) {

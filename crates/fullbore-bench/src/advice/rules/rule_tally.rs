@@ -7,7 +7,6 @@ use crate::document::RuleVerdict;
 use crate::stats::Bootstrap;
 use crate::units;
 
-/// The result of a rule.
 pub(super) struct RuleResult {
     pub(super) verdict: RuleVerdict,
     pub(super) evidence: String,

@@ -12,10 +12,8 @@ use crate::fio::counterpart::{Counterpart, of_ioengine};
 const MOST_WORKERS: u64 = 256;
 const DEEPEST: u64 = 1024;
 
-/// A job as a load.
 #[derive(Debug)]
 pub(super) struct Load {
-    /// The name of the job.
     pub(super) name: String,
     /// The length of its file in bytes, if given.
     pub(super) file: Option<u64>,
@@ -93,7 +91,6 @@ impl Load {
         Ok(Self { name: section.name.clone(), file, strategy, settings, action })
     }
 
-    /// The grid for an experiment file.
     pub(super) fn grid(&self) -> String {
         let mut text =
             format!("[[experiment.grid]]\naction = \"{}\"\nstrategy = \"{}\"\n", self.action, self.strategy);

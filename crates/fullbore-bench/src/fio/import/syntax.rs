@@ -54,14 +54,12 @@ impl Notes {
 pub(super) struct Entry {
     /// The line, from 1.
     pub(super) line: usize,
-    /// Its name.
     pub(super) name: String,
     /// The text after `=`, if any.
     pub(super) value: Option<String>,
 }
 
 impl Entry {
-    /// An error at this option.
     pub(super) fn wrong(&self, why: impl Into<String>) -> ImportError {
         let option = match &self.value {
             Some(value) => format!("{}={value}", self.name),
@@ -74,18 +72,13 @@ impl Entry {
 /// A job with the options of the global sections before it; of repeated options the last one counts.
 #[derive(Debug)]
 pub(super) struct Section {
-    /// Its name.
     pub(super) name: String,
     /// The line of its header, from 1.
     pub(super) line: usize,
-    /// Its options.
     pub(super) entries: Vec<Entry>,
 }
 
 /// Splits a job file into its jobs.
-///
-/// # Errors
-/// If a line has another form, or needs another file.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
     let mut global: Vec<Entry> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
@@ -177,7 +170,6 @@ pub(super) fn switch(value: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Parses a number.
 pub(super) fn count(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "not a number".to_owned())
 }
