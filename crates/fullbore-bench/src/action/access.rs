@@ -12,11 +12,11 @@ use fullbore::strategy::{Completion, Strategy};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::context::RunContext;
 use super::latency::percentiles;
+use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
+use super::workload::RunContext;
 use super::workload::{
     CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload,
     repeat_until, settings,

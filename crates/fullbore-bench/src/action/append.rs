@@ -8,7 +8,7 @@ use fullbore::operation::generate::{Random, Stamped};
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::context::RunContext;
+use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

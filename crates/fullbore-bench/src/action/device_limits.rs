@@ -16,10 +16,10 @@ use fullbore::probe::DeviceNumber;
 use fullbore::strategy::Strategy;
 
 use super::access::read_until;
-use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::workload::Ramp;
+use super::workload::RunContext;
 use crate::document::{Burst, DeviceLimit, Regime};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::{Pace, Reading, accounting_period, fall, whole_periods};

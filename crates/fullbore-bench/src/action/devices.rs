@@ -11,10 +11,10 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
-use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::striped::{self, Layout};
+use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

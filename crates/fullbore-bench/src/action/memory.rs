@@ -6,7 +6,7 @@ use std::time::Instant;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
-use super::context::RunContext;
+use super::workload::RunContext;
 use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

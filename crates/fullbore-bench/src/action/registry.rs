@@ -2,7 +2,7 @@
 
 use super::workload::{ParsedWorkload, Settings};
 use super::{access, append, command, devices, interface, latency, memory};
-use super::{phases, reread, small_files, streams, sustained, transform, whole_file};
+use super::{phases, reread, streams, sustained, transform, whole_file};
 
 /// An action that experiments may name.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action { name: "hash", parse: whole_file::hash },
     Action { name: "compare", parse: whole_file::compare },
     Action { name: "copy", parse: whole_file::copy },
-    Action { name: "small-files", parse: small_files::parse },
+    Action { name: "small-files", parse: whole_file::small_files },
     Action { name: "memory", parse: memory::parse },
     Action { name: "interface", parse: interface::parse },
     Action { name: "latency", parse: latency::parse },

@@ -12,11 +12,11 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 use serde::Deserialize;
 
-use super::context::RunContext;
 use super::latency::percentiles;
+use super::one_way::Target;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
+use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

@@ -7,10 +7,10 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
-use super::context::RunContext;
+use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
+use super::workload::RunContext;
 use super::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
 };

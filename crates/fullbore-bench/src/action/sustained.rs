@@ -1,20 +1,22 @@
 //! Continuous transfer until the device is steady, then idle periods and transfers that spend the regained credit.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use fullbore::Result;
+use fullbore::buf::Pool;
 use fullbore::error::Error;
 use fullbore::file::{File, Output, Placement};
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Scope, Stats};
 use serde::Deserialize;
 
-use super::context::RunContext;
-use super::counted::CountedData;
+use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
 use super::requested_strategy::RequestedStrategy;
+use super::workload::RunContext;
 use super::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, settings,
 };
@@ -296,6 +298,35 @@ impl Workload for SustainedWorkload {
             course: Some(course.coarsened()),
             ..RunResult::default()
         })
+    }
+}
+
+/// Written data that adds every block to a count of bytes.
+#[derive(Debug)]
+pub(super) struct CountedData<'a> {
+    pub(super) data: &'a Stamped,
+    pub(super) count: &'a AtomicU64,
+}
+
+impl fmt::Display for CountedData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.data.fmt(f)
+    }
+}
+
+impl Generate for CountedData<'_> {
+    fn fill(&self, offset: u64, target: &mut [u8]) {
+        self.count.fetch_add(target.len() as u64, Ordering::Relaxed);
+        self.data.fill(offset, target);
+    }
+
+    fn renew(&self, offset: u64, target: &mut [u8]) {
+        self.count.fetch_add(target.len() as u64, Ordering::Relaxed);
+        self.data.renew(offset, target);
+    }
+
+    fn prime(&self, pool: &mut Pool) {
+        self.data.prime(pool);
     }
 }
 

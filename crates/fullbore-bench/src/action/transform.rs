@@ -9,9 +9,9 @@ use fullbore::strategy::{Plan, Purpose};
 use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
-use super::context::RunContext;
-use super::precondition::Precondition;
+use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
+use super::workload::RunContext;
 use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

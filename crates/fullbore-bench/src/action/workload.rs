@@ -1,18 +1,47 @@
-//! The work of a trial: its settings, its expected state and its result.
+//! The work of a trial: its environment, settings, expected state and result.
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullbore::Result;
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
-use fullbore::pattern::{Order, Stats};
+use fullbore::pattern::{Order, Progress, Stats};
+use fullbore::probe::DeviceNumber;
 
-use super::context::RunContext;
+use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency, Phases};
 use crate::stats::Course;
-use crate::test_files::Needs;
+use crate::test_files::{Needs, TestFiles};
+
+#[derive(Debug)]
+pub(crate) struct RunContext<'a> {
+    /// The test files, a set per directory; at least one.
+    pub(crate) file_sets: &'a [TestFiles],
+    /// The devices under them, as far as known.
+    pub(crate) devices: &'a [DeviceNumber],
+    pub(crate) progress: &'a Progress,
+    pub(crate) clock: Clock,
+    /// Seed of data and orders.
+    pub(crate) seed: u64,
+    /// Path of the program `fullbore` itself, if known.
+    pub(crate) program: Option<&'a Path>,
+}
+
+impl RunContext<'_> {
+    /// Returns the test files of the first directory.
+    pub(crate) fn test_files(&self) -> &TestFiles {
+        &self.file_sets[0]
+    }
+
+    /// Returns the error for a trial of the device if there is no device.
+    pub(crate) fn no_device(&self) -> Error {
+        let what = "the file system keeps its files in memory: it has no device and no cold files";
+        Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
+    }
+}
 
 /// Settings of one trial: a value for each key of the grid.
 pub(crate) type Settings = toml::Table;

@@ -14,7 +14,7 @@ use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
-use super::context::RunContext;
+use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

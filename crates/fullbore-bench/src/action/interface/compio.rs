@@ -13,8 +13,8 @@ use fullbore::Result;
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 
-use super::entry::Interface;
 use super::in_flight::{self, OwnedBuffer, PassIo};
+use super::open::Interface;
 use super::open::{Completion, OpenConfig};
 use super::pass::Pass;
 

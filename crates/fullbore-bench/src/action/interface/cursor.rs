@@ -8,7 +8,7 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::stream::FileStream;
 
-use super::entry::Interface;
+use super::open::Interface;
 use super::open::{OpenConfig, buffer, standard};
 use super::pass::Pass;
 

@@ -7,16 +7,16 @@ use fullbore::buf::Pool;
 #[cfg(not(feature = "peers"))]
 use fullbore::error::{Error, ErrorKind};
 
-#[cfg(not(feature = "peers"))]
-use super::entry::Interface;
-use super::entry::InterfaceEntry;
-use super::entry::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
 use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
 #[cfg(not(feature = "peers"))]
+use super::open::Interface;
+use super::open::InterfaceEntry;
+#[cfg(not(feature = "peers"))]
 use super::open::OpenConfig;
-use super::{asynchronous, cursor, positional};
+use super::open::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
 #[cfg(feature = "peers")]
 use super::{compio, tokio};
+use super::{cursor, in_flight, positional};
 
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
     InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
@@ -48,7 +48,7 @@ pub(super) const INTERFACES: &[InterfaceEntry] = &[
         name: "asynchronous",
         takes: &[Direct, Hints, Vectors],
         completions: &[Each, Batch, Ordered, Any],
-        open: asynchronous::open,
+        open: in_flight::open,
     },
     InterfaceEntry {
         name: "tokio",

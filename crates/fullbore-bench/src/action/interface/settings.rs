@@ -4,10 +4,10 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::entry::{InterfaceEntry, OptionalSetting};
 use super::open::{Allocation, Completion};
+use super::open::{InterfaceEntry, OptionalSetting};
+use super::positional::MOST_VECTORS;
 use super::registry::INTERFACES;
-use super::vectored;
 use crate::action::one_way::Direction;
 use crate::document::CacheState;
 
@@ -194,8 +194,8 @@ impl InterfaceSpec {
             return wrong("direct bypasses the page cache: leave cache out");
         }
         match self.vectors {
-            Some(count) if !(1..=vectored::MOST).contains(&count) => {
-                return Err(format!("vectors is from 1 to {}", vectored::MOST));
+            Some(count) if !(1..=MOST_VECTORS).contains(&count) => {
+                return Err(format!("vectors is from 1 to {}", MOST_VECTORS));
             }
             Some(count) if !record.is_multiple_of(count as u64) => {
                 return wrong("vectors does not divide record");

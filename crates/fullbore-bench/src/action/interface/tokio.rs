@@ -11,7 +11,7 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
-use super::entry::Interface;
+use super::open::Interface;
 use super::open::OpenConfig;
 use super::pass::{Pass, Payload};
 

@@ -10,12 +10,12 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
-use super::entry::{Interface, InterfaceEntry};
 use super::open::{Completion, OpenConfig};
+use super::open::{Interface, InterfaceEntry};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, ValidatedSpec};
-use crate::action::context::RunContext;
-use crate::action::precondition::Precondition;
+use crate::action::one_way::Precondition;
+use crate::action::workload::RunContext;
 use crate::action::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
 };

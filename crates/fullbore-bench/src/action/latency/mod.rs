@@ -1,7 +1,5 @@
 //! Latency of requests that arrive at a set rate: percentiles of an open loop, without coordinated omission.
 
-mod arrivals;
-mod async_server;
 mod open_loop;
 mod threads;
 
@@ -15,13 +13,11 @@ use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
-use self::arrivals::{Spacing, schedule};
-use self::async_server::AsyncServer;
-use self::open_loop::{ServedRequests, serve};
-use super::context::RunContext;
+use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
+use super::one_way::Target;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
+use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
     settings,

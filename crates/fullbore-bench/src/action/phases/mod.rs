@@ -5,28 +5,25 @@
 //! Without it, the device time is that of the counters (`/sys/block/*/stat`), and the queue time is unknown.
 
 mod events;
-mod timestamps;
 mod trace;
 
 use std::ops::Range;
 
 use fullbore::Result;
+use fullbore::engine::Latencies;
 use fullbore::file::File;
 use fullbore::pattern::Order;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
 use serde::Deserialize;
 
 use self::events::{TraceSums, sum_events};
-use self::timestamps::RequestTimestamps;
 use self::trace::Trace;
-use super::context::RunContext;
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Settings, Workload,
+    repeat_until, settings,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -117,7 +114,7 @@ impl PhasesWorkload {
             blocks: test_files.len / request as u64,
             request,
         };
-        timestamps::run(&target, depth, requests)
+        time_requests(&target, depth, requests)
     }
 }
 
@@ -285,6 +282,79 @@ impl Workload for PhasesWorkload {
         self.trace = None;
         Ok(())
     }
+}
+
+/// Returns the monotonic time in seconds.
+fn now() -> f64 {
+    fullbore::sys::monotonic_nanoseconds() as f64 * 1e-9
+}
+
+/// Sums over requests, in seconds; times count from the origin.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct RequestTimestamps {
+    /// Monotonic time of the first submission.
+    origin: f64,
+    /// Sum of the times of submission.
+    submitted: f64,
+    /// Sum of the times of completion.
+    seen: f64,
+    /// Time in submitting calls; `None` if the same call waits for the device.
+    call: Option<f64>,
+    requests: u64,
+    bytes: u64,
+    /// Duration from the first submission to the last completion.
+    seconds: f64,
+    latencies: Latencies,
+}
+
+/// Keeps `depth` requests in flight until `requests` have completed.
+fn time_requests(target: &Target<'_>, depth: usize, requests: u64) -> Result<RequestTimestamps> {
+    let (mut channel, mut pool) = target.open(depth)?;
+    let apart = target.capabilities().depth > 1;
+    let mut stamps = RequestTimestamps { call: apart.then_some(0.0), ..RequestTimestamps::default() };
+    channel.time_requests();
+    // By token, which is a slot.
+    let mut submitted = vec![0.0; depth];
+    let mut vacant: Vec<usize> = (0..depth).rev().collect();
+    let mut number = 0;
+    stamps.origin = now();
+    let since = |origin: f64| now() - origin;
+    while stamps.requests < requests {
+        let mut fresh = Vec::new();
+        while number < requests
+            && let Some(slot) = vacant.pop()
+            && let Some(buf) = pool.take()
+        {
+            submitted[slot] = since(stamps.origin);
+            target.ask(&mut channel, slot as u64, number, buf)?;
+            fresh.push(slot);
+            number += 1;
+        }
+        channel.commit()?;
+        if let Some(call) = &mut stamps.call {
+            let handed = since(stamps.origin);
+            *call += fresh.iter().map(|&slot| handed - submitted[slot]).sum::<f64>();
+        }
+        let Some(mut done) = channel.next()? else { break };
+        let seen = since(stamps.origin);
+        // Completions that arrived together have the same time.
+        loop {
+            let slot = done.token as usize;
+            stamps.submitted += submitted[slot];
+            stamps.seen += seen;
+            stamps.requests += 1;
+            stamps.bytes += done.buf.len() as u64;
+            stamps.seconds = seen;
+            vacant.push(slot);
+            pool.put(done.buf);
+            match channel.ready()? {
+                Some(more) => done = more,
+                None => break,
+            }
+        }
+    }
+    stamps.latencies = channel.take_latencies();
+    Ok(stamps)
 }
 
 #[cfg(test)]
