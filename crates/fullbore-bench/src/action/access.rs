@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
-use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::latency::percentiles;
 use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{FileState, RequestOrder, Settings, auto, bytes, settings};
 use super::workload::RunContext;
 use super::workload::{
-    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload,
-    repeat_until, settings,
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -40,62 +40,13 @@ struct AccessSpec {
     depth: Option<u32>,
     cache: Option<CacheState>,
     #[serde(default)]
-    order: AccessOrder,
+    order: RequestOrder,
     /// Distance of every request from a multiple of its size, such as `+512` or `-4K`.
     offset: Option<String>,
     /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
     #[serde(default)]
     file: FileState,
-}
-
-fn auto() -> String {
-    "auto".into()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
-enum AccessOrder {
-    #[default]
-    Sequential,
-    /// Each block at most once, in random order over the whole file.
-    Random,
-    /// The same, over the first half of the file.
-    RandomHalf,
-}
-
-impl AccessOrder {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::RandomHalf => "random over half",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum FileState {
-    #[default]
-    Overwritten,
-    /// A new file, which grows with every request.
-    Extended,
-    /// A file with blocks that were never written.
-    Preallocated,
-    /// An old file with blocks and data, truncated when it is opened.
-    Truncated,
-}
-
-impl FileState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Overwritten => "overwritten",
-            Self::Extended => "extended",
-            Self::Preallocated => "preallocated",
-            Self::Truncated => "truncated",
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -108,19 +59,16 @@ struct AccessWorkload {
     order: Order,
 }
 
-pub(super) fn read(given: Settings) -> ParsedWorkload {
-    build(Direction::Read, settings(given)?)
-}
-
-pub(super) fn write(given: Settings) -> ParsedWorkload {
-    build(Direction::Write, settings(given)?)
+pub(super) fn parse(direction: Direction, given: Settings) -> ParsedWorkload {
+    build(direction, settings(given)?)
 }
 
 fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
     if !direction.writes() && (spec.file != FileState::Overwritten || spec.flush.is_some()) {
         return Err("`file` and `flush` are for writes".into());
     }
-    if spec.file != FileState::Overwritten && spec.order != AccessOrder::Sequential {
+    spec.order.check(&[RequestOrder::Sequential, RequestOrder::Random, RequestOrder::RandomHalf])?;
+    if spec.file != FileState::Overwritten && spec.order != RequestOrder::Sequential {
         return Err("a file that is not overwritten is written sequentially: leave out `order`".into());
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
@@ -140,7 +88,7 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let bytes = size::parse(digits).map_err(|error| error.to_string())?;
+    let bytes = bytes(digits)?;
     i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("offset {text}: out of range"))
 }
 
@@ -177,13 +125,13 @@ impl AccessWorkload {
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
         let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
         match self.spec.order {
-            AccessOrder::Random => {
+            RequestOrder::Random => {
                 return (0..len, Order::Random { seed: iteration.number, count: span / request });
             }
-            AccessOrder::RandomHalf => {
+            RequestOrder::RandomHalf => {
                 return (0..len / 2, Order::Random { seed: iteration.number, count: span / request });
             }
-            AccessOrder::Sequential => {}
+            RequestOrder::Sequential | RequestOrder::Backward => {}
         }
         if self.creates_file() {
             return (0..span, Order::Sequential);
@@ -275,7 +223,7 @@ impl Workload for AccessWorkload {
         Labels {
             file_state: self.io.writes().then(|| self.spec.file.word().into()),
             cache: self.spec.cache,
-            order: Some(self.spec.order.word().into()),
+            order: Some(self.spec.order.words().into()),
             flush: self.spec.flush,
             offset_bytes: self.spec.offset.as_ref().map(|_| self.offset),
             variant: oldest_first.then(|| "oldest first".into()),
@@ -285,9 +233,7 @@ impl Workload for AccessWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
         if self.creates_file() {
             test_files.has_files()?;
         }
@@ -346,17 +292,11 @@ impl Workload for AccessWorkload {
         let latency = percentiles(&context.progress.take_latencies());
         let stats = stats?;
         let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
-        Ok(RunResult {
-            bytes: stats.bytes,
-            // Opening and closing do not count in a request's rate.
-            seconds: Some(stats.seconds),
-            requests: io_stats.requests,
-            depth: Some(io_stats.depth()),
-            latency,
-            // Nor in its CPU time.
-            setup_cpu: (stats.setup_user, stats.setup_system),
-            ..RunResult::default()
-        })
+        // Opening and closing count neither in a request's rate nor in its CPU time.
+        let setup_cpu = (stats.setup_user, stats.setup_system);
+        let depth = Some(io_stats.depth());
+        let result = RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth);
+        Ok(RunResult { latency, setup_cpu, ..result })
     }
 
     fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {

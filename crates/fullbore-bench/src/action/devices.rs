@@ -13,12 +13,10 @@ use serde::Deserialize;
 use super::concurrent::{self, FileRange, TransferKind};
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{Settings, bytes, settings};
 use super::striped::{self, Layout};
 use super::workload::RunContext;
-use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
-};
+use super::workload::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
 use crate::document::{CacheState, Labels, TOGETHER, alone};
 use crate::test_files::{Needs, TestFiles};
 
@@ -127,7 +125,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let selection = DiskSelection::parse(&spec.targets, spec.mode)?;
     let chunk = match (spec.chunk.as_deref(), spec.mode) {
         (None, _) => CHUNK,
-        (Some(chunk), Mode::Striped) => size::parse(chunk).map_err(|error| error.to_string())?,
+        (Some(chunk), Mode::Striped) => bytes(chunk)?,
         (Some(_), _) => return Err("`chunk` is for `mode = \"striped\"`".into()),
     };
     if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
@@ -195,10 +193,7 @@ impl DevicesWorkload {
     }
 
     fn transfer_kind(&self) -> TransferKind<'_> {
-        match self.io.data() {
-            Some(data) => TransferKind::Write { data, flush: self.flushes() },
-            None => TransferKind::Read,
-        }
+        TransferKind::of(&self.io, self.flushes())
     }
 
     fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
@@ -223,13 +218,8 @@ impl DevicesWorkload {
                 (stats, stats.reads)
             }
         };
-        Ok(RunResult {
-            bytes: stats.bytes,
-            seconds: Some(stats.seconds),
-            requests: io_stats.requests,
-            depth: Some(io_stats.depth()),
-            ..RunResult::default()
-        })
+        let depth = Some(io_stats.depth());
+        Ok(RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth))
     }
 }
 
@@ -329,15 +319,7 @@ impl Workload for DevicesWorkload {
             }
             return Ok(());
         }
-        let mut ends = self.parts.clone();
-        for part in &mut ends {
-            let half = (part.range.end - part.range.start) / 2 / BLOCK * BLOCK;
-            part.range.start += half;
-        }
-        repeat_until(ramp.enough, || {
-            let limit = Some(ramp.enough);
-            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress).map(drop)
-        })
+        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

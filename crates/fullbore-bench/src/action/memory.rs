@@ -6,10 +6,10 @@ use std::time::Instant;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
+use super::settings::{Settings, settings};
 use super::workload::RunContext;
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 

@@ -17,6 +17,7 @@ mod phases;
 mod registry;
 mod requested_strategy;
 mod reread;
+mod settings;
 mod streams;
 mod striped;
 mod sustained;
@@ -26,7 +27,7 @@ mod workload;
 
 pub(crate) use device_limits::{DeviceLimits, steady_pace};
 pub(crate) use registry::ACTIONS;
+pub(crate) use settings::Settings;
 pub(crate) use workload::{
-    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Settings,
-    Workload,
+    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Workload,
 };

@@ -16,10 +16,10 @@ use super::latency::percentiles;
 use super::one_way::Target;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{Settings, settings};
 use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;
@@ -162,9 +162,7 @@ impl Workload for RereadWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(&test_files.cold, test_files.len)?;
         let unit = test_files.cold.direct_alignment();
         let request = strategy.request;
@@ -203,15 +201,9 @@ impl Workload for RereadWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let (latencies, seconds) = self.read(self.iteration, PAIRS, context.test_files())?;
-        Ok(RunResult {
-            bytes: PAIRS * self.io.strategy().request as u64,
-            // Sum of the timed reads.
-            seconds: Some(seconds),
-            requests: PAIRS,
-            depth: Some(1.0),
-            latency: percentiles(&latencies),
-            ..RunResult::default()
-        })
+        let bytes = PAIRS * self.io.strategy().request as u64;
+        let latency = percentiles(&latencies);
+        Ok(RunResult { latency, ..RunResult::timed(bytes, seconds, PAIRS, Some(1.0)) })
     }
 }
 

@@ -10,10 +10,9 @@ use super::concurrent::{self, FileRange, TransferKind};
 use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{Settings, settings};
 use super::workload::RunContext;
-use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
-};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 
@@ -23,25 +22,8 @@ const LEAST: u64 = 4;
 /// Length of a stream's own file, in bytes.
 const OWN: u64 = 64 << 20;
 
-/// Names of the streams' own files; their number is the maximum.
-const NAMES: [&str; 16] = [
-    "stream-1",
-    "stream-2",
-    "stream-3",
-    "stream-4",
-    "stream-5",
-    "stream-6",
-    "stream-7",
-    "stream-8",
-    "stream-9",
-    "stream-10",
-    "stream-11",
-    "stream-12",
-    "stream-13",
-    "stream-14",
-    "stream-15",
-    "stream-16",
-];
+/// Largest number of streams with own files.
+const MOST_OWN: u32 = 16;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,8 +69,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     if spec.streams == 0 {
         return Err("streams: at least one".into());
     }
-    if spec.files == StreamFiles::Own && spec.streams as usize > NAMES.len() {
-        return Err(format!("streams: at most {} with own files", NAMES.len()));
+    if spec.files == StreamFiles::Own && spec.streams > MOST_OWN {
+        return Err(format!("streams: at most {MOST_OWN} with own files"));
     }
     if writes && spec.cache.is_some() || !writes && spec.flush.is_some() {
         return Err("`cache` is for reads and `flush` for writes".into());
@@ -138,10 +120,7 @@ impl StreamsWorkload {
     }
 
     fn transfer_kind(&self) -> TransferKind<'_> {
-        match self.io.data() {
-            Some(data) => TransferKind::Write { data, flush: self.spec.flush == Some(true) },
-            None => TransferKind::Read,
-        }
+        TransferKind::of(&self.io, self.spec.flush == Some(true))
     }
 }
 
@@ -169,12 +148,10 @@ impl Workload for StreamsWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
         if self.spec.files == StreamFiles::Own {
-            let names = &NAMES[..self.spec.streams as usize];
-            self.own = names.iter().map(|name| test_files.random_file(name, OWN)).collect::<Result<_>>()?;
+            let file = |stream| test_files.random_file(&format!("stream-{stream}"), OWN);
+            self.own = (1..=self.spec.streams).map(file).collect::<Result<_>>()?;
         }
         let file = self.own.first().unwrap_or_else(|| self.shared(test_files));
         let len = file.stamp()?.len;
@@ -206,16 +183,8 @@ impl Workload for StreamsWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        let mut ends = self.parts.clone();
-        for part in &mut ends {
-            // The end of the range, which the sample reaches last.
-            part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
-        }
-        repeat_until(ramp.enough, || {
-            let strategy = self.io.strategy();
-            concurrent::run(&ends, self.transfer_kind(), &strategy, Some(ramp.enough), context.progress)
-                .map(drop)
-        })
+        let strategy = self.io.strategy();
+        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

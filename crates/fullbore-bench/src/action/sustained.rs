@@ -16,10 +16,9 @@ use serde::Deserialize;
 use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{RequestOrder, Settings, settings};
 use super::workload::RunContext;
-use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, settings,
-};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
 use crate::document::Labels;
 use crate::stats::{Course, Slicer, Stretch, steady_state};
 
@@ -61,21 +60,12 @@ struct SustainedSpec {
     #[serde(default)]
     direction: Direction,
     #[serde(default)]
-    order: SustainedOrder,
-}
-
-/// Order of the requests: sequential for the limits of bytes, random for those of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum SustainedOrder {
-    #[default]
-    Sequential,
-    Random,
+    order: RequestOrder,
 }
 
 #[derive(Debug)]
 struct SustainedWorkload {
-    order: SustainedOrder,
+    order: RequestOrder,
     io: OneWayIo,
     seconds: f64,
     /// Number of the sample, which determines the random orders.
@@ -84,6 +74,7 @@ struct SustainedWorkload {
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: SustainedSpec = settings(given)?;
+    spec.order.check(&[RequestOrder::Sequential, RequestOrder::Random])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let io = OneWayIo::new(spec.direction, requested);
     if !io.direct() {
@@ -110,8 +101,8 @@ impl SustainedWorkload {
         let request = strategy.request as u64;
         let blocks = file.stamp()?.len / request;
         let order = match self.order {
-            SustainedOrder::Sequential => Order::Sequential,
-            SustainedOrder::Random => Order::Random { seed: (self.number << 32) + pass, count: blocks },
+            RequestOrder::Random => Order::Random { seed: (self.number << 32) + pass, count: blocks },
+            _ => Order::Sequential,
         };
         let scope = Scope { range: 0..blocks * request, order };
         if let Some((data, output)) = self.io.data().zip(output) {
@@ -249,14 +240,15 @@ fn is_spent(slices: &[u64], sustained: f64) -> bool {
 
 impl Workload for SustainedWorkload {
     fn labels(&self) -> Labels {
-        let order = if self.order == SustainedOrder::Random { "random" } else { "sequential" };
-        Labels { order: Some(order.into()), variant: Some("continuous".into()), ..self.io.labels() }
+        Labels {
+            order: Some(self.order.words().into()),
+            variant: Some("continuous".into()),
+            ..self.io.labels()
+        }
     }
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
-        if context.test_files().in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(self.file(context), context.test_files().len)?;
         self.io.set_strategy(strategy, context.seed);
         Ok(())
@@ -290,14 +282,9 @@ impl Workload for SustainedWorkload {
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let mut moved = Moved::default();
         let course = self.course(&mut moved, context)?;
-        Ok(RunResult {
-            bytes: moved.bytes,
-            seconds: Some(moved.seconds),
-            requests: moved.io_stats.requests,
-            depth: Some(moved.io_stats.depth()),
-            course: Some(course.coarsened()),
-            ..RunResult::default()
-        })
+        let (requests, depth) = (moved.io_stats.requests, Some(moved.io_stats.depth()));
+        let result = RunResult::timed(moved.bytes, moved.seconds, requests, depth);
+        Ok(RunResult { course: Some(course.coarsened()), ..result })
     }
 }
 

@@ -6,16 +6,14 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::strategy::{Plan, Purpose};
-use fullbore::{Result, pattern, size};
+use fullbore::{Result, pattern};
 use serde::Deserialize;
 
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
+use super::settings::{OutputTarget, Settings, auto, bytes, settings};
 use super::workload::RunContext;
-use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
-};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Workload};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -38,19 +36,6 @@ struct TransformSpec {
     size: Option<String>,
     /// Memory limit for the process and its page cache.
     memory_limit: Option<String>,
-}
-
-fn auto() -> String {
-    "auto".into()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum OutputTarget {
-    /// The blocks of an existing file.
-    #[default]
-    Existing,
-    New,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
@@ -79,11 +64,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
     let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
-    let bytes = |text: &Option<String>| match text {
-        Some(text) => size::parse(text).map(Some).map_err(|error| error.to_string()),
-        None => Ok(None),
-    };
-    let (size, memory) = (bytes(&spec.size)?, bytes(&spec.memory_limit)?);
+    let size = spec.size.as_deref().map(bytes).transpose()?;
+    let memory = spec.memory_limit.as_deref().map(bytes).transpose()?;
     Ok(Box::new(TransformWorkload { spec, requested, size, memory, plan: None, limit: None }))
 }
 
@@ -172,9 +154,7 @@ impl Workload for TransformWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && self.spec.cache == Some(CacheState::Cold) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         test_files.has_files()?;
         if let Some(bytes) = self.memory {
             self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
@@ -224,10 +204,6 @@ impl Workload for TransformWorkload {
         }
         let ranges = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
         Ok(ExpectedState { ranges, cache, device: precondition.device() })
-    }
-
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.run_once(context).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -8,17 +8,15 @@ use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{Part, Search};
 use fullbore::pattern::{self, Comparison, CopyOptions, Executor, Extent, Progress, Reflink, Side, Stats};
 use fullbore::strategy::{Plan, Planner, Purpose};
-use fullbore::{Result, op, size};
+use fullbore::{Result, op};
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
+use super::settings::{Settings, auto, bytes, settings};
 use super::workload::RunContext;
-use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
-};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
 
@@ -33,12 +31,8 @@ struct WholeFileSpec {
     cache: Option<CacheState>,
 }
 
-fn auto() -> String {
-    "auto".into()
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     Scan,
     Search,
     /// Hashes by BLAKE3.
@@ -70,24 +64,8 @@ impl Operation {
     }
 }
 
-pub(super) fn scan(given: Settings) -> ParsedWorkload {
-    build(Operation::Scan, settings(given)?)
-}
-
-pub(super) fn search(given: Settings) -> ParsedWorkload {
-    build(Operation::Search, settings(given)?)
-}
-
-pub(super) fn hash(given: Settings) -> ParsedWorkload {
-    build(Operation::Hash, settings(given)?)
-}
-
-pub(super) fn compare(given: Settings) -> ParsedWorkload {
-    build(Operation::Compare, settings(given)?)
-}
-
-pub(super) fn copy(given: Settings) -> ParsedWorkload {
-    build(Operation::Copy, settings(given)?)
+pub(super) fn parse(operation: Operation, given: Settings) -> ParsedWorkload {
+    build(operation, settings(given)?)
 }
 
 fn build(operation: Operation, spec: WholeFileSpec) -> ParsedWorkload {
@@ -121,9 +99,7 @@ impl WholeFileWorkload {
 
     /// Brings the inputs into their state.
     fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
-        if context.test_files().in_memory && self.spec.cache == Some(CacheState::Cold) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         inputs.iter().try_for_each(|input| self.precondition().establish(input, &(0..input.len()?)))
     }
 
@@ -269,10 +245,6 @@ impl Workload for WholeFileWorkload {
         Ok(ExpectedState { ranges, cache, device })
     }
 
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.run_once(context).map(drop))
-    }
-
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
         Ok(RunResult::of_tool(&stats))
@@ -315,7 +287,7 @@ struct SmallFilesWorkload {
 pub(super) fn small_files(given: Settings) -> ParsedWorkload {
     let spec: SmallFilesSpec = settings(given)?;
     let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
-    let len = size::parse(&spec.size).map_err(|error| error.to_string())?;
+    let len = bytes(&spec.size)?;
     Ok(Box::new(SmallFilesWorkload { spec, requested, len, files: Vec::new() }))
 }
 
@@ -364,9 +336,7 @@ impl Workload for SmallFilesWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         test_files.has_files()?;
-        if test_files.in_memory && self.spec.cache == Some(CacheState::Cold) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         self.files = test_files.small_files(FILES, self.len)?;
         Ok(())
     }
@@ -388,10 +358,6 @@ impl Workload for SmallFilesWorkload {
             cache: self.spec.cache,
             device: precondition.device(),
         })
-    }
-
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.read_all(context.progress).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -36,23 +36,19 @@ impl RunContext<'_> {
         &self.file_sets[0]
     }
 
-    /// Returns the error for a trial of the device if there is no device.
-    pub(crate) fn no_device(&self) -> Error {
+    /// Refuses a trial that needs the device if there is no device.
+    pub(super) fn check_device(&self, needed: bool) -> Result<()> {
+        if needed && self.test_files().in_memory { Err(self.no_device()) } else { Ok(()) }
+    }
+
+    pub(super) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: it has no device and no cold files";
         Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
     }
 }
 
-/// Settings of one trial: a value for each key of the grid.
-pub(crate) type Settings = toml::Table;
-
 /// The work of a trial, or the error in its settings.
 pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
-
-/// Deserialises settings into an action's own type, whose errors name unknown keys.
-pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
-    settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
 
 /// Does work once, and again until `enough` is set.
 pub(super) fn repeat_until(enough: &AtomicBool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
@@ -121,7 +117,9 @@ pub(crate) trait Workload: fmt::Debug {
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
     /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit.
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()>;
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || self.run(context).map(drop))
+    }
 
     /// Runs the timed work.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
@@ -219,6 +217,11 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
+    /// Returns the result of requests that the work timed itself.
+    pub(super) fn timed(bytes: u64, seconds: f64, requests: u64, depth: Option<f64>) -> Self {
+        Self { bytes, seconds: Some(seconds), requests, depth, ..Self::default() }
+    }
+
     /// Returns the result of a tool's run over whole files. The tool's user waits for opening and committing, too; the
     /// surrounding clock includes them.
     pub(super) fn of_tool(stats: &Stats) -> Self {

@@ -14,10 +14,10 @@ use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
+use super::settings::{OutputTarget, Settings, settings};
 use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};
@@ -34,14 +34,6 @@ struct CommandSpec {
     tool: String,
     cache: CacheState,
     output: Option<OutputTarget>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OutputTarget {
-    New,
-    /// The name of an existing file of the same length.
-    Existing,
 }
 
 #[derive(Debug)]
@@ -64,8 +56,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         let known = names(&mut task.tools.iter().map(|tool| tool.name));
         return Err(format!("tool {:?} cannot do {:?}: name one of {known}", spec.tool, spec.task));
     };
-    if task.makes != spec.output.is_some() {
-        let what = if task.makes {
+    if task.expected.creates() != spec.output.is_some() {
+        let what = if task.expected.creates() {
             "creates a file: set output = \"new\" or \"existing\""
         } else {
             "creates no file: leave out output"
@@ -257,9 +249,7 @@ impl Workload for CommandWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         test_files.has_files()?;
-        if test_files.in_memory && self.spec.cache == CacheState::Cold {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == CacheState::Cold)?;
         self.program = self.find_program(context)?;
         self.verify_output(test_files)
     }

@@ -11,8 +11,6 @@ pub(super) struct CommandTask {
     /// Name in a grid and in labels.
     pub(super) name: &'static str,
     pub(super) input: Input,
-    /// True if the task creates a file.
-    pub(super) makes: bool,
     pub(super) expected: ExpectedOutput,
     /// Tools that can do it, ours first.
     pub(super) tools: &'static [Tool],
@@ -36,6 +34,13 @@ pub(super) enum ExpectedOutput {
     Word(fn(&[u8]) -> String),
     /// Only the exit status.
     Status,
+}
+
+impl ExpectedOutput {
+    /// True if the task creates a file.
+    pub(super) fn creates(self) -> bool {
+        matches!(self, Self::Same | Self::Bytes(_))
+    }
 }
 
 #[derive(Debug)]
@@ -76,7 +81,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "copy",
         input: Input::Random,
-        makes: true,
         expected: ExpectedOutput::Same,
         tools: &[
             own_tool(&["copy", "{input}", "{output}"]),
@@ -90,7 +94,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "count lines",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| text.iter().filter(|&&byte| byte == b'\n').count().to_string()),
         tools: &[
             own_tool(&["wc", "-l", "{input}"]),
@@ -102,7 +105,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "count words",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| {
             let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             words.count().to_string()
@@ -116,7 +118,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "find a phrase",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| {
             matching(text, |line| line.windows(7).any(|part| part == b"was the"))
         }),
@@ -130,7 +131,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "find a pattern",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| matching(text, ends_in_er)),
         tools: &[
             own_tool(&["grep", "-c", "[a-z]+er[ ,.]", "{input}"]),
@@ -141,7 +141,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "compare",
         input: Input::TwoTexts,
-        makes: false,
         expected: ExpectedOutput::Status,
         tools: &[
             own_tool(&["cmp", "{input}", "{same}"]),
@@ -152,14 +151,12 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "sum blake3",
         input: Input::Random,
-        makes: false,
         expected: ExpectedOutput::Word(|data| sum("blake3", data)),
         tools: &[own_tool(&["sum", "-a", "blake3", "{input}"]), peer_tool("b3sum", &["{input}"])],
     },
     CommandTask {
         name: "sum sha256",
         input: Input::Random,
-        makes: false,
         expected: ExpectedOutput::Word(|data| sum("sha256", data)),
         tools: &[
             own_tool(&["sum", "-a", "sha256", "{input}"]),
@@ -171,7 +168,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "to capitals",
         input: Input::Text,
-        makes: true,
         expected: ExpectedOutput::Bytes(<[u8]>::to_ascii_uppercase),
         tools: &[
             own_tool(&["transform", "upper", "{input}", "{output}"]),

@@ -9,6 +9,7 @@ use super::open::{InterfaceEntry, OptionalSetting};
 use super::positional::MOST_VECTORS;
 use super::registry::INTERFACES;
 use crate::action::one_way::Direction;
+use crate::action::settings::{RequestOrder, bytes};
 use crate::document::CacheState;
 
 /// Maximum length of a record and of a buffer, in bytes.
@@ -24,7 +25,7 @@ pub(super) struct InterfaceSpec {
     pub(super) direction: Direction,
     record: String,
     #[serde(default)]
-    pub(super) order: InterfaceOrder,
+    pub(super) order: RequestOrder,
     pub(super) cache: Option<CacheState>,
     #[serde(default)]
     pub(super) direct: bool,
@@ -40,29 +41,6 @@ pub(super) struct InterfaceSpec {
     #[serde(default)]
     pub(super) file: InterfaceFileState,
     pub(super) allocation: Option<Allocation>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum InterfaceOrder {
-    #[default]
-    Sequential,
-    /// From end to start; each offset is relative to the end of the file.
-    Backward,
-    Random,
-    /// The same, over the first half of the file, as in the action `read`.
-    RandomHalf,
-}
-
-impl InterfaceOrder {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Backward => "backward",
-            Self::Random => "random",
-            Self::RandomHalf => "random over half",
-        }
-    }
 }
 
 /// State of the file before a write.
@@ -115,7 +93,6 @@ pub(super) struct ValidatedSpec {
 
 impl InterfaceSpec {
     pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
-        let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;
         if !(1..=LARGEST).contains(&record) {
             return Err(format!("record: expected 1 byte to {}, found {record}", size::exact(LARGEST)));
@@ -184,7 +161,7 @@ impl InterfaceSpec {
         if self.allocation.is_some() != new {
             return wrong("allocation is for new files: set it if file = \"new\", and only then");
         }
-        if new && self.order != InterfaceOrder::Sequential {
+        if new && self.order != RequestOrder::Sequential {
             return wrong("a new file is written sequentially: leave out order");
         }
         if new && self.cache.is_some() {

@@ -17,10 +17,10 @@ use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
 use super::one_way::Target;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{RequestOrder, Settings, settings};
 use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
@@ -48,20 +48,16 @@ struct LatencySpec {
     share: Option<f64>,
     #[serde(default)]
     direction: Direction,
-    #[serde(default)]
-    order: LatencyOrder,
+    #[serde(default = "random")]
+    order: RequestOrder,
     #[serde(default)]
     arrivals: Spacing,
     /// Requested page-cache state; none if the page cache is bypassed.
     cache: Option<CacheState>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum LatencyOrder {
-    #[default]
-    Random,
-    Sequential,
+fn random() -> RequestOrder {
+    RequestOrder::Random
 }
 
 #[derive(Debug)]
@@ -76,6 +72,7 @@ struct LatencyWorkload {
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: LatencySpec = settings(given)?;
+    spec.order.check(&[RequestOrder::Random, RequestOrder::Sequential])?;
     let load = match (spec.load, spec.share) {
         (Some(load), None) => load,
         // The rate is known after a closed loop has run.
@@ -137,8 +134,8 @@ impl LatencyWorkload {
 
     fn order(&self, seed: u64, count: u64) -> Order {
         match self.spec.order {
-            LatencyOrder::Random => Order::Random { seed, count },
-            LatencyOrder::Sequential => Order::Sequential,
+            RequestOrder::Random => Order::Random { seed, count },
+            _ => Order::Sequential,
         }
     }
 
@@ -162,7 +159,7 @@ impl LatencyWorkload {
         let rate = loop {
             count = count.min(blocks);
             self.ready(self.file(test_files))?;
-            let end = if self.spec.order == LatencyOrder::Sequential { count } else { blocks };
+            let end = if self.spec.order == RequestOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
             let stats = match self.io.data() {
                 Some(data) => {
@@ -198,8 +195,8 @@ impl LatencyWorkload {
         let blocks = file.stamp()?.len / strategy.request as u64;
         // A different part each time, so that no device cache holds it.
         let first = match self.spec.order {
-            LatencyOrder::Random => 0,
-            LatencyOrder::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
+            RequestOrder::Random => 0,
+            _ => number.wrapping_mul((self.load * seconds) as u64) % blocks,
         };
         let order = self.order(context.seed.wrapping_add(number), blocks);
         let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
@@ -216,12 +213,8 @@ impl LatencyWorkload {
                 let target = &target;
                 Ok(move |number| {
                     let buf = pool.take().ok_or_else(|| {
-                        Error::new(
-                            ErrorKind::Invalid,
-                            "take a buffer from",
-                            "memory",
-                            "the only one is in use",
-                        )
+                        let what = "the only one is in use";
+                        Error::new(ErrorKind::Invalid, "take a buffer from", "memory", what)
                     })?;
                     target.ask(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
@@ -255,14 +248,11 @@ impl Workload for LatencyWorkload {
     }
 
     fn labels(&self) -> Labels {
-        let word = |random, sequential: &str| {
-            if self.spec.order == LatencyOrder::Random { random } else { sequential.to_owned() }
-        };
         Labels {
             // The depth of an open loop is a result.
             depth: None,
             cache: self.spec.cache,
-            order: Some(word("random".into(), "sequential")),
+            order: Some(self.spec.order.words().into()),
             load_per_s: (self.load > 0.0).then_some(self.load.round() as u64),
             variant: Some(format!("open loop, {}", self.spec.arrivals.word())),
             ..self.io.labels()
@@ -271,9 +261,7 @@ impl Workload for LatencyWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && !self.warm() {
-            return Err(context.no_device());
-        }
+        context.check_device(!self.warm())?;
         let file = self.file(test_files).clone();
         let strategy = self.io.plan(&file, test_files.len)?;
         self.io.set_strategy(strategy, context.seed);
@@ -315,13 +303,9 @@ impl Workload for LatencyWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let served = self.serve(self.iteration.number, self.seconds, context)?;
-        Ok(RunResult {
-            bytes: served.done * self.io.strategy().request as u64,
-            seconds: Some(served.seconds.max(self.seconds)),
-            requests: served.done,
-            depth: Some(served.depth),
-            latency: percentiles(&served.latencies),
-            ..RunResult::default()
-        })
+        let bytes = served.done * self.io.strategy().request as u64;
+        let seconds = served.seconds.max(self.seconds);
+        let result = RunResult::timed(bytes, seconds, served.done, Some(served.depth));
+        Ok(RunResult { latency: percentiles(&served.latencies), ..result })
     }
 }

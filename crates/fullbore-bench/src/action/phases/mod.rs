@@ -21,9 +21,9 @@ use self::trace::Trace;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Settings, Workload,
-    repeat_until, settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -202,9 +202,7 @@ impl Workload for PhasesWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(&test_files.cold, test_files.len)?;
         self.io.set_strategy(strategy, context.seed);
         self.devices = context.devices.to_vec();
@@ -259,14 +257,9 @@ impl Workload for PhasesWorkload {
             ms: after.ms - before.ms,
         });
         let stamps = &self.stamps;
-        Ok(RunResult {
-            bytes: stamps.bytes,
-            seconds: Some(stamps.seconds),
-            requests: stamps.requests,
-            depth: Some((stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9)),
-            latency: percentiles(&stamps.latencies),
-            ..RunResult::default()
-        })
+        let depth = (stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9);
+        let result = RunResult::timed(stamps.bytes, stamps.seconds, stamps.requests, Some(depth));
+        Ok(RunResult { latency: percentiles(&stamps.latencies), ..result })
     }
 
     fn finish_measurement(&mut self, done: &mut RunResult) -> Result<()> {
