@@ -49,6 +49,49 @@ impl Table {
     }
 }
 
+/// A table under construction, column by column: a row for each item, and rows without one that head those after them.
+pub(crate) struct TableOf<T> {
+    items: Vec<Option<T>>,
+    table: Table,
+}
+
+impl<T> TableOf<T> {
+    pub(crate) fn new(items: impl IntoIterator<Item = T>) -> Self {
+        let items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+        let rows = vec![Vec::new(); items.len()];
+        Self { items, table: Table::new([], rows) }
+    }
+
+    /// A table with its first column, which names the rows.
+    pub(crate) fn named(column: Column, rows: Vec<(String, Option<T>)>) -> Self {
+        let (names, items): (Vec<_>, Vec<_>) =
+            rows.into_iter().map(|(name, item)| (vec![name], item)).unzip();
+        Self { items, table: Table::new([column], names) }
+    }
+
+    /// Adds a column of words.
+    pub(crate) fn words(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
+        self.column(words(head), text)
+    }
+
+    /// Adds a column of figures.
+    pub(crate) fn figures(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
+        self.column(figures(head), text)
+    }
+
+    fn column(mut self, column: Column, text: impl Fn(&T) -> String) -> Self {
+        self.table.columns.push(column);
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.extend(item.as_ref().map(&text));
+        }
+        self
+    }
+
+    pub(crate) fn table(self) -> Table {
+        self.table
+    }
+}
+
 fn pick(row: Vec<String>, kept: impl Fn(usize) -> bool) -> Vec<String> {
     row.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, text)| text).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::chapter::skipped;
 use super::phrases::spanned;
-use crate::block::{Block, Fold, Section, Table, figures, words};
+use crate::block::{Block, Fold, Section, Table, TableOf, figures, words};
 use crate::document::{CellPrediction, Document, Proof, StopReason, experiments};
 use crate::units;
 
@@ -112,26 +112,18 @@ pub(super) fn predictions(document: &Document) -> Option<Section> {
     let mut blocks = vec![Block::Paragraph(summary)];
     if !wrong.is_empty() {
         let names = document.cell_names();
-        let row = |one: &&CellPrediction| {
-            let measured = document.cell(&one.cell).and_then(|cell| cell.summary.as_ref());
-            vec![
-                names.get(&one.cell).unwrap_or(&one.cell).clone(),
-                measured.map_or_else(String::new, |summary| spanned(summary.rate, units::rate)),
-                spanned(one.rate, units::rate),
-                units::significant(one.ratio),
-                one.limit.words().into(),
-                if one.extrapolated { "extrapolated" } else { "" }.into(),
-            ]
+        let measured = |one: &CellPrediction| {
+            let cell = document.cell(&one.cell).and_then(|cell| cell.summary.as_ref());
+            cell.map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
         };
-        let columns = [
-            words("cell"),
-            figures("measured"),
-            figures("predicted"),
-            figures("measured ÷ predicted"),
-            words("limit by the model"),
-            words(""),
-        ];
-        let table = Table::new(columns, wrong.iter().take(MOST_ROWS).map(row).collect());
+        let table = TableOf::new(wrong.into_iter().take(MOST_ROWS))
+            .words("cell", |one| names.get(&one.cell).unwrap_or(&one.cell).clone())
+            .figures("measured", |one| measured(one))
+            .figures("predicted", |one| spanned(one.rate, units::rate))
+            .figures("measured ÷ predicted", |one| units::significant(one.ratio))
+            .words("limit by the model", |one| one.limit.words().into())
+            .words("", |one| if one.extrapolated { "extrapolated".into() } else { String::new() })
+            .table();
         blocks.push(Block::Table { label: "Wrong predictions".into(), table });
     }
     Some(Section::new("model", "Where the model is wrong", blocks))

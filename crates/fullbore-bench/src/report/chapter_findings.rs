@@ -7,9 +7,9 @@ use super::figures::ChartBuilder;
 use super::phrases::{against, capital, spanned};
 use super::plot_charts;
 use super::row_charts::{Bar, BarChart};
-use crate::block::{NOTHING, Table, Titled, figures, words};
-use crate::document::{DeviceCredit, Document, Experiment, PeerRatio, Regret, Saturation, SeriesRequestTime};
-use crate::stats::{Estimate, Law, Verdict};
+use crate::block::{NOTHING, TableOf, Titled, words};
+use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation};
+use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
 use crate::units;
 
 /// The findings about cells of a chapter.
@@ -30,43 +30,33 @@ fn name(credit: &DeviceCredit) -> String {
 
 /// The parameters of a chapter's cells with their intervals, one row per cell.
 pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titled {
-    let columns = [
-        words("limit of"),
-        figures("burst"),
-        figures("credit"),
-        words("full"),
-        figures("sustained"),
-        figures("refill while idle"),
-        figures("transferred without a pause"),
-        words("steady"),
-    ];
     let yes = |holds: bool| if holds { "yes".to_owned() } else { "no".into() };
-    let row = |found: &&DeviceCredit| {
-        let (unit, fit) = (found.unit, &found.fit);
-        let burst = fit.burst.as_ref();
-        let refill = burst.and_then(|burst| burst.refill.as_ref());
-        vec![
-            name(found),
-            burst.map_or_else(|| "none".into(), |burst| spanned(burst.rate, |rate| unit.rate(rate))),
-            burst.map_or_else(|| NOTHING.into(), |burst| spanned(burst.credit, |count| unit.quantity(count))),
-            burst.map_or_else(|| NOTHING.into(), |burst| yes(burst.full)),
-            spanned(fit.sustained, |rate| unit.rate(rate)),
-            refill.map_or_else(
-                || NOTHING.into(),
-                |refill| {
-                    let bound = if refill.at_least { "at least " } else { "" };
-                    format!("{bound}{}", spanned(refill.rate, |rate| unit.rate(rate)))
-                },
-            ),
-            unit.quantity(fit.moved),
-            yes(fit.steady),
-        ]
+    let nothing = || NOTHING.to_owned();
+    let quantity = |found: &DeviceCredit, burst: &Burst| {
+        let unit = found.unit;
+        spanned(burst.credit, |count| unit.quantity(count))
     };
-    let rows = in_chapter(document, experiment, &document.findings.credit, |found| &found.cell)
-        .iter()
-        .map(row)
-        .collect();
-    ("Burst, credit, sustained rate and refill", Table::new(columns, rows))
+    let rate = |found: &DeviceCredit, rate: Estimate| {
+        let unit = found.unit;
+        spanned(rate, |rate| unit.rate(rate))
+    };
+    let refill = |found: &DeviceCredit| {
+        let refill = found.fit.burst.as_ref()?.refill.as_ref()?;
+        let bound = if refill.at_least { "at least " } else { "" };
+        Some(format!("{bound}{}", rate(found, refill.rate)))
+    };
+    let found = in_chapter(document, experiment, &document.findings.credit, |found| &found.cell);
+    let burst = |found: &DeviceCredit| found.fit.burst.clone();
+    let table = TableOf::new(found)
+        .words("limit of", |found| name(found))
+        .figures("burst", |found| burst(found).map_or_else(|| "none".into(), |b| rate(found, b.rate)))
+        .figures("credit", |found| burst(found).map_or_else(nothing, |burst| quantity(found, &burst)))
+        .words("full", |found| burst(found).map_or_else(nothing, |burst| yes(burst.full)))
+        .figures("sustained", |found| rate(found, found.fit.sustained))
+        .figures("refill while idle", |found| refill(found).unwrap_or_else(nothing))
+        .figures("transferred without a pause", |found| found.unit.quantity(found.fit.moved))
+        .words("steady", |found| yes(found.fit.steady));
+    ("Burst, credit, sustained rate and refill", table.table())
 }
 
 /// A sentence per cell.
@@ -114,31 +104,17 @@ fn rate_of(document: &Document, cell: &str) -> String {
 
 /// The regrets of a chapter, one row per job.
 pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titled {
-    let columns = [
-        words("job"),
-        figures("regret"),
-        figures("95% interval"),
-        figures("auto"),
-        figures("best"),
-        figures("strategies"),
-        words("best strategy"),
-    ];
-    let row = |found: &&Regret| {
-        vec![
-            found.job.clone(),
-            units::percent(found.regret.value),
-            format!("{} to {}", units::percent(found.regret.low), units::percent(found.regret.high)),
-            rate_of(document, &found.cell),
-            rate_of(document, &found.best),
-            found.strategies.to_string(),
-            found.strategy.clone(),
-        ]
-    };
-    let rows = in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell)
-        .iter()
-        .map(row)
-        .collect();
-    ("Regret: auto ÷ best strategy − 1", Table::new(columns, rows))
+    let found = in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell);
+    let interval = |e: Estimate| format!("{} to {}", units::percent(e.low), units::percent(e.high));
+    let table = TableOf::new(found)
+        .words("job", |found| found.job.clone())
+        .figures("regret", |found| units::percent(found.regret.value))
+        .figures("95% interval", |found| interval(found.regret))
+        .figures("auto", |found| rate_of(document, &found.cell))
+        .figures("best", |found| rate_of(document, &found.best))
+        .figures("strategies", |found| found.strategies.to_string())
+        .words("best strategy", |found| found.strategy.clone());
+    ("Regret: auto ÷ best strategy − 1", table.table())
 }
 
 /// A sentence per job.
@@ -182,39 +158,26 @@ impl ChartBuilder<'_> {
 
 /// The ratios of a chapter, one row per cell that a peer also ran.
 pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled {
-    let columns = [
-        words("cell"),
-        words("program"),
-        figures("rate"),
-        figures("95% interval"),
-        words("fullbore is"),
-        figures("p50"),
-        figures("p99"),
-        figures("CPU time"),
-        words("notes"),
-    ];
     let found = in_chapter(document, experiment, &document.findings.peers, |found| &found.cell);
     // Names are computed for all cells at once, and most chapters have no peer.
     let names = if found.is_empty() { BTreeMap::new() } else { document.cell_names() };
-    let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), |value| format!("{value:.2}"));
-    let row = |found: &&PeerRatio| {
-        let name = names.get(&found.cell).unwrap_or(&found.cell);
-        let name = name.strip_prefix(&format!("{}: ", experiment.name)).unwrap_or(name);
-        let rate = found.rate.ratio;
-        vec![
-            name.to_owned(),
-            found.peer.clone(),
-            format!("{:.2}", rate.value),
-            format!("{:.2}–{:.2}", rate.low, rate.high),
-            found.rate.verdict.to_string(),
-            ratio(found.p50),
-            ratio(found.p99),
-            ratio(found.cpu_per_request.or(found.cpu_per_mb)),
-            found.note.clone().unwrap_or_default(),
-        ]
+    let name = |id: &String| {
+        let name = names.get(id).unwrap_or(id);
+        name.strip_prefix(&format!("{}: ", experiment.name)).unwrap_or(name).to_owned()
     };
-    let rows = found.iter().map(row).collect();
-    ("Ratios: fullbore ÷ other programs", Table::new(columns, rows).without_empty_columns())
+    let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), |value| format!("{value:.2}"));
+    let interval = |e: Estimate| format!("{:.2}–{:.2}", e.low, e.high);
+    let table = TableOf::new(found)
+        .words("cell", |found| name(&found.cell))
+        .words("program", |found| found.peer.clone())
+        .figures("rate", |found| format!("{:.2}", found.rate.ratio.value))
+        .figures("95% interval", |found| interval(found.rate.ratio))
+        .words("fullbore is", |found| found.rate.verdict.to_string())
+        .figures("p50", |found| ratio(found.p50))
+        .figures("p99", |found| ratio(found.p99))
+        .figures("CPU time", |found| ratio(found.cpu_per_request.or(found.cpu_per_mb)))
+        .words("notes", |found| found.note.clone().unwrap_or_default());
+    ("Ratios: fullbore ÷ other programs", table.table().without_empty_columns())
 }
 
 /// A sentence per program: the range of the ratios, and the number of significant differences.
@@ -248,70 +211,52 @@ pub(super) fn peer_sentences(document: &Document, experiment: &Experiment) -> Ve
 
 /// Rate by number of disks, beside the rate expected of disks that share nothing.
 pub(super) fn disk_table(document: &Document, experiment: &Experiment) -> Titled {
-    let columns = [
-        words("disks"),
-        figures("rate"),
-        figures("if nothing were shared"),
-        figures("share of that"),
-        words("more disks"),
-    ];
     let found: Vec<&Saturation> =
         document.findings.saturation.iter().filter(|s| s.series.experiment == experiment.name).collect();
     let mut rows = Vec::new();
     for path in &found {
         if found.len() > 1 {
-            rows.push(vec![path.series.name.clone()]);
+            rows.push((path.series.name.clone(), None));
         }
-        let text = match (path.still_rising, path.sure) {
-            (true, _) => "not measured",
-            (false, true) => "no gain",
-            (false, false) => "no significant gain",
-        };
-        rows.extend(path.steps.iter().map(|step| {
-            vec![
-                step.targets.to_string(),
-                spanned(step.rate, units::rate),
-                step.expected.map_or_else(|| NOTHING.into(), units::rate),
-                step.efficiency.map_or_else(|| NOTHING.into(), units::percent),
-                if step.targets == path.at { text.into() } else { String::new() },
-            ]
-        }));
+        rows.extend(path.steps.iter().map(|step| (step.targets.to_string(), Some((*path, step)))));
     }
-    ("Rate by number of disks", Table::new(columns, rows).without_empty_columns())
+    let more = |path: &Saturation| match (path.still_rising, path.sure) {
+        (true, _) => "not measured".to_owned(),
+        (false, true) => "no gain".into(),
+        (false, false) => "no significant gain".into(),
+    };
+    let table = TableOf::named(words("disks"), rows)
+        .figures("rate", |(_, step)| spanned(step.rate, units::rate))
+        .figures("if nothing were shared", |(_, step)| {
+            step.expected.map_or_else(|| NOTHING.into(), units::rate)
+        })
+        .figures("share of that", |(_, step)| step.efficiency.map_or_else(|| NOTHING.into(), units::percent))
+        .words("more disks", |(path, step)| if step.targets == path.at { more(path) } else { String::new() });
+    ("Rate by number of disks", table.table().without_empty_columns())
 }
 
 /// The fitted model of request time, one row per path.
 pub(super) fn request_time_table(document: &Document, experiment: &Experiment) -> Titled {
-    let columns = [
-        words("path"),
-        words("model"),
-        figures("a"),
-        figures("1 ÷ a"),
-        figures("1 ÷ b"),
-        figures("half-power size"),
-        figures("worst residual"),
-        figures("sizes"),
-    ];
-    let row = |found: &SeriesRequestTime| {
-        let time = &found.time;
-        let law = match time.law {
-            Law::Sum => "a + b · bytes",
-            Law::Larger => "the larger of a and b · bytes",
-        };
-        let bound = |at_most: bool, sign: &str| if at_most { sign.to_owned() } else { String::new() };
-        vec![
-            found.series.name.clone(),
-            law.into(),
-            bound(time.request_at_most, "≤ ") + &spanned(time.per_request, units::seconds),
-            bound(time.request_at_most, "≥ ") + &spanned(time.per_request.inverse(), units::requests_rate),
-            bound(time.byte_at_most, "≥ ") + &spanned(time.per_byte.inverse(), units::rate),
-            bound(time.request_at_most, "≤ ")
-                + &bound(time.byte_at_most, "≥ ")
-                + &spanned(time.half_power, units::about_size),
-            units::percent(time.max_relative_residual),
-            time.points.to_string(),
-        ]
+    let law = |law: Law| match law {
+        Law::Sum => "a + b · bytes",
+        Law::Larger => "the larger of a and b · bytes",
     };
+    let bound = |at_most: bool, sign: &str| if at_most { sign.to_owned() } else { String::new() };
+    let request = |t: &RequestTime, sign: &str| bound(t.request_at_most, sign);
+    let byte = |t: &RequestTime| bound(t.byte_at_most, "≥ ");
     let here = document.findings.request_times.iter().filter(|t| t.series.experiment == experiment.name);
-    ("Request time by size", Table::new(columns, here.map(row).collect()).without_empty_columns())
+    let table = TableOf::new(here.map(|found| (&found.series.name, &found.time)))
+        .words("path", |(name, _)| (*name).clone())
+        .words("model", |(_, t)| law(t.law).into())
+        .figures("a", |(_, t)| request(t, "≤ ") + &spanned(t.per_request, units::seconds))
+        .figures("1 ÷ a", |(_, t)| {
+            request(t, "≥ ") + &spanned(t.per_request.inverse(), units::requests_rate)
+        })
+        .figures("1 ÷ b", |(_, t)| byte(t) + &spanned(t.per_byte.inverse(), units::rate))
+        .figures("half-power size", |(_, t)| {
+            request(t, "≤ ") + &byte(t) + &spanned(t.half_power, units::about_size)
+        })
+        .figures("worst residual", |(_, t)| units::percent(t.max_relative_residual))
+        .figures("sizes", |(_, t)| t.points.to_string());
+    ("Request time by size", table.table().without_empty_columns())
 }
