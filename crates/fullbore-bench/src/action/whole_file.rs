@@ -43,23 +43,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    fn purpose(self) -> Purpose {
+    /// Returns its purpose, and its name in labels.
+    fn names(self) -> (Purpose, &'static str) {
         match self {
-            Self::Scan => Purpose::Fold,
-            Self::Search => Purpose::Search,
-            Self::Hash => Purpose::Hash,
-            Self::Compare => Purpose::Compare,
-            Self::Copy => Purpose::Copy,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Scan => "count lines",
-            Self::Search => "search",
-            Self::Hash => "blake3",
-            Self::Compare => "compare",
-            Self::Copy => "copy",
+            Self::Scan => (Purpose::Fold, "count lines"),
+            Self::Search => (Purpose::Search, "search"),
+            Self::Hash => (Purpose::Hash, "blake3"),
+            Self::Compare => (Purpose::Compare, "compare"),
+            Self::Copy => (Purpose::Copy, "copy"),
         }
     }
 }
@@ -109,7 +100,7 @@ impl WholeFileWorkload {
 
     /// Plans a run for the present state of the inputs.
     fn plan(&self, inputs: &[File], context: &RunContext<'_>) -> Result<Plan> {
-        let (purpose, input) = (self.operation.purpose(), &inputs[0]);
+        let (purpose, input) = (self.operation.names().0, &inputs[0]);
         match self.operation {
             Operation::Compare => self.plan_pair([input, &inputs[1]]).map(|[left, _]| left),
             Operation::Copy => {
@@ -196,7 +187,7 @@ impl Workload for WholeFileWorkload {
     fn labels(&self) -> Labels {
         let copies = self.operation == Operation::Copy;
         Labels {
-            operation: self.operation.word().into(),
+            operation: self.operation.names().1.into(),
             file_state: copies.then(|| "extended".into()),
             cache: self.spec.cache,
             order: Some("sequential".into()),

@@ -51,7 +51,8 @@ impl<'a> EligibleCell<'a> {
 
 /// Input of the advisors.
 pub(super) struct AdviceInput<'a> {
-    eligible_cells: Vec<EligibleCell<'a>>,
+    /// Every eligible cell, peers and special conditions included.
+    pub(super) eligible_cells: Vec<EligibleCell<'a>>,
     pub(super) findings: &'a Findings,
     pub(super) bootstrap: &'a Bootstrap,
 }
@@ -66,11 +67,6 @@ impl<'a> AdviceInput<'a> {
             method != "memory" && method != "null"
         });
         Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
-    }
-
-    /// Every eligible cell, peers and special conditions included.
-    pub(super) fn all(&self) -> &[EligibleCell<'a>] {
-        &self.eligible_cells
     }
 
     /// Every eligible cell but those of peers.

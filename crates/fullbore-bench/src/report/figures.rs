@@ -2,7 +2,7 @@
 
 use super::measure::{Measure, axis_words, between};
 use super::palette::Palette;
-use super::panels::{Facet, Panel, split};
+use super::panels::{Panel, split};
 use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
 use super::row_charts::{Bar, BarChart};
@@ -82,7 +82,7 @@ impl ChartBuilder<'_> {
         let bars = self.experiment.axis == Axis::None;
         let most = if bars { MOST_BARS } else { MOST_LINES };
         // Rates of memory and of a device need different scales.
-        let apart = Some(Facet::Cache).filter(|_| !measure.is_cost() && !bars);
+        let apart = !measure.is_cost() && !bars;
         for panel in split(lines, apart, most) {
             if bars { self.bars(&panel, measure) } else { self.lines(&panel, measure) }
         }

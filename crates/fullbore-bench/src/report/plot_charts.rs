@@ -48,6 +48,13 @@ pub(super) struct ChartLine {
     pub(super) half_power: Option<(u64, String)>,
 }
 
+impl ChartLine {
+    /// A line without a fitted curve and a half-power point.
+    pub(super) fn new(name: &str, look: LineStyle, points: Vec<Point>) -> Self {
+        Self { name: name.to_owned(), look, points, fitted: Vec::new(), half_power: None }
+    }
+}
+
 pub(super) struct LineChart {
     pub(super) axis: Axis,
     pub(super) y_title: String,

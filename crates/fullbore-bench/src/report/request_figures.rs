@@ -52,7 +52,7 @@ impl ChartBuilder<'_> {
         };
         let lines: Vec<&Series> = lines.iter().filter(described).copied().collect();
         if self.experiment.axis == Axis::None {
-            for panel in split(&lines, None, MOST_ROWS) {
+            for panel in split(&lines, false, MOST_ROWS) {
                 self.latency_rows(&panel);
             }
         } else if lines.len() <= MOST_PATHS {
@@ -60,7 +60,7 @@ impl ChartBuilder<'_> {
                 self.latency_of(line);
             }
         } else {
-            for panel in split(&lines, None, MOST_LINES) {
+            for panel in split(&lines, false, MOST_LINES) {
                 for (name, value) in [PERCENTILES[0], PERCENTILES[2]] {
                     self.latency_lines(&panel, name, value);
                 }
@@ -70,12 +70,8 @@ impl ChartBuilder<'_> {
 
     /// A chart of one path: one line per percentile.
     fn latency_of(&mut self, line: &Series) {
-        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| ChartLine {
-            name: (*name).to_owned(),
-            look: percentile_style(i),
-            points: self.latency_points(name, line, *value),
-            fitted: Vec::new(),
-            half_power: None,
+        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| {
+            ChartLine::new(name, percentile_style(i), self.latency_points(name, line, *value))
         });
         self.latency_chart(lines.collect(), &format!("Request time{{}}: {}", line.name), "latency");
     }
@@ -84,13 +80,9 @@ impl ChartBuilder<'_> {
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
         let line_styles =
             self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let lines = panel.lines.iter().zip(line_styles).map(|((name, line), look)| ChartLine {
-            name: name.clone(),
-            look,
-            points: self.latency_points(name, line, value),
-            fitted: Vec::new(),
-            half_power: None,
-        });
+        let lines = panel.lines.iter().zip(line_styles);
+        let lines = lines
+            .map(|((name, line), look)| ChartLine::new(name, look, self.latency_points(name, line, value)));
         let caption = format!("Request time, {percentile}{{}}{}", panel.suffix());
         self.latency_chart(lines.collect(), &caption, &format!("latency-{}", percentile.replace('.', "")));
     }
@@ -168,7 +160,7 @@ impl ChartBuilder<'_> {
         let known = |line: &&&Series| line.cells.iter().any(|&c| parts(&self.document.cells[c]).is_some());
         let lines: Vec<&Series> = lines.iter().filter(known).copied().collect();
         if alone {
-            for panel in split(&lines, None, MOST_ROWS) {
+            for panel in split(&lines, false, MOST_ROWS) {
                 let rows: Vec<(String, usize)> =
                     panel.lines.iter().map(|(name, line)| (name.clone(), line.cells[0])).collect();
                 self.stacked(&rows, &panel.suffix());

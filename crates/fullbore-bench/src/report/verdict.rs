@@ -24,10 +24,10 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
     let all: Vec<&Series> = lines.iter().collect();
     let varying: Vec<Facet> = JOBS
         .into_iter()
-        .filter(|facet| lines.iter().any(|l| facet.of(&l.labels) != facet.of(&lines[0].labels)))
+        .filter(|facet| lines.iter().any(|l| facet(&l.labels) != facet(&lines[0].labels)))
         .collect();
     let job = |line: &Series| {
-        let words = varying.iter().map(|f| f.of(&line.labels)).filter(|w| !w.is_empty());
+        let words = varying.iter().filter_map(|f| f(&line.labels)).filter(|w| !w.is_empty());
         words.collect::<Vec<_>>().join(", ")
     };
     let mut jobs = grouped(&all, job);

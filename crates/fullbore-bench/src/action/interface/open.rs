@@ -23,14 +23,16 @@ pub(super) trait Interface {
     fn flush(&mut self) -> Result<()>;
 }
 
+/// Opens a file, with buffers from a pool.
+pub(super) type OpenInterface = fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>;
+
 pub(super) struct InterfaceEntry {
     pub(super) name: &'static str,
     /// Settings that it takes besides the common ones.
     pub(super) takes: &'static [OptionalSetting],
     /// Supported ways to wait for concurrent calls.
     pub(super) completions: &'static [Completion],
-    /// Opens a file, with buffers from a pool.
-    pub(super) open: fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>,
+    pub(super) open: OpenInterface,
 }
 
 /// A setting that only some interfaces take.

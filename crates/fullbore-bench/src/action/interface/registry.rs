@@ -1,22 +1,14 @@
 //! The registry of interfaces. A new interface is a file in this folder and a line here.
 
-#[cfg(not(feature = "peers"))]
-use fullbore::Result;
-#[cfg(not(feature = "peers"))]
-use fullbore::buf::Pool;
-#[cfg(not(feature = "peers"))]
-use fullbore::error::{Error, ErrorKind};
-
 use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
-#[cfg(not(feature = "peers"))]
-use super::open::Interface;
-use super::open::InterfaceEntry;
-#[cfg(not(feature = "peers"))]
-use super::open::OpenConfig;
 use super::open::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
-#[cfg(feature = "peers")]
-use super::{compio, tokio};
+use super::open::{InterfaceEntry, OpenInterface};
 use super::{cursor, in_flight, positional};
+
+#[cfg(feature = "peers")]
+const PEERS: [OpenInterface; 2] = [super::tokio::open, super::compio::open];
+#[cfg(not(feature = "peers"))]
+const PEERS: [OpenInterface; 2] = [unavailable; 2];
 
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
     InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
@@ -50,29 +42,22 @@ pub(super) const INTERFACES: &[InterfaceEntry] = &[
         completions: &[Each, Batch, Ordered, Any],
         open: in_flight::open,
     },
-    InterfaceEntry {
-        name: "tokio",
-        takes: &[],
-        completions: &[Each, Tasks],
-        #[cfg(feature = "peers")]
-        open: tokio::open,
-        #[cfg(not(feature = "peers"))]
-        open: unavailable,
-    },
+    InterfaceEntry { name: "tokio", takes: &[], completions: &[Each, Tasks], open: PEERS[0] },
     InterfaceEntry {
         name: "compio",
         takes: &[Direct],
         completions: &[Each, Batch, Ordered, Any, Tasks],
-        #[cfg(feature = "peers")]
-        open: compio::open,
-        #[cfg(not(feature = "peers"))]
-        open: unavailable,
+        open: PEERS[1],
     },
 ];
 
 /// Returns the error for a peer that this program does not contain.
 #[cfg(not(feature = "peers"))]
-fn unavailable(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+fn unavailable(
+    config: &super::open::OpenConfig,
+    _pool: &mut fullbore::buf::Pool,
+) -> fullbore::Result<Box<dyn super::open::Interface>> {
+    use fullbore::error::{Error, ErrorKind};
     let what = "this program was built without its peers";
     Err(Error::new(ErrorKind::Unsupported, "measure", &config.path, what)
         .advise("build fullbore with --features peers"))

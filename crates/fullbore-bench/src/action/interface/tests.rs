@@ -101,6 +101,15 @@ struct ReadCoverage {
     times: Vec<u8>,
 }
 
+impl ReadCoverage {
+    /// Checks that the bytes that were read are those of `data`, and forgets them.
+    fn check(&mut self, data: &[u8], what: &str) {
+        let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
+        assert!(self.data.iter().zip(data).zip(&self.times).all(right), "{what}: other data");
+        (self.data, self.times) = (vec![0; data.len()], vec![0; data.len()]);
+    }
+}
+
 fn observer(len: u64) -> (Arc<Mutex<ReadCoverage>>, Payload) {
     let seen =
         Arc::new(Mutex::new(ReadCoverage { data: vec![0; len as usize], times: vec![0; len as usize] }));
@@ -136,9 +145,7 @@ fn every_interface_reads_each_byte_of_the_pass_once() {
                     opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                     let mut seen = seen.lock().unwrap();
                     assert!(seen.times == wanted, "{what}: other bytes than requested");
-                    let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
-                    assert!(seen.data.iter().zip(&data).zip(&wanted).all(right), "{what}: other data");
-                    (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+                    seen.check(&data, &what);
                 }
             }
         }
@@ -244,9 +251,7 @@ fn direct_passes_transfer_the_same_bytes() {
                 opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                 let mut seen = seen.lock().unwrap();
                 assert_eq!(seen.times.iter().filter(|&&times| times == 1).count(), 40 * record, "{what}");
-                let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
-                assert!(seen.data.iter().zip(&data).zip(&seen.times).all(right), "{what}: other data");
-                (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+                seen.check(&data, &what);
             }
         }
     }

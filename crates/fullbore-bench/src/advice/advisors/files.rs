@@ -162,7 +162,7 @@ pub(super) fn family<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) ->
 
 /// The tasks in which another program is faster.
 pub(super) fn peers(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    input.all().iter().filter_map(|peer| of_peer(*peer, input)).collect()
+    input.eligible_cells.iter().filter_map(|peer| of_peer(*peer, input)).collect()
 }
 
 /// Fullbore's cell for the same task: the one with equal labels, otherwise the fastest.

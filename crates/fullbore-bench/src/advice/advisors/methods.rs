@@ -9,8 +9,9 @@ use super::super::input::{
 };
 use super::super::ratio::{AT_PEAK, CHEAPER, Ratio, cost, speed};
 use super::super::sweep::{REQUEST, Sweep, groups_ignoring, setting, sweeps};
-use super::super::words::{against, method, ratio, sentence, subject, task, times, way};
+use super::super::words::{against, method, ratio, subject, task, times, way};
 use crate::document::Labels;
+use crate::report::capital;
 use crate::units;
 
 /// Largest size of a small random request in bytes; its time hardly depends on its size.
@@ -216,7 +217,7 @@ pub(super) fn economy<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -
         units::rate(top.rate())
     );
     let (topic, worth) = (format!("economy|{}", subject(top.labels)), 1.0 / found.estimate.value);
-    Some(Candidate::new(topic, &found, &[cheap, top], worth, sentence(text), evidence))
+    Some(Candidate::new(topic, &found, &[cheap, top], worth, capital(&text), evidence))
 }
 
 /// A setting's name, and the function that clears the labels derived from it.

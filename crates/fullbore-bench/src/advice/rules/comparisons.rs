@@ -112,7 +112,7 @@ fn write_cache_on(labels: &Labels) -> Option<bool> {
 
 pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
     let suits = |labels: &Labels| write_cache_on(labels).is_some() && labels.operation == "write";
-    let cells = only(input.all().to_vec(), suits);
+    let cells = only(input.eligible_cells.clone(), suits);
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
     let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT, input), RuleTally::new(CLOSE, input));
     for group in groups_ignoring(&cells, clear, &["depth"]) {
