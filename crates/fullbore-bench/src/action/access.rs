@@ -27,7 +27,6 @@ use crate::test_files::{Needs, TestFiles};
 /// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: usize = 4;
 
-/// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
 #[derive(Debug, Clone, Deserialize)]

@@ -40,7 +40,6 @@ fn extended() -> FileState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum SyncCall {
-    /// `fdatasync` after the write.
     #[default]
     Fdatasync,
     /// None: the file is opened with `O_DSYNC`.

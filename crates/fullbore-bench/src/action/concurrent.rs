@@ -108,7 +108,6 @@ pub(super) fn run(
     Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
 }
 
-/// Statistics of one part, and the moment of its end.
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
     stats: Stats,

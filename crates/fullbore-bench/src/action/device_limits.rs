@@ -93,7 +93,6 @@ impl PaceLimit {
 }
 
 impl DeviceLimits {
-    /// Creates the limits, yet unknown, of directories by name on these devices, for samples of a regime.
     pub(crate) fn new(directories: Vec<(String, Vec<DeviceNumber>)>, regime: Regime) -> Self {
         let mut targets: Vec<Target> = Vec::new();
         for (directory, (name, devices)) in directories.into_iter().enumerate() {
@@ -161,7 +160,6 @@ impl DeviceLimits {
         self.known.borrow().iter().filter(|known| known.writes == writes).cloned().collect()
     }
 
-    /// Returns the sustained paces of the targets that have a limiter.
     fn paces(&self, writes: bool, devices: &[DeviceNumber]) -> Vec<PaceLimit> {
         let of = |known: &KnownLimit| {
             let limit = known.limit.as_ref()?;

@@ -99,7 +99,6 @@ impl DiskSelection {
         }
     }
 
-    /// True if the selection is the first n disks.
     fn is_prefix(&self) -> bool {
         self.0.iter().enumerate().all(|(index, &disk)| disk == index + 1)
     }

@@ -16,7 +16,6 @@ use crate::document::Labels;
 /// In place of a number of workers: 1, 2, 4 and so on up to the number of processors, which is the last.
 const EACH: &str = "each";
 
-/// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -33,7 +32,6 @@ fn each() -> String {
     EACH.into()
 }
 
-/// The use of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -159,7 +157,6 @@ fn pass(kind: Kind, workers: usize, bytes: u64) -> (u64, f64) {
     (rounds * PART as u64 * seconds.len() as u64, seconds.into_iter().fold(0.0, f64::max))
 }
 
-/// The sum of a byte of each cache line.
 fn touch(data: &[u8]) -> u8 {
     data.iter().step_by(CACHE_LINE).fold(0, |sum, byte| sum.wrapping_add(*byte))
 }

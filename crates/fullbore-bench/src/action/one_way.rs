@@ -170,7 +170,6 @@ impl Precondition {
         }
     }
 
-    /// Returns the expected transfers of the device.
     pub(super) fn device(self) -> DeviceIo {
         match (self.writes, self.direct) {
             (true, true) => DeviceIo::Writes,

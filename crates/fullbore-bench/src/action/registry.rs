@@ -11,7 +11,6 @@ use super::{phases, reread, streams, sustained, transform, whole_file};
 #[derive(Debug)]
 pub(crate) struct Action {
     pub(crate) name: &'static str,
-    /// Creates the work of one trial, or returns the error in its settings.
     pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 

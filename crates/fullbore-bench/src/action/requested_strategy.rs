@@ -152,7 +152,6 @@ pub(crate) fn contenders<E: Into<String>>(
     texts(plan).into_iter().map(contender).collect()
 }
 
-/// The contenders in the syntax of `--strategy`.
 fn texts(plan: &Plan) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for listed in plan.contenders.cached.iter().chain(&plan.contenders.uncached) {

@@ -20,6 +20,11 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     fullbore::size::parse(text).map_err(|error| error.to_string())
 }
 
+/// Refuses settings with the first of these that is true.
+pub(super) fn refuse<const N: usize>(wrong: [(bool, &str); N]) -> Result<(), String> {
+    wrong.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, what)| Err(what.into()))
+}
+
 /// Order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]

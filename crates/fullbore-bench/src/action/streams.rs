@@ -10,7 +10,7 @@ use super::concurrent::{self, FileRange, TransferKind};
 use super::one_way::Precondition;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Settings, settings};
+use super::settings::{Settings, refuse, settings};
 use super::workload::RunContext;
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
 use crate::document::{CacheState, Labels};
@@ -66,18 +66,14 @@ struct StreamsWorkload {
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: StreamsSpec = settings(given)?;
     let writes = spec.direction.writes();
-    if spec.streams == 0 {
-        return Err("streams: at least one".into());
-    }
-    if spec.files == StreamFiles::Own && spec.streams > MOST_OWN {
-        return Err(format!("streams: at most {MOST_OWN} with own files"));
-    }
-    if writes && spec.cache.is_some() || !writes && spec.flush.is_some() {
-        return Err("`cache` is for reads and `flush` for writes".into());
-    }
-    if spec.cache == Some(CacheState::Mixed) {
-        return Err("cache: streams are warm or cold".into());
-    }
+    let own = spec.files == StreamFiles::Own;
+    refuse([
+        (spec.streams == 0, "streams: at least one"),
+        (own && spec.streams > MOST_OWN, "streams: at most 16 with own files"),
+        (writes && spec.cache.is_some(), "`cache` is for reads and `flush` for writes"),
+        (!writes && spec.flush.is_some(), "`cache` is for reads and `flush` for writes"),
+        (spec.cache == Some(CacheState::Mixed), "cache: streams are warm or cold"),
+    ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let io = OneWayIo::new(spec.direction, requested);
     Ok(Box::new(StreamsWorkload { spec, io, own: Vec::new(), parts: Vec::new() }))

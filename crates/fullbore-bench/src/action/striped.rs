@@ -35,7 +35,6 @@ pub(super) struct Piece {
     /// Offset in the logical file, in bytes.
     pub(super) logical: u64,
     pub(super) file: usize,
-    /// Offset in that file, in bytes.
     pub(super) offset: u64,
     pub(super) len: usize,
 }

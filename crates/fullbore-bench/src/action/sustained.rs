@@ -68,7 +68,6 @@ struct SustainedWorkload {
     order: RequestOrder,
     io: OneWayIo,
     seconds: f64,
-    /// Number of the sample, which determines the random orders.
     number: u64,
 }
 

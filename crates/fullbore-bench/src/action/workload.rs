@@ -24,7 +24,6 @@ pub(crate) struct RunContext<'a> {
     pub(crate) devices: &'a [DeviceNumber],
     pub(crate) progress: &'a Progress,
     pub(crate) clock: Clock,
-    /// Seed of data and orders.
     pub(crate) seed: u64,
     /// Path of the program `fullbore` itself, if known.
     pub(crate) program: Option<&'a Path>,
@@ -182,7 +181,6 @@ pub(crate) struct ExpectedState {
     pub(crate) device: DeviceIo,
 }
 
-/// Transfers of the device that a sample's labels imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeviceIo {
     #[default]

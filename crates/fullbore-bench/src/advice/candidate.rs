@@ -134,7 +134,6 @@ pub(super) enum Audience {
     Defaults,
     /// Users with the condition that an experiment tested, such as several disks: it may lead.
     Conditions,
-    /// Readers of details.
     Details,
 }
 

@@ -39,7 +39,6 @@ impl<'a> EligibleCell<'a> {
         self.summary.cpu_per_mb.charged
     }
 
-    /// True if it has too few samples for a confident result.
     pub(super) fn is_thin(&self) -> bool {
         self.summary.n < FEW
     }
@@ -49,7 +48,6 @@ impl<'a> EligibleCell<'a> {
     }
 }
 
-/// Input of the advisors.
 pub(super) struct AdviceInput<'a> {
     /// Every eligible cell, peers and special conditions included.
     pub(super) eligible_cells: Vec<EligibleCell<'a>>,
@@ -201,7 +199,6 @@ pub(super) fn is_single(labels: &Labels) -> bool {
     labels.depth.is_none_or(|depth| depth == 1) && labels.workers.is_none_or(|workers| workers == 1)
 }
 
-/// True for requests in file order.
 pub(super) fn is_sequential(labels: &Labels) -> bool {
     labels.order.as_deref().is_none_or(|order| order == "sequential")
 }

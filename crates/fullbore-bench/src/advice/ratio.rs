@@ -43,7 +43,6 @@ impl Ratio {
         self.apart && (self.is_greater() || self.is_less())
     }
 
-    /// Confidence that the cells differ as the ratio says.
     pub(super) fn confidence(&self, eligible_cells: &[EligibleCell<'_>]) -> Confidence {
         let few = eligible_cells.iter().any(EligibleCell::is_thin);
         let nearest = if self.is_greater() { self.estimate.low } else { self.estimate.high };

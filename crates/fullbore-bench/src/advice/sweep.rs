@@ -13,7 +13,6 @@ pub(super) struct SweepAxis {
 }
 
 impl SweepAxis {
-    /// True if two cells have the same position.
     pub(super) fn same(&self, one: &Labels, other: &Labels) -> bool {
         (self.at)(one) == (self.at)(other)
     }
@@ -74,7 +73,6 @@ impl<'a> Sweep<'a> {
         format!("{} with {}", task(eligible.labels), way(&self.labels))
     }
 
-    /// The topic of advice on the sweep.
     pub(super) fn topic(&self, axis: &str, eligible: EligibleCell<'_>) -> String {
         format!("{axis}|{}|{}", subject(eligible.labels), self.labels.method)
     }

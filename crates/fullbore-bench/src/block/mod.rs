@@ -9,7 +9,6 @@ pub(crate) use table::{Column, NOTHING, Table, TableOf, Titled, figures, words};
 
 use crate::document::{Confidence, EarlierFinding, RuleVerdict};
 
-/// A part of a document under a heading.
 pub(crate) struct Section {
     /// Its id in a page.
     pub(crate) id: String,
@@ -76,7 +75,6 @@ pub(crate) enum Fold {
     Everywhere,
 }
 
-/// An entry of a numbered list.
 pub(crate) struct Item {
     pub(crate) number: usize,
     pub(crate) text: String,
@@ -87,7 +85,6 @@ pub(crate) struct Item {
     pub(crate) link: Option<(String, String)>,
 }
 
-/// The colour of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rating {
     Good,

@@ -1,6 +1,5 @@
 //! Tables, independent of the form in which they are written.
 
-/// A column of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) head: &'static str,

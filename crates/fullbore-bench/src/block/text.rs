@@ -13,7 +13,6 @@ const NARROWEST: usize = 60;
 /// Indentation of lines after the first.
 const HANGING: usize = 4;
 
-/// Text under construction.
 pub(crate) struct Sheet {
     pub(crate) text: String,
     width: usize,

@@ -201,7 +201,6 @@ impl fmt::Display for Error {
     }
 }
 
-/// The reason for a refused comparison, and the option that allows it.
 fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
     writeln!(f, "not compared: differences between the environments could explain a difference in speed")?;
     let mut aspects: Vec<Aspect> = Vec::new();

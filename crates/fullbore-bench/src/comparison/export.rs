@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::change::{Change, Measure};
 use super::compare::Comparison;
-use super::compared_run::{CellChange, ComparedRun, Unmatched};
+use super::compared_run::{CellChange, ComparedRun};
 
 /// The value of the `schema` field of a comparison as JSON.
 pub const SCHEMA: &str = "fullbore.comparison";
@@ -38,44 +38,47 @@ impl<'a> Described<'a> {
     }
 }
 
+/// A column of the CSV form: its name, and its value for a compared cell.
+pub type Column = (&'static str, fn(&ComparedRun, &CellChange) -> String);
+
 /// The columns, in order. Ratios are this ÷ baseline; an empty field was not recorded or does not apply. `verdict` is
 /// the verdict on the rate, or `missing` or `added` for a cell of one document only.
-pub const COLUMNS: [&str; 35] = [
-    "document",
-    "cell",
-    "baseline_cell",
-    "experiment",
-    "name",
-    "verdict",
-    "stands",
-    "baseline_bytes_per_s",
-    "bytes_per_s",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "paired",
-    "baseline_samples",
-    "samples",
-    "p",
-    "p_among_all",
-    "cost_measure",
-    "cost_verdict",
-    "cost_stands",
-    "baseline_cost_s",
-    "cost_s",
-    "cost_ratio",
-    "cost_ratio_low",
-    "cost_ratio_high",
-    "cost_p_among_all",
-    "latency_verdict",
-    "latency_stands",
-    "baseline_latency_p99_s",
-    "latency_p99_s",
-    "latency_ratio",
-    "latency_ratio_low",
-    "latency_ratio_high",
-    "latency_p_among_all",
-    "notes",
+pub const COLUMNS: [Column; 35] = [
+    ("document", |other, _| other.origin.name.clone()),
+    ("cell", |_, cell| cell.id.clone()),
+    ("baseline_cell", |_, cell| cell.baseline_id.clone()),
+    ("experiment", |_, cell| cell.experiment.clone()),
+    ("name", |_, cell| cell.name.clone()),
+    ("verdict", |_, cell| cell.rate.verdict.to_owned()),
+    ("stands", |_, cell| cell.rate.stands.to_string()),
+    ("baseline_bytes_per_s", |_, cell| cell.rate.baseline.to_string()),
+    ("bytes_per_s", |_, cell| cell.rate.this.to_string()),
+    ("ratio", |_, cell| cell.rate.ratio.value.to_string()),
+    ("ratio_low", |_, cell| cell.rate.ratio.low.to_string()),
+    ("ratio_high", |_, cell| cell.rate.ratio.high.to_string()),
+    ("paired", |_, cell| cell.rate.paired.to_string()),
+    ("baseline_samples", |_, cell| cell.rate.baseline_samples.to_string()),
+    ("samples", |_, cell| cell.rate.samples.to_string()),
+    ("p", |_, cell| optional(cell.rate.p)),
+    ("p_among_all", |_, cell| optional(cell.rate.p_among_all)),
+    ("cost_measure", |_, cell| of(&cell.cost, |cost| cost_measure(cost.measure).to_owned())),
+    ("cost_verdict", |_, cell| of(&cell.cost, |cost| cost.verdict.to_owned())),
+    ("cost_stands", |_, cell| of(&cell.cost, |cost| cost.stands.to_string())),
+    ("baseline_cost_s", |_, cell| of(&cell.cost, |cost| cost.baseline.to_string())),
+    ("cost_s", |_, cell| of(&cell.cost, |cost| cost.this.to_string())),
+    ("cost_ratio", |_, cell| of(&cell.cost, |cost| cost.ratio.value.to_string())),
+    ("cost_ratio_low", |_, cell| of(&cell.cost, |cost| cost.ratio.low.to_string())),
+    ("cost_ratio_high", |_, cell| of(&cell.cost, |cost| cost.ratio.high.to_string())),
+    ("cost_p_among_all", |_, cell| of(&cell.cost, |cost| optional(cost.p_among_all))),
+    ("latency_verdict", |_, cell| of(&cell.latency, |latency| latency.verdict.to_owned())),
+    ("latency_stands", |_, cell| of(&cell.latency, |latency| latency.stands.to_string())),
+    ("baseline_latency_p99_s", |_, cell| of(&cell.latency, |latency| latency.baseline.to_string())),
+    ("latency_p99_s", |_, cell| of(&cell.latency, |latency| latency.this.to_string())),
+    ("latency_ratio", |_, cell| of(&cell.latency, |latency| latency.ratio.value.to_string())),
+    ("latency_ratio_low", |_, cell| of(&cell.latency, |latency| latency.ratio.low.to_string())),
+    ("latency_ratio_high", |_, cell| of(&cell.latency, |latency| latency.ratio.high.to_string())),
+    ("latency_p_among_all", |_, cell| of(&cell.latency, |latency| optional(latency.p_among_all))),
+    ("notes", |_, cell| cell.notes.join("; ")),
 ];
 
 /// Writes the header and a row for each cell of each document: compared cells, the worst first, then cells of one
@@ -85,74 +88,34 @@ pub const COLUMNS: [&str; 35] = [
 /// Errors of the writer.
 pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
     let mut sheet = csv::Writer::from_writer(writer);
-    sheet.write_record(COLUMNS).map_err(std::io::Error::other)?;
+    sheet.write_record(COLUMNS.map(|column| column.0))?;
     for other in &comparison.others {
         for cell in &other.cells {
-            sheet.write_record(compared(other, cell)).map_err(std::io::Error::other)?;
+            sheet.write_record(COLUMNS.map(|column| column.1(other, cell)))?;
         }
         for (cells, verdict) in [(&other.missing, "missing"), (&other.added, "added")] {
+            let id = if verdict == "missing" { "baseline_cell" } else { "cell" };
             for cell in cells {
-                sheet.write_record(unmatched(other, cell, verdict)).map_err(std::io::Error::other)?;
+                sheet.write_record(COLUMNS.map(|(column, _)| match column {
+                    "document" => &other.origin.name,
+                    "name" => &cell.name,
+                    "verdict" => verdict,
+                    "notes" => &cell.reason,
+                    column if column == id => &cell.id,
+                    _ => "",
+                }))?;
             }
         }
     }
     sheet.flush()
 }
 
-fn compared(other: &ComparedRun, cell: &CellChange) -> Vec<String> {
-    let rate = &cell.rate;
-    let measure = |change: &Change| match change.measure {
-        Measure::CostPerRequest => "cost-per-request",
-        _ => "cost-per-mb",
-    };
-    let mut row = vec![
-        other.origin.name.clone(),
-        cell.id.clone(),
-        cell.baseline_id.clone(),
-        cell.experiment.clone(),
-        cell.name.clone(),
-        rate.verdict.to_owned(),
-        rate.stands.to_string(),
-        rate.baseline.to_string(),
-        rate.this.to_string(),
-        rate.ratio.value.to_string(),
-        rate.ratio.low.to_string(),
-        rate.ratio.high.to_string(),
-        rate.paired.to_string(),
-        rate.baseline_samples.to_string(),
-        rate.samples.to_string(),
-        optional(rate.p),
-        optional(rate.p_among_all),
-        cell.cost.as_ref().map(measure).unwrap_or_default().to_owned(),
-    ];
-    row.extend(change_columns(cell.cost.as_ref()));
-    row.extend(change_columns(cell.latency.as_ref()));
-    row.push(cell.notes.join("; "));
-    row
+fn of(change: &Option<Change>, value: fn(&Change) -> String) -> String {
+    change.as_ref().map(value).unwrap_or_default()
 }
 
-fn change_columns(change: Option<&Change>) -> [String; 8] {
-    let Some(change) = change else { return Default::default() };
-    [
-        change.verdict.to_owned(),
-        change.stands.to_string(),
-        change.baseline.to_string(),
-        change.this.to_string(),
-        change.ratio.value.to_string(),
-        change.ratio.low.to_string(),
-        change.ratio.high.to_string(),
-        optional(change.p_among_all),
-    ]
-}
-
-fn unmatched(other: &ComparedRun, cell: &Unmatched, verdict: &str) -> Vec<String> {
-    let mut row = vec![String::new(); COLUMNS.len()];
-    row[0].clone_from(&other.origin.name);
-    row[if verdict == "missing" { 2 } else { 1 }].clone_from(&cell.id);
-    row[4].clone_from(&cell.name);
-    row[5] = verdict.to_owned();
-    row[COLUMNS.len() - 1].clone_from(&cell.reason);
-    row
+fn cost_measure(measure: Measure) -> &'static str {
+    if measure == Measure::CostPerRequest { "cost-per-request" } else { "cost-per-mb" }
 }
 
 fn optional(value: Option<f64>) -> String {

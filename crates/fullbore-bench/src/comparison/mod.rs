@@ -23,7 +23,7 @@ pub use compare::{Comparison, ConditionResult, compare};
 pub use compared_run::{CellChange, ComparedRun, Origin, Unmatched, VerdictCounts};
 pub use difference::{Aspect, Difference, Differences, Error};
 pub use environment::differences;
-pub use export::{COLUMNS, SCHEMA, VERSION, csv, json};
+pub use export::{COLUMNS, Column, SCHEMA, VERSION, csv, json};
 pub use options::{Condition, Glob, Options, Source, parse_share};
 pub use page::{html, markdown};
 pub use pairs::Matched;

@@ -63,7 +63,6 @@ fn key(cell: &Cell) -> String {
     format!("{} {}", cell.experiment, serde_json::Value::Object(labels))
 }
 
-/// The labels by name.
 fn label_map(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::to_value(labels) {
         Ok(serde_json::Value::Object(map)) => map,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// An option of fio and its value.
 pub(super) type Setting = (&'static str, String);
 
 /// The reason why fio cannot run a cell.

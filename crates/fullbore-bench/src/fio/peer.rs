@@ -17,7 +17,6 @@ use crate::experiment::Trial;
 use crate::test_files::Needs;
 use crate::units;
 
-/// The name of the peer in labels and ids.
 const PEER: &str = "fio";
 
 /// Shortest sample on both sides, in seconds: fio counts time and CPU time in milliseconds.
@@ -195,7 +194,6 @@ fn once(shape: &Shape, covered: &CoveredRange) -> Option<u64> {
 }
 
 impl FioWorkload {
-    /// The job over the covered range.
     fn settings(&self, shape: &Shape, covered: &CoveredRange, whole: u64, passes: u64) -> Vec<Setting> {
         let CoveredRange { path, range, order, timed } = covered;
         let size = match shape.stripe {

@@ -87,7 +87,6 @@ fn stop_word(stop: StopReason) -> &'static str {
     }
 }
 
-/// Most rows of the table.
 const MOST_ROWS: usize = 15;
 
 pub(super) fn predictions(document: &Document) -> Option<Section> {

@@ -14,11 +14,9 @@ pub(super) struct Chapter {
     pub(super) experiment: Experiment,
     /// Id of its section, unique in the report.
     pub(super) anchor: String,
-    /// Present findings, in sentences.
     pub(super) here: Vec<String>,
     pub(super) charts: Vec<Chart>,
     pub(super) tables: Vec<Titled>,
-    /// Warnings about its cells, in a sentence.
     pub(super) care: Option<String>,
     /// Reasons why cells were not measured, each with the number of cells.
     pub(super) skipped: Vec<(String, usize)>,

@@ -28,7 +28,6 @@ fn name(credit: &DeviceCredit) -> String {
     format!("{}, {}", credit.operation, credit.unit.word())
 }
 
-/// The parameters of a chapter's cells with their intervals, one row per cell.
 pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titled {
     let yes = |holds: bool| if holds { "yes".to_owned() } else { "no".into() };
     let nothing = || NOTHING.to_owned();
@@ -59,7 +58,6 @@ pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titl
     ("Burst, credit, sustained rate and refill", table.table())
 }
 
-/// A sentence per cell.
 pub(super) fn credit_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     let sentence = |found: &DeviceCredit| format!("{}: {}.", capital(&name(found)), found.text());
     in_chapter(document, experiment, &document.findings.credit, |found| &found.cell)
@@ -102,7 +100,6 @@ fn rate_of(document: &Document, cell: &str) -> String {
     summary.map_or_else(String::new, |summary| units::rate(summary.rate.value))
 }
 
-/// The regrets of a chapter, one row per job.
 pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titled {
     let found = in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell);
     let interval = |e: Estimate| format!("{} to {}", units::percent(e.low), units::percent(e.high));
@@ -117,7 +114,6 @@ pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titl
     ("Regret: auto ÷ best strategy − 1", table.table())
 }
 
-/// A sentence per job.
 pub(super) fn regret_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell)
         .into_iter()
@@ -156,7 +152,6 @@ impl ChartBuilder<'_> {
     }
 }
 
-/// The ratios of a chapter, one row per cell that a peer also ran.
 pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled {
     let found = in_chapter(document, experiment, &document.findings.peers, |found| &found.cell);
     // Names are computed for all cells at once, and most chapters have no peer.

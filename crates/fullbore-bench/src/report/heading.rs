@@ -15,7 +15,6 @@ pub(super) fn place(document: &Document) -> String {
     parts.collect::<Vec<_>>().join(" · ")
 }
 
-/// Title, place of the run, buttons.
 pub(super) fn head(document: &Document) -> String {
     format!(
         "<header>\n<p class=\"kicker\">fullbore · storage report</p>\n<h1>{}</h1>\n<p class=\"where\">{}</p>\n\

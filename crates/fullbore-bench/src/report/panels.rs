@@ -3,7 +3,6 @@
 use crate::document::{CacheState, Labels, Series};
 use crate::units;
 
-/// The lines of one chart and their common properties.
 pub(super) struct Panel<'a> {
     /// Properties that distinguish the chart from the others of the experiment: `cold, random`; empty if there is one.
     pub(super) title: String,

@@ -8,7 +8,6 @@ use crate::block::html::{escape, set};
 pub(super) struct Picture {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Content of the `svg` element.
     pub(super) body: String,
     /// Legend entry of each `data-line` of the body.
     pub(super) keys: Vec<Key>,
@@ -24,13 +23,11 @@ pub(super) struct Key {
 pub(super) struct Chart {
     /// File name without suffix; unique in a report.
     pub(super) stem: String,
-    /// Its number in the report, from 1.
     pub(super) number: usize,
     pub(super) title: String,
     pub(super) caption: String,
     /// Explanation after the caption.
     pub(super) described: String,
-    /// Text alternative.
     pub(super) description: String,
     pub(super) picture: Picture,
 }
@@ -187,7 +184,6 @@ fn colours() -> String {
     ON_WHITE.iter().enumerate().map(rule).collect()
 }
 
-/// The legend in one or two columns, and its height.
 fn drawn_legend(keys: &[Key], width: f64, top: f64) -> (String, f64) {
     let longest = keys.iter().map(|k| k.name.chars().count()).max().unwrap_or(0) as f64 * LETTER + 44.0;
     let columns = if longest * 2.0 <= width { 2 } else { 1 };

@@ -11,10 +11,8 @@ const TOP: f64 = 30.0;
 /// Space between boxes, for the arrow.
 const GAP: f64 = 34.0;
 const PAD: f64 = 14.0;
-/// Height of a line of text.
 const LINE: f64 = 17.0;
 const BAR: f64 = 9.0;
-/// Lines that a text in a box may take.
 const MOST_LINES: usize = 3;
 const LETTER: f64 = 7.0;
 const WIDEST: f64 = 300.0;

@@ -174,7 +174,6 @@ fn draw(number: usize, line: &ChartLine, x: &Scale, y: &Scale, band: bool) -> St
     svg + "</g>\n"
 }
 
-/// The streams of one cell.
 pub(super) struct Cluster {
     /// First line below the cluster: `4 streams`.
     pub(super) name: String,
@@ -190,7 +189,6 @@ pub(super) struct Cluster {
 const GAP: f64 = 1.4;
 const WIDEST: f64 = 26.0;
 
-/// The drawing of clusters.
 pub(super) fn clusters(y_title: &str, clusters: &[Cluster]) -> Picture {
     let highest = clusters.iter().flat_map(|c| c.rates.iter().map(|r| r.high)).fold(0.0, f64::max);
     let y = Scale::linear(highest, BOTTOM, TOP);

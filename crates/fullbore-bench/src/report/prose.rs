@@ -21,7 +21,6 @@ fn sentences(document: &Document) -> Vec<String> {
     sentences
 }
 
-/// The fastest path of a headline figure.
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
     let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
@@ -47,7 +46,6 @@ fn circumstances(cell: &Cell) -> String {
     method_text(&cell.labels) + if unproved { ", cache state unproved" } else { "" }
 }
 
-/// Headline figures, each with its name and its circumstances.
 pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let mut tiles = Vec::new();
     let mut add = |what: &str, peak: Option<&Peak>| {
@@ -176,7 +174,6 @@ fn roof(document: &Document) -> Option<String> {
     Some(format!("Share of the roof (memory, {speed}): {list}."))
 }
 
-/// A choice that costs throughput, with its factor.
 struct Loss {
     times: f64,
     text: String,

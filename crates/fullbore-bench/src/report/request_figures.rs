@@ -10,16 +10,13 @@ use crate::document::{Axis, Cell, Latency, Phases, Series};
 use crate::stats::{Bootstrap, Estimate, fairness, median};
 use crate::units;
 
-/// A percentile of a sample's latencies, in seconds.
 type Percentile = fn(&Latency) -> f64;
 
-/// The percentiles shown, by name.
 pub(super) const PERCENTILES: [(&str, Percentile); 4] =
     [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
 
 /// Above this number of paths there is one chart per percentile, otherwise one per path.
 const MOST_PATHS: usize = 4;
-/// Rows of a chart of latencies or phases.
 const MOST_ROWS: usize = 14;
 
 /// The phases of a request's time with their colours.

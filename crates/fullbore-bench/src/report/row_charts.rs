@@ -27,7 +27,6 @@ fn heading(y: f64, name: &str, longest: usize, figure: &str) -> String {
     svg_text("", (LEFT, y), "", &clipped(name, longest)) + &svg_text("value", (RIGHT, y), "end", figure)
 }
 
-/// A bar with an interval.
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) colour: usize,

@@ -83,7 +83,6 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The number of the nearest step.
     fn step(&self, value: f64) -> f64 {
         let far = |step: &f64| (step - value).abs();
         let nearest =
@@ -148,7 +147,6 @@ pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> Stri
     x.ticks.iter().enumerate().map(line).collect()
 }
 
-/// The title of the bottom axis, between `left` and `right`.
 pub(super) fn title_below(title: &str, left: f64, right: f64, y: f64) -> String {
     svg_text("title", ((left + right) / 2.0, y), "middle", title) + "\n"
 }

@@ -147,29 +147,26 @@ fn half_power(document: &Document, peak: &Peak) -> String {
     request.or(depth).unwrap_or("-".into())
 }
 
-fn choices(sheet: &mut Sheet, document: &Document) {
-    if document.findings.choices.is_empty() {
-        return;
+/// Adds a heading and the items, if there are any.
+fn listed<T>(sheet: &mut Sheet, heading: &str, items: &[T], mut add: impl FnMut(&mut Sheet, &T)) {
+    if !items.is_empty() {
+        sheet.heading(heading);
+        items.iter().for_each(|item| add(sheet, item));
     }
-    sheet.heading("Strategy chosen for each job");
-    for choice in &document.findings.choices {
+}
+
+fn choices(sheet: &mut Sheet, document: &Document) {
+    listed(sheet, "Strategy chosen for each job", &document.findings.choices, |sheet, choice| {
         sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
         sheet.wrapped(4, &choice.evidence);
-    }
+    });
 }
 
-/// Adds a line for each job that `auto` did beside the strategies.
 fn regrets(sheet: &mut Sheet, document: &Document) {
-    if document.findings.regrets.is_empty() {
-        return;
-    }
-    sheet.heading("auto against the best strategy of each job");
-    for regret in &document.findings.regrets {
-        sheet.wrapped(0, &regret.text());
-    }
+    let heading = "auto against the best strategy of each job";
+    listed(sheet, heading, &document.findings.regrets, |sheet, regret| sheet.wrapped(0, &regret.text()));
 }
 
-/// Adds the numbers of the rules of 1997 by verdict.
 fn rules(sheet: &mut Sheet, document: &Document) {
     let rules = &document.findings.rules;
     if rules.is_empty() {
@@ -186,34 +183,23 @@ fn rules(sheet: &mut Sheet, document: &Document) {
 }
 
 fn advice(sheet: &mut Sheet, document: &Document) {
-    if document.findings.advice.is_empty() {
-        return;
-    }
-    sheet.heading("Advice");
-    for (i, advice) in document.findings.advice.iter().enumerate() {
-        sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
-        if let Some(setting) = &advice.setting {
-            sheet.wrapped(4, setting);
-        }
-    }
+    let mut number = 0;
+    listed(sheet, "Advice", &document.findings.advice, |sheet, advice| {
+        number += 1;
+        sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.standing()));
+        advice.setting.iter().for_each(|setting| sheet.wrapped(4, setting));
+    });
 }
 
-/// Adds the strategy to use for each kind of job.
 fn use_this(sheet: &mut Sheet, document: &Document) {
-    if document.findings.use_this.is_empty() {
-        return;
-    }
-    sheet.heading("Use this");
-    for found in &document.findings.use_this {
+    listed(sheet, "Use this", &document.findings.use_this, |sheet, found| {
         let rate = spanned(found.rate, |rate| found.rate_text(rate));
         sheet.wrapped(0, &format!("{}, {}: {}, {rate}", found.job.words(), found.place, found.method));
         let other = found.no_difference_from.as_ref();
         let other = other.map(|other| format!("no significant difference from {other}"));
-        [other, found.command.clone(), found.plain.clone()]
-            .iter()
-            .flatten()
-            .for_each(|text| sheet.wrapped(4, text));
-    }
+        let more = [other, found.command.clone(), found.plain.clone()];
+        more.iter().flatten().for_each(|text| sheet.wrapped(4, text));
+    });
 }
 
 fn peers(sheet: &mut Sheet, document: &Document) {

@@ -8,9 +8,7 @@ use crate::units;
 
 /// Lines of a summary at 80 columns: a page of 60, less those in which `bench` names its files.
 pub(super) const LINES: usize = 55;
-/// Lines of warnings.
 const WARNINGS: usize = 8;
-/// Widths of the columns: name, rate.
 const NAME: usize = 17;
 const RATE: usize = 12;
 

@@ -8,7 +8,6 @@ pub(super) const OURS: &str = "fullbore";
 
 #[derive(Debug)]
 pub(super) struct CommandTask {
-    /// Name in a grid and in labels.
     pub(super) name: &'static str,
     pub(super) input: Input,
     pub(super) expected: ExpectedOutput,
@@ -28,7 +27,6 @@ pub(super) enum Input {
 pub(super) enum ExpectedOutput {
     /// The output has the same bytes; an archive adds a header and padding.
     Same,
-    /// The output has these bytes.
     Bytes(fn(&[u8]) -> Vec<u8>),
     /// One of the printed words.
     Word(fn(&[u8]) -> String),
@@ -45,7 +43,6 @@ impl ExpectedOutput {
 
 #[derive(Debug)]
 pub(super) struct Tool {
-    /// Name in a grid and in labels.
     pub(super) name: &'static str,
     /// Name of the program; empty: ours.
     program: &'static str,

@@ -80,7 +80,6 @@ async fn call(
 }
 
 impl CompioFile {
-    /// Runs tasks, each of which takes the next record not yet taken.
     fn tasks(&mut self, pass: &Pass) -> Result<()> {
         let shared = Rc::new((Cell::new(0), self.config.clone(), pass.clone()));
         let lanes: Vec<_> = self

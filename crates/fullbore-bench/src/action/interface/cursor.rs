@@ -90,7 +90,6 @@ pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dy
     })
 }
 
-/// A stream that is read.
 struct CursorReader<S>(CursorFile<S>);
 
 impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
@@ -114,7 +113,6 @@ impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
     }
 }
 
-/// A stream that is written.
 struct CursorWriter<S>(CursorFile<S>);
 
 impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {

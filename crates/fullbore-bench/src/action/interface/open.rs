@@ -28,9 +28,7 @@ pub(super) type OpenInterface = fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Int
 
 pub(super) struct InterfaceEntry {
     pub(super) name: &'static str,
-    /// Settings that it takes besides the common ones.
     pub(super) takes: &'static [OptionalSetting],
-    /// Supported ways to wait for concurrent calls.
     pub(super) completions: &'static [Completion],
     pub(super) open: OpenInterface,
 }
@@ -38,21 +36,16 @@ pub(super) struct InterfaceEntry {
 /// A setting that only some interfaces take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionalSetting {
-    /// `buffer`: the interface has a buffer of its own.
     Buffer,
-    /// `direct`: it can bypass the page cache.
     Direct,
-    /// `hint`: it can pass hints to the system.
     Hints,
     /// `file = "new"`: it can create a file and state its future length.
     New,
     /// `allocation` other than `extend` and `size`.
     Preallocation,
-    /// `vectors`: several buffers per call.
     Vectors,
 }
 
-/// The way to wait for concurrent calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Completion {
@@ -83,7 +76,6 @@ impl Completion {
     }
 }
 
-/// The way in which a new file gets its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Allocation {
@@ -120,7 +112,6 @@ pub(super) struct OpenConfig {
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
     pub(super) direct: bool,
-    /// Hint for the system; `None`: none.
     pub(super) hint: Option<Hint>,
     pub(super) vectors: usize,
     pub(super) depth: usize,
@@ -129,7 +120,6 @@ pub(super) struct OpenConfig {
 }
 
 impl OpenConfig {
-    /// Returns the number of buffers and the length of each in bytes.
     pub(super) fn memory(&self) -> (usize, usize) {
         (self.depth * self.vectors, self.record / self.vectors)
     }
@@ -149,7 +139,6 @@ pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
     pool.take().ok_or_else(none)
 }
 
-/// Opens the file as std does.
 pub(super) fn standard(config: &OpenConfig) -> Result<fs::File> {
     let failed = |error| Error::io("open", &config.path, error);
     let mut options = fs::File::options();

@@ -12,7 +12,6 @@ use fullbore::pattern::Order;
 /// Written data is stamped in units of this length, in bytes.
 const BLOCK: usize = 4096;
 
-/// Records of a file, in an order.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
     range: Range<u64>,
@@ -36,7 +35,6 @@ pub(super) enum RecordOrder {
 }
 
 impl Pass {
-    /// Creates a pass of records of `record` bytes over a range of a file of `file` bytes.
     pub(super) fn new(range: Range<u64>, record: usize, order: RecordOrder, file: u64) -> Self {
         Self { range, record, order, file }
     }
@@ -48,7 +46,6 @@ impl Pass {
         }
     }
 
-    /// Returns offset and length in bytes of record `index`.
     pub(super) fn record(&self, index: u64) -> (u64, usize) {
         let block = match self.order {
             RecordOrder::Forward => index,
@@ -63,7 +60,6 @@ impl Pass {
         (0..self.count()).map(|index| self.record(index))
     }
 
-    /// Returns the total length of all records in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let len = self.range.end - self.range.start;
         match self.order {
@@ -76,7 +72,6 @@ impl Pass {
         }
     }
 
-    /// Returns the seek with which a stream reaches `offset`.
     pub(super) fn seek(&self, offset: u64) -> SeekFrom {
         match self.order {
             RecordOrder::Backward => SeekFrom::End(-((self.file - offset) as i64)),
@@ -92,12 +87,10 @@ impl Pass {
 /// Callback for read data: offset and bytes of a record or a part of it.
 pub(super) type Observer = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
 
-/// The source or use of the bytes.
 #[derive(Clone)]
 pub(super) enum Payload {
     /// Read and discarded, or passed to an observer.
     Read(Option<Observer>),
-    /// Generated and written.
     Write {
         data: Arc<Stamped>,
         /// True if all records are whole blocks; two of those differ only in their stamps.
@@ -121,7 +114,6 @@ impl Payload {
         matches!(self, Self::Write { .. })
     }
 
-    /// Handles data read at `offset`.
     #[inline]
     pub(super) fn observe(&self, offset: u64, data: &[u8]) {
         match self {

@@ -15,7 +15,6 @@ use fullbore::file::File;
 use super::open::{Completion, Interface, OpenConfig, buffer, handle, standard};
 use super::pass::{Pass, Payload};
 
-/// A file that is read and written at offsets.
 trait PositionalIo: Sync {
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
 

@@ -9,7 +9,7 @@ use super::open::{InterfaceEntry, OptionalSetting};
 use super::positional::MOST_VECTORS;
 use super::registry::INTERFACES;
 use crate::action::one_way::Direction;
-use crate::action::settings::{RequestOrder, bytes};
+use crate::action::settings::{RequestOrder, bytes, refuse};
 use crate::document::CacheState;
 
 /// Maximum length of a record and of a buffer, in bytes.
@@ -30,9 +30,7 @@ pub(super) struct InterfaceSpec {
     #[serde(default)]
     pub(super) direct: bool,
     pub(super) flush: Option<bool>,
-    /// Length of the interface's own buffer.
     buffer: Option<String>,
-    /// Hint passed to the system when the file is opened.
     pub(super) hint: Option<AccessHint>,
     pub(super) vectors: Option<usize>,
     pub(super) depth: Option<usize>,
@@ -154,34 +152,27 @@ impl InterfaceSpec {
     fn check_values(&self, record: u64) -> Result<(), String> {
         let writes = self.direction.writes();
         let new = self.file == InterfaceFileState::New;
+        let vectors = self.vectors.unwrap_or(1);
+        if !(1..=MOST_VECTORS).contains(&vectors) {
+            return Err(format!("vectors is from 1 to {MOST_VECTORS}"));
+        }
+        let threads = self.completion == Completion::Threads;
+        refuse([
+            (!writes && (new || self.flush.is_some()), "file and flush are for writes"),
+            (
+                self.allocation.is_some() != new,
+                "allocation is for new files: set it if file = \"new\", and only then",
+            ),
+            (
+                new && self.order != RequestOrder::Sequential,
+                "a new file is written sequentially: leave out order",
+            ),
+            (new && self.cache.is_some(), "a new file is not cached: leave out cache"),
+            (self.direct && self.cache.is_some(), "direct bypasses the page cache: leave cache out"),
+            (!record.is_multiple_of(vectors as u64), "vectors does not divide record"),
+            (vectors > 1 && threads, "several vectors need one thread: completion is not \"threads\""),
+        ])?;
         let wrong = |what: &str| Err(what.to_owned());
-        if !writes && (new || self.flush.is_some()) {
-            return wrong("file and flush are for writes");
-        }
-        if self.allocation.is_some() != new {
-            return wrong("allocation is for new files: set it if file = \"new\", and only then");
-        }
-        if new && self.order != RequestOrder::Sequential {
-            return wrong("a new file is written sequentially: leave out order");
-        }
-        if new && self.cache.is_some() {
-            return wrong("a new file is not cached: leave out cache");
-        }
-        if self.direct && self.cache.is_some() {
-            return wrong("direct bypasses the page cache: leave cache out");
-        }
-        match self.vectors {
-            Some(count) if !(1..=MOST_VECTORS).contains(&count) => {
-                return Err(format!("vectors is from 1 to {}", MOST_VECTORS));
-            }
-            Some(count) if !record.is_multiple_of(count as u64) => {
-                return wrong("vectors does not divide record");
-            }
-            Some(count) if count > 1 && self.completion == Completion::Threads => {
-                return wrong("several vectors need one thread: completion is not \"threads\"");
-            }
-            _ => {}
-        }
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),
             (Completion::Each, Some(_)) => wrong("a depth above 1 needs completion"),
@@ -193,7 +184,6 @@ impl InterfaceSpec {
 }
 
 impl ValidatedSpec {
-    /// Returns the remaining distinctions from other trials.
     pub(super) fn variant(&self) -> Option<String> {
         let spec = &self.spec;
         let buffer = self.buffer.map(|buffer| match buffer {

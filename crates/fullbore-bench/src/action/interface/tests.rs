@@ -94,7 +94,6 @@ fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
     ]
 }
 
-/// The data read, and the number of reads of each byte.
 #[derive(Debug)]
 struct ReadCoverage {
     data: Vec<u8>,

@@ -15,7 +15,6 @@ use super::open::Interface;
 use super::open::OpenConfig;
 use super::pass::{Pass, Payload};
 
-/// One file per task, each with its own position.
 struct TokioFile {
     tasks: Vec<TokioTask>,
     config: OpenConfig,
@@ -53,7 +52,6 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     Ok(Box::new(TokioFile { tasks, config: config.clone() }))
 }
 
-/// Returns a counter from 0.
 fn counter() -> impl FnMut() -> u64 {
     let mut next = 0;
     move || {

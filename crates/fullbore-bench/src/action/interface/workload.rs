@@ -259,7 +259,6 @@ mod tests {
     use super::*;
     use crate::action::workload::DeviceIo;
 
-    /// Length in bytes, the smallest of test files.
     const LEN: u64 = 16 << 20;
 
     fn trial(text: &str) -> InterfaceWorkload {

@@ -17,7 +17,7 @@ use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
 use super::one_way::Target;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{RequestOrder, Settings, settings};
+use super::settings::{RequestOrder, Settings, refuse, settings};
 use super::workload::RunContext;
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
@@ -88,26 +88,21 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let strategy = requested.plain();
     let (method, cache) = spec.direction.of(&strategy);
     let (method, direct) = (method.capabilities, method.capabilities.passes_cache(cache));
-    if !method.transfers || method.mapped {
-        return Err("this method makes no requests, so it has no latency: name one that does".into());
-    }
-    if method.batched {
-        return Err("this method batches requests, so it cannot start each when it is due".into());
-    }
-    if method.depth > 1 && strategy.workers > 1 {
-        return Err("a method with depth takes one worker".into());
-    }
-    match (direct, spec.cache, spec.direction) {
-        (true, Some(_), _) => return Err("this strategy bypasses the page cache: leave out `cache`".into()),
-        (false, _, Direction::Write) => {
-            return Err(
-                "buffered writes do not wait for the device: name a strategy that bypasses the page cache"
-                    .into(),
-            );
-        }
-        (false, Some(CacheState::Mixed), _) => return Err("`cache` is warm or cold".into()),
-        _ => {}
-    }
+    let (buffered_writes, mixed) = (spec.direction.writes(), spec.cache == Some(CacheState::Mixed));
+    refuse([
+        (
+            !method.transfers || method.mapped,
+            "this method makes no requests, so it has no latency: name one that does",
+        ),
+        (method.batched, "this method batches requests, so it cannot start each when it is due"),
+        (method.depth > 1 && strategy.workers > 1, "a method with depth takes one worker"),
+        (direct && spec.cache.is_some(), "this strategy bypasses the page cache: leave out `cache`"),
+        (
+            !direct && buffered_writes,
+            "buffered writes do not wait for the device: name a strategy that bypasses the page cache",
+        ),
+        (mixed, "`cache` is warm or cold"),
+    ])?;
     let iteration = Iteration { span: 0, number: 0 };
     let io = OneWayIo::new(spec.direction, requested);
     Ok(Box::new(LatencyWorkload { spec, io, load: 0.0, iteration, seconds: 0.0 }))

@@ -17,7 +17,6 @@ use super::super::one_way::Target;
 use crate::clock::Clock;
 use crate::stats::Xoshiro256;
 
-/// Distribution of the gaps between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Spacing {
@@ -73,7 +72,6 @@ pub(super) trait Server {
     fn wait(&mut self, until: f64) -> Result<()>;
 }
 
-/// Statistics of a served schedule.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServedRequests {
     /// Latencies from the due time to the observed completion; for requests never started, the time that they had
@@ -84,7 +82,6 @@ pub(super) struct ServedRequests {
     pub(super) given_up: u64,
     /// Maximum number of requests due and not started.
     pub(super) backlog: usize,
-    /// Mean number of requests in flight.
     pub(super) depth: f64,
     /// Seconds from the start to the end of the last request.
     pub(super) seconds: f64,
@@ -175,7 +172,6 @@ pub(super) struct AsyncServer<'a> {
 }
 
 impl<'a> AsyncServer<'a> {
-    /// Opens an I/O queue for `depth` requests in flight. Its clock starts now.
     pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
         let (queue, pool) = target.open(depth)?;
         sleep_precisely();

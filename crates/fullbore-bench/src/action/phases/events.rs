@@ -73,9 +73,7 @@ pub(super) struct TraceSums {
     pub(super) issued: f64,
     /// Sum of the times of completion.
     pub(super) completed: f64,
-    /// Requests issued to the device.
     pub(super) device_requests: u64,
-    /// Bios merged into another request.
     pub(super) merges: u64,
 }
 

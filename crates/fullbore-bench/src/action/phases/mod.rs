@@ -148,7 +148,6 @@ fn sector_ranges(
     Ok((sectors, numbers))
 }
 
-/// Combines the times of application, trace and counters.
 fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
     let requests = stamps.requests as f64;
     let total = stamps.seen - stamps.submitted;

@@ -26,7 +26,6 @@ impl RuleResult {
     }
 }
 
-/// The result of one path.
 struct Observation<'a> {
     /// The comparison, without the figure.
     what: String,
@@ -34,7 +33,6 @@ struct Observation<'a> {
     cells: Vec<EligibleCell<'a>>,
 }
 
-/// Results of all paths, by verdict.
 pub(super) struct RuleTally<'a> {
     threshold: f64,
     bootstrap: &'a Bootstrap,
@@ -44,7 +42,6 @@ pub(super) struct RuleTally<'a> {
 }
 
 impl<'a> RuleTally<'a> {
-    /// A tally for ratios that exceed `threshold`.
     pub(super) fn new(threshold: f64, input: &AdviceInput<'a>) -> Self {
         let (supporting, contradicting, undecided) = Default::default();
         Self { threshold, bootstrap: input.bootstrap, supporting, contradicting, undecided }
@@ -168,7 +165,6 @@ impl<'a> RuleTally<'a> {
     }
 }
 
-/// Number of examples in a sentence.
 const SHOWN: usize = 3;
 
 fn examples(observations: &[Observation<'_>]) -> String {

@@ -33,7 +33,6 @@ const READ: &str = "rw bs ioengine sync iodepth numjobs direct size filesize off
     create_on_open invalidate pre_read ramp_time zonemode zonesize zonerange zoneskip \
     offset_increment fixedbufs registerfiles nonvectored";
 
-/// Aliases of options.
 const ALIASES: &[(&str, &str)] = &[("readwrite", "rw"), ("blocksize", "bs")];
 
 impl Load {

@@ -49,7 +49,6 @@ impl Notes {
     }
 }
 
-/// An option of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The line, from 1.
