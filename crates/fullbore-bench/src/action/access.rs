@@ -13,13 +13,12 @@ use fullbore::strategy::{Completion, Strategy};
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::one_way::Precondition;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{FileState, RequestOrder, Settings, auto, bytes, settings};
-use super::workload::RunContext;
+use super::settings::{FileState, RequestOrder, Settings, auto, bytes, refuse, settings};
 use super::workload::{
-    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
+    repeat_until,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -63,13 +62,15 @@ pub(super) fn parse(direction: Direction, given: Settings) -> ParsedWorkload {
 }
 
 fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
-    if !direction.writes() && (spec.file != FileState::Overwritten || spec.flush.is_some()) {
-        return Err("`file` and `flush` are for writes".into());
-    }
     spec.order.check(&[RequestOrder::Sequential, RequestOrder::Random, RequestOrder::RandomHalf])?;
-    if spec.file != FileState::Overwritten && spec.order != RequestOrder::Sequential {
-        return Err("a file that is not overwritten is written sequentially: leave out `order`".into());
-    }
+    let (reads, other_file) = (!direction.writes(), spec.file != FileState::Overwritten);
+    refuse([
+        (reads && (other_file || spec.flush.is_some()), "`file` and `flush` are for writes"),
+        (
+            other_file && spec.order != RequestOrder::Sequential,
+            "a file that is not overwritten is written sequentially: leave out `order`",
+        ),
+    ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;
     Ok(Box::new(AccessWorkload {
@@ -107,8 +108,11 @@ impl AccessWorkload {
         self.spec.file != FileState::Overwritten
     }
 
-    fn new_file_path(context: &RunContext<'_>) -> PathBuf {
-        context.test_files().fresh.clone()
+    fn path(&self, context: &RunContext<'_>) -> PathBuf {
+        match self.creates_file() {
+            true => context.test_files().fresh.clone(),
+            false => self.existing_file(context.test_files()).path().to_owned(),
+        }
     }
 
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
@@ -144,10 +148,6 @@ impl AccessWorkload {
         (start..start + span, Order::Sequential)
     }
 
-    fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Stats> {
-        self.transfer_until(range, &AtomicBool::new(false), context)
-    }
-
     fn transfer_until(
         &self,
         range: &Range<u64>,
@@ -160,10 +160,7 @@ impl AccessWorkload {
             let file = self.existing_file(context.test_files());
             return read_until(file, &scope, &strategy, enough, context.progress);
         }
-        let path = match self.creates_file() {
-            true => Self::new_file_path(context),
-            false => self.existing_file(context.test_files()).path().to_owned(),
-        };
+        let path = self.path(context);
         if self.spec.file == FileState::Truncated {
             File::open_write(&path)?.set_len(0)?;
         }
@@ -287,7 +284,7 @@ impl Workload for AccessWorkload {
         if self.timed() {
             context.progress.time_requests();
         }
-        let stats = self.transfer(&self.range.clone(), context);
+        let stats = self.transfer_until(&self.range, &AtomicBool::new(false), context);
         let latency = percentiles(&context.progress.take_latencies());
         let stats = stats?;
         let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
@@ -299,10 +296,7 @@ impl Workload for AccessWorkload {
     }
 
     fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {
-        let path = match self.creates_file() {
-            true => Self::new_file_path(context),
-            false => self.existing_file(context.test_files()).path().to_owned(),
-        };
+        let path = self.path(context);
         Some(CoveredRange { path, range: self.range.clone(), order: self.order, timed: self.timed() })
     }
 
@@ -312,7 +306,7 @@ impl Workload for AccessWorkload {
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
         if self.creates_file() {
-            let _ = std::fs::remove_file(Self::new_file_path(context));
+            let _ = std::fs::remove_file(&context.test_files().fresh);
         }
         Ok(())
     }

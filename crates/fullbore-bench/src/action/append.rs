@@ -9,9 +9,8 @@ use fullbore::operation::generate::{Random, Stamped};
 use serde::Deserialize;
 
 use super::settings::{FileState, Settings, bytes, settings};
-use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::Needs;

@@ -15,8 +15,9 @@ use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, bytes, settings};
 use super::striped::{self, Layout};
-use super::workload::RunContext;
-use super::workload::{DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
+use super::workload::{
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
+};
 use crate::document::{CacheState, Labels, TOGETHER, alone};
 use crate::test_files::{Needs, TestFiles};
 

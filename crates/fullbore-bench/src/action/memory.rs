@@ -7,9 +7,8 @@ use fullbore::{Result, probe};
 use serde::Deserialize;
 
 use super::settings::{Settings, settings};
-use super::workload::RunContext;
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 

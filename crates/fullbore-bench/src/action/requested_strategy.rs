@@ -121,6 +121,11 @@ impl RequestedStrategy {
         }
     }
 
+    /// Returns the planned strategy in full, unless a long run tries several.
+    pub(crate) fn planned(&self, plan: Option<&Plan>) -> Option<String> {
+        plan.filter(|_| !self.is_adaptive()).map(|plan| plan.strategy.to_string())
+    }
+
     /// Returns the strategy without facts of any file.
     pub(crate) fn plain(&self) -> Strategy {
         self.spec.apply(Strategy::plain())

@@ -3,23 +3,20 @@
 //!
 //! All reads bypass the page cache, one at a time; only the second of each pair is timed.
 
-use fullbore::sys;
+use fullbore::{Result, sys};
 use std::time::Duration;
 
-use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::one_way::Target;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, settings};
-use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;

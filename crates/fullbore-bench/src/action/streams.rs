@@ -7,12 +7,10 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
-use super::one_way::Precondition;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, refuse, settings};
-use super::workload::RunContext;
-use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 

@@ -13,12 +13,10 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Scope, Stats};
 use serde::Deserialize;
 
-use super::one_way::Precondition;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, settings};
-use super::workload::RunContext;
-use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::Labels;
 use crate::stats::{Course, Slicer, Stretch, steady_state};
 

@@ -12,8 +12,7 @@ use serde::Deserialize;
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
 use super::settings::{OutputTarget, Settings, auto, bytes, settings};
-use super::workload::RunContext;
-use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Workload};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -182,8 +181,7 @@ impl Workload for TransformWorkload {
     }
 
     fn strategy(&self) -> Option<String> {
-        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
-        plan.map(|plan| plan.strategy.to_string())
+        self.requested.planned(self.plan.as_ref())
     }
 
     fn elastic(&self) -> bool {

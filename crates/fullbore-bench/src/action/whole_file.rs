@@ -15,8 +15,7 @@ use serde::Deserialize;
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
 use super::settings::{Settings, auto, bytes, settings};
-use super::workload::RunContext;
-use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunResult, Workload};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
 
@@ -218,8 +217,7 @@ impl Workload for WholeFileWorkload {
     }
 
     fn strategy(&self) -> Option<String> {
-        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
-        plan.map(|plan| plan.strategy.to_string())
+        self.requested.planned(self.plan.as_ref())
     }
 
     fn elastic(&self) -> bool {

@@ -124,9 +124,8 @@ fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>
     }
     match labels.file_state.as_deref() {
         Some("extended") => {
-            settings.push(("fallocate", "none".into()));
-            settings.push(("create_on_open", "1".into()));
-            settings.push(("unlink", "1".into()));
+            let options = [("fallocate", "none"), ("create_on_open", "1"), ("unlink", "1")];
+            settings.extend(options.map(|(name, value)| (name, value.into())));
             true
         }
         Some("preallocated") => {

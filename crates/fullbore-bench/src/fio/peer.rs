@@ -10,8 +10,9 @@ use fullbore::pattern::Order;
 use super::counterpart::{Setting, Unsupported};
 use super::program::{JobResult, Program, read_result};
 use super::shape::{Shape, percentiles, shape};
-use crate::action::RunContext;
-use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Workload};
+use crate::action::{
+    CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Workload,
+};
 use crate::document::{CacheState, Labels};
 use crate::experiment::Trial;
 use crate::test_files::Needs;

@@ -16,12 +16,12 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));
     facts.push(("cells limited by the meter".into(), audit.tool_bound.len().to_string()));
     let samples = || document.cells.iter().flat_map(|c| &c.samples);
-    let proofs = |state: &str| samples().filter(|s| proof_text(&s.proof) == state).count();
+    let proofs = |is: fn(&Proof) -> bool| samples().filter(|s| is(&s.proof)).count();
     let proved = format!(
         "{} confirmed, {} unproved, {} contradicted and excluded",
-        proofs("confirmed"),
-        proofs("unproved"),
-        proofs("contradicted")
+        proofs(|proof| matches!(proof, Proof::Confirmed)),
+        proofs(|proof| matches!(proof, Proof::Unproved { .. })),
+        proofs(|proof| matches!(proof, Proof::Contradicted { .. }))
     );
     facts.push(("proof of cache state, samples".into(), proved));
     facts
@@ -69,14 +69,6 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     .into_iter()
     .filter(|(_, _, table)| !table.rows.is_empty())
     .collect()
-}
-
-fn proof_text(proof: &Proof) -> &'static str {
-    match proof {
-        Proof::Confirmed => "confirmed",
-        Proof::Contradicted { .. } => "contradicted",
-        Proof::Unproved { .. } => "unproved",
-    }
 }
 
 fn stop_word(stop: StopReason) -> &'static str {

@@ -2,7 +2,7 @@
 //! throughput of each stage.
 
 use super::picture::{Key, Picture, wrapped};
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 use crate::document::{Pipeline, Stage};
 use crate::units;
 
@@ -57,12 +57,11 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
             escape(&tip(stage))
         );
         if narrow == Some(i) {
-            svg +=
-                &format!("<text class=\"mark\" x=\"{x:.1}\" y=\"{:.1}\">▼ narrowest stage</text>", TOP - 9.0);
+            svg += &svg_text("mark", (x, TOP - 9.0), "", "▼ narrowest stage");
         }
         let left = x + PAD;
         let mut y = TOP + 26.0;
-        svg += &format!("<text class=\"name\" x=\"{left:.1}\" y=\"{y:.1}\">{}</text>", escape(&said.name));
+        svg += &svg_text("name", (left, y), "", &said.name);
         lines(&mut svg, &said.what, left, y + LINE, "");
         y += what + 20.0;
         let bar = |value: f64| (value / highest * (width - 2.0 * PAD)).max(2.0);
@@ -144,9 +143,7 @@ fn tip(stage: &Stage) -> String {
 }
 
 fn lines(svg: &mut String, lines: &[String], x: f64, y: f64, class: &str) {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     for (i, line) in lines.iter().enumerate() {
-        *svg +=
-            &format!("<text{class} x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + i as f64 * LINE, escape(line));
+        *svg += &svg_text(class, (x, y + i as f64 * LINE), "", line);
     }
 }

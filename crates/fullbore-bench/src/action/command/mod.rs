@@ -15,9 +15,8 @@ use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
 use super::settings::{OutputTarget, Settings, settings};
-use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};

@@ -14,8 +14,7 @@ use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 
 use super::in_flight::{self, OwnedBuffer, PassIo};
-use super::open::Interface;
-use super::open::{Completion, OpenConfig};
+use super::open::{Completion, Interface, OpenConfig};
 use super::pass::Pass;
 
 struct CompioFile {
@@ -31,10 +30,7 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     let failed = |error| Error::io("open", &config.path, error);
     let runtime = Runtime::new().map_err(failed)?;
     let mut options = OpenOptions::new();
-    match config.bytes.writes() {
-        true => options.write(true),
-        false => options.read(true),
-    };
+    options.read(!config.bytes.writes()).write(config.bytes.writes());
     if config.direct {
         #[cfg(target_os = "linux")]
         options.custom_flags(fullbore::sys::OpenFlags::DIRECT.bits() as i32);

@@ -10,8 +10,7 @@ use futures_lite::future::block_on;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt};
 
-use super::open::Interface;
-use super::open::{Completion, OpenConfig, buffer, handle};
+use super::open::{Completion, Interface, OpenConfig, buffer, handle};
 use super::pass::{Pass, Payload};
 
 #[derive(Debug, Clone, Copy)]

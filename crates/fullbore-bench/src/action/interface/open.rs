@@ -142,10 +142,7 @@ pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
 pub(super) fn standard(config: &OpenConfig) -> Result<fs::File> {
     let failed = |error| Error::io("open", &config.path, error);
     let mut options = fs::File::options();
-    match config.bytes.writes() {
-        true => options.write(true),
-        false => options.read(true),
-    };
+    options.read(!config.bytes.writes()).write(config.bytes.writes());
     let Some((len, allocation)) = config.new else {
         return options.open(&config.path).map_err(failed);
     };

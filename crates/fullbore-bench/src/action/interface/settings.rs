@@ -4,8 +4,7 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::open::{Allocation, Completion};
-use super::open::{InterfaceEntry, OptionalSetting};
+use super::open::{Allocation, Completion, InterfaceEntry, OptionalSetting};
 use super::positional::MOST_VECTORS;
 use super::registry::INTERFACES;
 use crate::action::one_way::Direction;

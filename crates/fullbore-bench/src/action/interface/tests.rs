@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
-use super::open::{Allocation, Completion, OpenConfig};
-use super::open::{Interface, InterfaceEntry, OptionalSetting};
+use super::open::{Allocation, Completion, Interface, InterfaceEntry, OpenConfig, OptionalSetting};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::registry::INTERFACES;
 use super::workload::parse;

@@ -11,8 +11,7 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
-use super::open::Interface;
-use super::open::OpenConfig;
+use super::open::{Interface, OpenConfig};
 use super::pass::{Pass, Payload};
 
 struct TokioFile {

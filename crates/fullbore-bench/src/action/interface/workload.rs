@@ -10,15 +10,13 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
-use super::open::{Completion, OpenConfig};
-use super::open::{Interface, InterfaceEntry};
+use super::open::{Completion, Interface, InterfaceEntry, OpenConfig};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceSpec, ValidatedSpec};
 use crate::action::one_way::Precondition;
 use crate::action::settings::{RequestOrder, Settings, settings};
-use crate::action::workload::RunContext;
 use crate::action::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};

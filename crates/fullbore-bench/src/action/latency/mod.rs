@@ -14,13 +14,11 @@ use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
-use super::one_way::Target;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, refuse, settings};
-use super::workload::RunContext;
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Workload, repeat_until,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
