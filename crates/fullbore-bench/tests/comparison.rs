@@ -47,7 +47,7 @@ fn known_differences_are_found() {
         2,
     );
     let found = against(&before, &now);
-    let words: Vec<&str> = (0..5).map(|n| of(&found, &format!("read/{n}")).rate.word()).collect();
+    let words: Vec<&str> = (0..5).map(|n| of(&found, &format!("read/{n}")).rate.verdict).collect();
     let same = "no-difference-that-matters";
     assert_eq!(words, ["slower", "faster", same, same, "unclear"]);
     for (id, truth) in [("read/0", 0.8), ("read/1", 1.5), ("read/2", 1.0)] {
@@ -55,7 +55,7 @@ fn known_differences_are_found() {
     }
     let beside = |id: &str| {
         let cell = of(&found, id);
-        (cell.cost.as_ref().unwrap().word(), cell.latency.as_ref().unwrap().word())
+        (cell.cost.as_ref().unwrap().verdict, cell.latency.as_ref().unwrap().verdict)
     };
     assert_eq!(beside("read/1"), ("cpu-lower", same));
     assert_eq!(beside("read/3"), ("cpu-higher", "longer"));
@@ -225,7 +225,7 @@ fn cells_with_new_ids_are_matched_by_labels() {
     now.cells[2].labels.workers = Some(2);
     let found = against(&before, &now);
     let renamed = of(&found, "read/renamed");
-    assert_eq!((renamed.matched, renamed.baseline_id.as_deref()), (Matched::ByLabels, Some("read/1")));
+    assert_eq!((renamed.matched, renamed.baseline_id.as_str()), (Matched::ByLabels, "read/1"));
     assert_eq!(found.missing.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/2"]);
     assert_eq!(found.added.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["read/other"]);
     assert_eq!(of(&found, "read/3").matched, Matched::ById);

@@ -57,7 +57,7 @@ fn json_has_every_field() {
         assert_eq!(cell["id"], found.id);
         assert_eq!(cell["rate"]["ratio"]["low"].as_f64().unwrap(), found.rate.ratio.low);
         assert_eq!(cell["rate"]["p_among_all"].as_f64(), found.rate.p_among_all);
-        assert_eq!(cell["cost"]["verdict"].as_str(), found.cost.as_ref().map(|cost| cost.word()));
+        assert_eq!(cell["cost"]["verdict"].as_str(), found.cost.as_ref().map(|cost| cost.verdict));
         assert_eq!(cell["latency"]["measure"], "latency-p99");
     }
     assert_eq!((&cells[0]["rate"]["stands"], &cells[1]["rate"]["stands"]), (&true.into(), &false.into()));
@@ -78,10 +78,10 @@ fn csv_has_a_row_per_cell() {
     let mut text = Vec::new();
     csv(&comparison, &mut text).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_slice());
-    assert_eq!(reader.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
+    assert_eq!(reader.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS.map(|column| column.0));
     let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
     let field = |row: &csv::StringRecord, name: &str| {
-        row[COLUMNS.iter().position(|column| *column == name).unwrap()].to_owned()
+        row[COLUMNS.iter().position(|column| column.0 == name).unwrap()].to_owned()
     };
     let first: Vec<_> = rows.iter().filter(|row| row[0] != *"c.json").collect();
     let verdicts: Vec<String> = first.iter().map(|row| field(row, "verdict")).collect();

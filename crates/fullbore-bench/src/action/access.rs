@@ -5,21 +5,20 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
-use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::context::RunContext;
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{FileState, RequestOrder, Settings, auto, bytes, refuse, settings};
 use super::workload::{
-    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload,
-    repeat_until, settings,
+    CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
+    repeat_until,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -27,87 +26,27 @@ use crate::test_files::{Needs, TestFiles};
 /// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: usize = 4;
 
-/// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Settings of a read or a write.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AccessSpec {
     /// In the syntax of `--strategy`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// Requested page-cache state.
     cache: Option<CacheState>,
     #[serde(default)]
-    order: AccessOrder,
+    order: RequestOrder,
     /// Distance of every request from a multiple of its size, such as `+512` or `-4K`.
     offset: Option<String>,
     /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
-    /// State of the file before a write.
     #[serde(default)]
     file: FileState,
 }
 
-fn auto() -> String {
-    "auto".into()
-}
-
-/// Order of the requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
-enum AccessOrder {
-    /// From start to end.
-    #[default]
-    Sequential,
-    /// Each block at most once, in random order over the whole file.
-    Random,
-    /// The same, over the first half of the file.
-    RandomHalf,
-}
-
-impl AccessOrder {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::RandomHalf => "random over half",
-        }
-    }
-}
-
-/// State of the file before a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum FileState {
-    /// Blocks with data, which are overwritten.
-    #[default]
-    Overwritten,
-    /// A new file, which grows with every request.
-    Extended,
-    /// A file with blocks that were never written.
-    Preallocated,
-    /// An old file with blocks and data, truncated when it is opened.
-    Truncated,
-}
-
-impl FileState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Overwritten => "overwritten",
-            Self::Extended => "extended",
-            Self::Preallocated => "preallocated",
-            Self::Truncated => "truncated",
-        }
-    }
-}
-
-/// A trial that reads or writes.
 #[derive(Debug)]
 struct AccessWorkload {
     spec: AccessSpec,
@@ -118,21 +57,20 @@ struct AccessWorkload {
     order: Order,
 }
 
-pub(super) fn read(given: Settings) -> ParsedWorkload {
-    build(Direction::Read, settings(given)?)
-}
-
-pub(super) fn write(given: Settings) -> ParsedWorkload {
-    build(Direction::Write, settings(given)?)
+pub(super) fn parse(direction: Direction, given: Settings) -> ParsedWorkload {
+    build(direction, settings(given)?)
 }
 
 fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
-    if !direction.writes() && (spec.file != FileState::Overwritten || spec.flush.is_some()) {
-        return Err("`file` and `flush` are for writes".into());
-    }
-    if spec.file != FileState::Overwritten && spec.order != AccessOrder::Sequential {
-        return Err("a file that is not overwritten is written sequentially: leave out `order`".into());
-    }
+    spec.order.check(&[RequestOrder::Sequential, RequestOrder::Random, RequestOrder::RandomHalf])?;
+    let (reads, other_file) = (!direction.writes(), spec.file != FileState::Overwritten);
+    refuse([
+        (reads && (other_file || spec.flush.is_some()), "`file` and `flush` are for writes"),
+        (
+            other_file && spec.order != RequestOrder::Sequential,
+            "a file that is not overwritten is written sequentially: leave out `order`",
+        ),
+    ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;
     Ok(Box::new(AccessWorkload {
@@ -150,7 +88,7 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let bytes = size::parse(digits).map_err(|error| error.to_string())?;
+    let bytes = bytes(digits)?;
     i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("offset {text}: out of range"))
 }
 
@@ -170,11 +108,13 @@ impl AccessWorkload {
         self.spec.file != FileState::Overwritten
     }
 
-    fn new_file_path(context: &RunContext<'_>) -> PathBuf {
-        context.test_files().fresh.clone()
+    fn path(&self, context: &RunContext<'_>) -> PathBuf {
+        match self.creates_file() {
+            true => context.test_files().fresh.clone(),
+            false => self.existing_file(context.test_files()).path().to_owned(),
+        }
     }
 
-    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -188,13 +128,13 @@ impl AccessWorkload {
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
         let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
         match self.spec.order {
-            AccessOrder::Random => {
+            RequestOrder::Random => {
                 return (0..len, Order::Random { seed: iteration.number, count: span / request });
             }
-            AccessOrder::RandomHalf => {
+            RequestOrder::RandomHalf => {
                 return (0..len / 2, Order::Random { seed: iteration.number, count: span / request });
             }
-            AccessOrder::Sequential => {}
+            RequestOrder::Sequential | RequestOrder::Backward => {}
         }
         if self.creates_file() {
             return (0..span, Order::Sequential);
@@ -208,11 +148,6 @@ impl AccessWorkload {
         (start..start + span, Order::Sequential)
     }
 
-    fn transfer(&self, range: &Range<u64>, context: &RunContext<'_>) -> Result<Stats> {
-        self.transfer_until(range, &AtomicBool::new(false), context)
-    }
-
-    /// Reads or writes a range until `enough` is set.
     fn transfer_until(
         &self,
         range: &Range<u64>,
@@ -225,10 +160,7 @@ impl AccessWorkload {
             let file = self.existing_file(context.test_files());
             return read_until(file, &scope, &strategy, enough, context.progress);
         }
-        let path = match self.creates_file() {
-            true => Self::new_file_path(context),
-            false => self.existing_file(context.test_files()).path().to_owned(),
-        };
+        let path = self.path(context);
         if self.spec.file == FileState::Truncated {
             File::open_write(&path)?.set_len(0)?;
         }
@@ -287,7 +219,7 @@ impl Workload for AccessWorkload {
         Labels {
             file_state: self.io.writes().then(|| self.spec.file.word().into()),
             cache: self.spec.cache,
-            order: Some(self.spec.order.word().into()),
+            order: Some(self.spec.order.words().into()),
             flush: self.spec.flush,
             offset_bytes: self.spec.offset.as_ref().map(|_| self.offset),
             variant: oldest_first.then(|| "oldest first".into()),
@@ -297,9 +229,7 @@ impl Workload for AccessWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
         if self.creates_file() {
             test_files.has_files()?;
         }
@@ -354,28 +284,19 @@ impl Workload for AccessWorkload {
         if self.timed() {
             context.progress.time_requests();
         }
-        let stats = self.transfer(&self.range.clone(), context);
+        let stats = self.transfer_until(&self.range, &AtomicBool::new(false), context);
         let latency = percentiles(&context.progress.take_latencies());
         let stats = stats?;
         let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
-        Ok(RunResult {
-            bytes: stats.bytes,
-            // Opening and closing do not count in a request's rate.
-            seconds: Some(stats.seconds),
-            requests: io_stats.requests,
-            depth: Some(io_stats.depth()),
-            latency,
-            // Nor in its CPU time.
-            setup_cpu: (stats.setup_user, stats.setup_system),
-            ..RunResult::default()
-        })
+        // Opening and closing count neither in a request's rate nor in its CPU time.
+        let setup_cpu = (stats.setup_user, stats.setup_system);
+        let depth = Some(io_stats.depth());
+        let result = RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth);
+        Ok(RunResult { latency, setup_cpu, ..result })
     }
 
     fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {
-        let path = match self.creates_file() {
-            true => Self::new_file_path(context),
-            false => self.existing_file(context.test_files()).path().to_owned(),
-        };
+        let path = self.path(context);
         Some(CoveredRange { path, range: self.range.clone(), order: self.order, timed: self.timed() })
     }
 
@@ -385,7 +306,7 @@ impl Workload for AccessWorkload {
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
         if self.creates_file() {
-            let _ = std::fs::remove_file(Self::new_file_path(context));
+            let _ = std::fs::remove_file(&context.test_files().fresh);
         }
         Ok(())
     }

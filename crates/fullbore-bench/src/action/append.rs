@@ -2,16 +2,15 @@
 
 use std::time::Instant;
 
+use fullbore::Result;
 use fullbore::file::{Durability, File, Mode, OpenOptions};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Stamped};
-use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::context::RunContext;
+use super::settings::{FileState, Settings, bytes, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::Needs;
@@ -21,7 +20,6 @@ const LEAST: u64 = 8;
 /// Largest number of records of the first sample, whose length ignores the cost of a flush.
 const FIRST: u64 = 32;
 
-/// Settings of appends.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AppendSpec {
@@ -29,45 +27,24 @@ struct AppendSpec {
     record: String,
     #[serde(default)]
     sync: SyncCall,
-    #[serde(default)]
-    file: LogFile,
+    #[serde(default = "extended")]
+    file: FileState,
+}
+
+fn extended() -> FileState {
+    FileState::Extended
 }
 
 /// The call that brings a record to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum SyncCall {
-    /// `fdatasync` after the write.
     #[default]
     Fdatasync,
     /// None: the file is opened with `O_DSYNC`.
     Dsync,
 }
 
-/// State of the log file before it is appended to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum LogFile {
-    /// Each record extends the file.
-    #[default]
-    Extended,
-    /// The file has its length and its blocks, which were never written.
-    Preallocated,
-    /// The file has blocks with data, as a log that is used again.
-    Overwritten,
-}
-
-impl LogFile {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Extended => "extended",
-            Self::Preallocated => "preallocated",
-            Self::Overwritten => "overwritten",
-        }
-    }
-}
-
-/// A trial that appends.
 #[derive(Debug)]
 struct AppendWorkload {
     spec: AppendSpec,
@@ -80,7 +57,10 @@ struct AppendWorkload {
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: AppendSpec = settings(given)?;
-    let record = size::parse(&spec.record).map_err(|error| error.to_string())?;
+    let record = bytes(&spec.record)?;
+    if spec.file == FileState::Truncated {
+        return Err("file: a log is extended, preallocated or overwritten, not truncated".into());
+    }
     if record == 0 {
         return Err("record: must be more than 0".into());
     }
@@ -126,7 +106,7 @@ impl Workload for AppendWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         test_files.has_files()?;
-        if test_files.in_memory { Err(context.no_device()) } else { Ok(()) }
+        context.check_device(true)
     }
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
@@ -141,9 +121,9 @@ impl Workload for AppendWorkload {
         let log = OpenOptions::new().mode(Mode::CreateNew).write_through(through).open(path)?;
         let len = self.records * self.record;
         match self.spec.file {
-            LogFile::Extended => {}
-            LogFile::Preallocated => log.allocate_and_extend(len)?,
-            LogFile::Overwritten => {
+            FileState::Extended | FileState::Truncated => {}
+            FileState::Preallocated => log.allocate_and_extend(len)?,
+            FileState::Overwritten => {
                 let mut old = vec![0; len as usize];
                 Random::new(context.seed).fill(0, &mut old);
                 log.write_all_at(&old, 0)?;
@@ -163,20 +143,15 @@ impl Workload for AppendWorkload {
             log.write_all_at(&data, last)?;
             log.sync_data()
         })?;
-        if self.spec.file == LogFile::Extended { log.set_len(0) } else { Ok(()) }
+        if self.spec.file == FileState::Extended { log.set_len(0) } else { Ok(()) }
     }
 
     fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
         let Some(log) = &self.log else { return Ok(RunResult::default()) };
         let clock = Instant::now();
         self.append(log)?;
-        Ok(RunResult {
-            bytes: self.records * self.record,
-            seconds: Some(clock.elapsed().as_secs_f64()),
-            requests: self.records,
-            depth: Some(1.0),
-            ..RunResult::default()
-        })
+        let seconds = clock.elapsed().as_secs_f64();
+        Ok(RunResult::timed(self.records * self.record, seconds, self.records, Some(1.0)))
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
@@ -210,7 +185,7 @@ mod tests {
     fn every_record_is_in_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let log = File::create_new(directory.path().join("log")).unwrap();
-        let spec = AppendSpec { record: "1000".into(), sync: SyncCall::Fdatasync, file: LogFile::Extended };
+        let spec = AppendSpec { record: "1000".into(), sync: SyncCall::Fdatasync, file: FileState::Extended };
         let workload =
             AppendWorkload { spec, record: 1000, records: 5, data: Stamped::new(7, 1000), log: None };
         workload.append(&log).unwrap();

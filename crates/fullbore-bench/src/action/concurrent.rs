@@ -14,24 +14,47 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
 
-use super::workload::RunResult;
+use super::one_way::OneWayIo;
+use super::workload::{RunResult, repeat_until};
 
 /// One of the transfers: a run of a file, read or written sequentially.
 #[derive(Debug, Clone)]
 pub(super) struct FileRange {
     /// The file; for writes, its blocks exist.
     pub(super) file: File,
-    /// The range in bytes.
     pub(super) range: Range<u64>,
 }
 
-/// Kind of all transfers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TransferKind<'a> {
-    /// Read.
     Read,
     /// Write; if `flush`, the time includes flushing to the device.
-    Write { data: &'a Stamped, flush: bool },
+    Write {
+        data: &'a Stamped,
+        flush: bool,
+    },
+}
+
+impl<'a> TransferKind<'a> {
+    /// Returns the kind of a planned trial's transfers.
+    pub(super) fn of(io: &'a OneWayIo, flush: bool) -> Self {
+        io.data().map_or(Self::Read, |data| Self::Write { data, flush })
+    }
+}
+
+/// Transfers the end of each part, which a sample reaches last, again and again until `enough` is set.
+pub(super) fn ramp_up(
+    parts: &[FileRange],
+    transfer_kind: TransferKind<'_>,
+    strategy: &Strategy,
+    enough: &AtomicBool,
+    progress: &Progress,
+) -> Result<()> {
+    let mut ends = parts.to_vec();
+    for part in &mut ends {
+        part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
+    }
+    repeat_until(enough, || run(&ends, transfer_kind, strategy, Some(enough), progress).map(drop))
 }
 
 /// Runs all parts concurrently until the first has finished, or until `enough` is set.
@@ -85,7 +108,6 @@ pub(super) fn run(
     Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
 }
 
-/// Statistics of one part, and the moment of its end.
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
     stats: Stats,

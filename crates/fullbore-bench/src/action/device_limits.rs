@@ -16,10 +16,9 @@ use fullbore::probe::DeviceNumber;
 use fullbore::strategy::Strategy;
 
 use super::access::read_until;
-use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
-use super::workload::Ramp;
+use super::workload::{Ramp, RunContext};
 use crate::document::{Burst, DeviceLimit, Regime};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::{Pace, Reading, accounting_period, fall, whole_periods};
@@ -55,9 +54,7 @@ const MARGIN: f64 = 1.1;
 pub(crate) struct DeviceLimits {
     targets: Vec<Target>,
     known: RefCell<Vec<KnownLimit>>,
-    /// Requested regime.
     regime: Regime,
-    /// Seconds spent on searches.
     spent: Cell<f64>,
 }
 
@@ -66,7 +63,6 @@ pub(crate) struct DeviceLimits {
 struct Target {
     /// Place of the first directory.
     directory: usize,
-    /// Its name.
     name: String,
     devices: Vec<DeviceNumber>,
 }
@@ -90,14 +86,12 @@ struct PaceLimit {
 }
 
 impl PaceLimit {
-    /// True if the pace is at most the sustained one.
     fn covers(&self, pace: Pace) -> bool {
         pace.bytes <= MARGIN * self.bytes && pace.requests <= MARGIN * self.requests
     }
 }
 
 impl DeviceLimits {
-    /// Creates the limits, yet unknown, of directories by name on these devices, for samples of a regime.
     pub(crate) fn new(directories: Vec<(String, Vec<DeviceNumber>)>, regime: Regime) -> Self {
         let mut targets: Vec<Target> = Vec::new();
         for (directory, (name, devices)) in directories.into_iter().enumerate() {
@@ -108,7 +102,6 @@ impl DeviceLimits {
         Self { targets, known: RefCell::default(), regime, spent: Cell::default() }
     }
 
-    /// Returns the limits found so far.
     pub(crate) fn found(&self) -> Vec<DeviceLimit> {
         self.known.borrow().iter().filter_map(|known| known.limit.clone()).collect()
     }
@@ -166,7 +159,6 @@ impl DeviceLimits {
         self.known.borrow().iter().filter(|known| known.writes == writes).cloned().collect()
     }
 
-    /// Returns the sustained paces of the targets that have a limiter.
     fn paces(&self, writes: bool, devices: &[DeviceNumber]) -> Vec<PaceLimit> {
         let of = |known: &KnownLimit| {
             let limit = known.limit.as_ref()?;
@@ -236,7 +228,6 @@ impl DeviceLimits {
         }
     }
 
-    /// Returns the regime of a sample with this recording.
     pub(crate) fn regime(&self, counters: &Counters<'_>, recording: &Recording) -> Regime {
         let known = self.known(counters.writes);
         if recording.is_empty() || known.is_empty() || known.iter().any(|known| known.limit.is_none()) {

@@ -11,13 +11,12 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
-use super::context::RunContext;
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
+use super::settings::{Settings, bytes, settings};
 use super::striped::{self, Layout};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
 };
 use crate::document::{CacheState, Labels, TOGETHER, alone};
 use crate::test_files::{Needs, TestFiles};
@@ -31,14 +30,11 @@ const CHUNK: u64 = 64 << 10;
 /// Chunks are multiples of this, in bytes, so that every piece can bypass the page cache.
 const BLOCK: u64 = 4096;
 
-/// Settings of a trial of several disks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DevicesSpec {
-    /// In the syntax of `--strategy`.
     #[serde(default = "direct")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
     /// Requests in flight per disk; for a striped file, over all disks.
     depth: Option<u32>,
@@ -56,7 +52,6 @@ fn direct() -> String {
     "method=direct".into()
 }
 
-/// Arrangement of the disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
@@ -105,7 +100,6 @@ impl DiskSelection {
         }
     }
 
-    /// True if the selection is the first n disks.
     fn is_prefix(&self) -> bool {
         self.0.iter().enumerate().all(|(index, &disk)| disk == index + 1)
     }
@@ -115,7 +109,6 @@ impl DiskSelection {
     }
 }
 
-/// A trial of several disks.
 #[derive(Debug)]
 struct DevicesWorkload {
     mode: Mode,
@@ -132,7 +125,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let selection = DiskSelection::parse(&spec.targets, spec.mode)?;
     let chunk = match (spec.chunk.as_deref(), spec.mode) {
         (None, _) => CHUNK,
-        (Some(chunk), Mode::Striped) => size::parse(chunk).map_err(|error| error.to_string())?,
+        (Some(chunk), Mode::Striped) => bytes(chunk)?,
         (Some(_), _) => return Err("`chunk` is for `mode = \"striped\"`".into()),
     };
     if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
@@ -166,7 +159,6 @@ impl DevicesWorkload {
         Layout { files: self.selection.0.len(), chunk: self.chunk }
     }
 
-    /// Returns the test file of a disk.
     fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         if self.flushes() { &test_files.written } else { &test_files.cold }
     }
@@ -201,10 +193,7 @@ impl DevicesWorkload {
     }
 
     fn transfer_kind(&self) -> TransferKind<'_> {
-        match self.io.data() {
-            Some(data) => TransferKind::Write { data, flush: self.flushes() },
-            None => TransferKind::Read,
-        }
+        TransferKind::of(&self.io, self.flushes())
     }
 
     fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
@@ -229,13 +218,8 @@ impl DevicesWorkload {
                 (stats, stats.reads)
             }
         };
-        Ok(RunResult {
-            bytes: stats.bytes,
-            seconds: Some(stats.seconds),
-            requests: io_stats.requests,
-            depth: Some(io_stats.depth()),
-            ..RunResult::default()
-        })
+        let depth = Some(io_stats.depth());
+        Ok(RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth))
     }
 }
 
@@ -335,15 +319,7 @@ impl Workload for DevicesWorkload {
             }
             return Ok(());
         }
-        let mut ends = self.parts.clone();
-        for part in &mut ends {
-            let half = (part.range.end - part.range.start) / 2 / BLOCK * BLOCK;
-            part.range.start += half;
-        }
-        repeat_until(ramp.enough, || {
-            let limit = Some(ramp.enough);
-            concurrent::run(&ends, self.transfer_kind(), &strategy, limit, context.progress).map(drop)
-        })
+        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

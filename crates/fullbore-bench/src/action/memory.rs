@@ -6,20 +6,17 @@ use std::time::Instant;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
-use super::context::RunContext;
+use super::settings::{Settings, settings};
 use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 
 /// In place of a number of workers: 1, 2, 4 and so on up to the number of processors, which is the last.
 const EACH: &str = "each";
 
-/// Length of a cache line of the processor, in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Settings of a trial of the memory.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemorySpec {
@@ -34,7 +31,6 @@ fn each() -> String {
     EACH.into()
 }
 
-/// The use of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -45,7 +41,6 @@ enum Kind {
     Read,
 }
 
-/// A trial in which workers read or copy memory.
 #[derive(Debug)]
 struct MemoryWorkload {
     spec: MemorySpec,
@@ -161,7 +156,6 @@ fn pass(kind: Kind, workers: usize, bytes: u64) -> (u64, f64) {
     (rounds * PART as u64 * seconds.len() as u64, seconds.into_iter().fold(0.0, f64::max))
 }
 
-/// The sum of a byte of each cache line.
 fn touch(data: &[u8]) -> u8 {
     data.iter().step_by(CACHE_LINE).fold(0, |sum, byte| sum.wrapping_add(*byte))
 }

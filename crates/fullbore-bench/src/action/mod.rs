@@ -7,8 +7,6 @@ mod access;
 mod append;
 mod command;
 mod concurrent;
-mod context;
-mod counted;
 mod device_limits;
 mod devices;
 mod interface;
@@ -16,22 +14,20 @@ mod latency;
 mod memory;
 mod one_way;
 mod phases;
-mod precondition;
 mod registry;
 mod requested_strategy;
 mod reread;
-mod small_files;
+mod settings;
 mod streams;
 mod striped;
 mod sustained;
-mod target;
 mod transform;
 mod whole_file;
 mod workload;
 
-pub(crate) use context::RunContext;
 pub(crate) use device_limits::{DeviceLimits, steady_pace};
 pub(crate) use registry::ACTIONS;
+pub(crate) use settings::Settings;
 pub(crate) use workload::{
-    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Settings, Workload,
+    Contender, CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Workload,
 };

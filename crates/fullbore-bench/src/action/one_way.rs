@@ -1,16 +1,25 @@
-//! A trial that only reads or only writes: direction, strategy, written data.
+//! A trial that only reads or only writes: direction, strategy, written data; the state of the page cache before a run, and
+//! its requests where an action issues them one by one.
+
+use std::ops::Range;
 
 use fullbore::Result;
-use fullbore::engine::{CachePolicy, Method};
+use fullbore::buf::{Buf, Pool};
+use fullbore::engine::{CachePolicy, Capabilities, EngineConfig, IoQueue, Method};
+use fullbore::error::Error;
 use fullbore::file::{Durability, File, Output, Placement};
+use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
+use fullbore::pattern::Order;
 use fullbore::strategy::{Planner, Purpose, Strategy};
+use fullbore::sys::{self, Advice};
 use serde::Deserialize;
 
 use super::requested_strategy::RequestedStrategy;
-use crate::document::Labels;
+use super::workload::{DeviceIo, ExpectedState};
+use crate::document::{CacheState, Labels};
+use crate::test_files::TestFiles;
 
-/// Direction of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
@@ -77,9 +86,6 @@ impl OneWayIo {
     }
 
     /// Plans the strategy for the first `len` bytes of a file.
-    ///
-    /// # Errors
-    /// If the file does not support the strategy, with the reason.
     pub(super) fn plan(&self, file: &File, len: u64) -> Result<Strategy> {
         let RequestedStrategy { spec, text } = &self.requested;
         let planner = Planner::new(spec).with_text(Some(text));
@@ -101,7 +107,6 @@ impl OneWayIo {
         self.planned = Some(strategy);
     }
 
-    /// Returns the strategy's labels.
     pub(super) fn labels(&self) -> Labels {
         let strategy = self.strategy();
         let (method, cache) = self.direction.of(&strategy);
@@ -116,6 +121,135 @@ impl OneWayIo {
             file_state: self.writes().then(|| "overwritten".into()),
             strategy: Some(self.requested.text.clone()),
             ..Labels::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Precondition {
+    pub(super) writes: bool,
+    pub(super) direct: bool,
+    /// True if the time includes flushing writes to the device.
+    pub(super) flush: bool,
+    /// Page-cache state of the range; `None`: the default of the cache policy.
+    pub(super) cache: Option<CacheState>,
+}
+
+impl Precondition {
+    pub(super) fn of(io: &OneWayIo, flush: Option<bool>, cache: Option<CacheState>) -> Self {
+        Self { writes: io.writes(), direct: io.direct(), flush: flush == Some(true), cache }
+    }
+
+    /// Returns the test file kept for this precondition.
+    pub(super) fn file(self, test_files: &TestFiles) -> &File {
+        match self.cache {
+            _ if self.writes && !self.direct => &test_files.written,
+            Some(CacheState::Warm) => &test_files.warm,
+            _ => &test_files.cold,
+        }
+    }
+
+    /// Establishes the state for a range of a file.
+    pub(super) fn establish(self, file: &File, range: &Range<u64>) -> Result<()> {
+        if self.flush {
+            // The flush of this run must not write what earlier ones left.
+            file.sync_data()?;
+        }
+        match self.cache {
+            Some(CacheState::Warm) => TestFiles::load_into_cache(file, range),
+            Some(CacheState::Cold) => TestFiles::evict_from_cache(file),
+            Some(CacheState::Mixed) => {
+                TestFiles::evict_from_cache(file)?;
+                // Read-ahead of a short range would cache the rest of it.
+                TestFiles::load_exactly_into_cache(file, &(range.start..range.start.midpoint(range.end)))
+            }
+            // Direct I/O must read from the device, so the range must not be cached.
+            None if self.direct => TestFiles::evict_from_cache(file),
+            None if self.writes => TestFiles::load_into_cache(file, range),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn device(self) -> DeviceIo {
+        match (self.writes, self.direct) {
+            (true, true) => DeviceIo::Writes,
+            (true, false) if self.flush => DeviceIo::Writes,
+            (false, true) => DeviceIo::Reads,
+            (false, false) if self.cache == Some(CacheState::Cold) => DeviceIo::Reads,
+            _ => DeviceIo::Any,
+        }
+    }
+
+    pub(super) fn expected_state(self, file: File, range: Range<u64>) -> ExpectedState {
+        let looked_at = self.cache.is_some() || self.direct;
+        let ranges = if looked_at { vec![(file, range)] } else { Vec::new() };
+        ExpectedState { ranges, cache: self.cache, device: self.device() }
+    }
+}
+
+/// A file and the parameters of its requests.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) file: File,
+    pub(super) strategy: Strategy,
+    /// Generator of the written data; `None` for reads.
+    pub(super) data: Option<&'a Stamped>,
+    pub(super) order: Order,
+    pub(super) first: u64,
+    /// Number of blocks of the request's size.
+    pub(super) blocks: u64,
+    /// Request size in bytes.
+    pub(super) request: usize,
+}
+
+impl Target<'_> {
+    fn direction(&self) -> Direction {
+        if self.data.is_some() { Direction::Write } else { Direction::Read }
+    }
+
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.direction().of(&self.strategy).0.capabilities
+    }
+
+    /// Opens it for one thread with `depth` requests in flight, and creates their buffers.
+    pub(super) fn open(&self, depth: usize) -> Result<(IoQueue, Pool)> {
+        let writes = self.data.is_some();
+        let failed = |error| Error::io("use", self.file.path(), error);
+        let mut pool = Pool::new(depth, self.request).map_err(failed)?;
+        if let Some(data) = self.data {
+            data.prime(&mut pool);
+        }
+        let file = self.file.reopen(writes);
+        let random = self.order != Order::Sequential;
+        let advice = if random { Advice::Random } else { Advice::Sequential };
+        // A hint, as a pattern passes it.
+        let _ = sys::advise(&file, 0, None, advice);
+        let (method, cache) = self.direction().of(&self.strategy);
+        let config = EngineConfig {
+            file: &file,
+            from: None,
+            write: writes,
+            cache,
+            depth,
+            pool: Some(&pool),
+            window: self.strategy.window,
+            random,
+        };
+        let limit = if writes { None } else { Some(self.file.len()?) };
+        Ok((IoQueue::open(method, &config, limit).map_err(failed)?, pool))
+    }
+
+    /// Submits request `number` to the I/O queue.
+    pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
+        let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
+        let offset = block * self.request as u64;
+        match self.data {
+            Some(data) => {
+                buf.place(offset, self.request);
+                data.renew(offset, buf.data_mut());
+                queue.write(token, offset, buf)
+            }
+            None => queue.read(token, offset, self.request, buf),
         }
     }
 }

@@ -1,30 +1,32 @@
 //! The registry of actions. A new action is a file in this folder and a line here.
 
-use super::workload::{ParsedWorkload, Settings};
-use super::{access, append, command, devices, interface, latency, memory};
-use super::{phases, reread, small_files, streams, sustained, transform, whole_file};
+use super::one_way::Direction;
+use super::settings::Settings;
+use super::whole_file::Operation;
+use super::workload::ParsedWorkload;
+use super::{
+    access, append, command, devices, interface, latency, memory, phases, reread, streams, sustained,
+    transform, whole_file,
+};
 
 /// An action that experiments may name.
 #[derive(Debug)]
 pub(crate) struct Action {
-    /// Name in a grid.
     pub(crate) name: &'static str,
-    /// Creates the work of one trial, or returns the error in its settings.
     pub(crate) parse: fn(Settings) -> ParsedWorkload,
 }
 
-/// All actions.
 pub(crate) const ACTIONS: &[Action] = &[
-    Action { name: "read", parse: access::read },
-    Action { name: "write", parse: access::write },
+    Action { name: "read", parse: |given| access::parse(Direction::Read, given) },
+    Action { name: "write", parse: |given| access::parse(Direction::Write, given) },
     Action { name: "append", parse: append::parse },
     Action { name: "transform", parse: transform::parse },
-    Action { name: "scan", parse: whole_file::scan },
-    Action { name: "search", parse: whole_file::search },
-    Action { name: "hash", parse: whole_file::hash },
-    Action { name: "compare", parse: whole_file::compare },
-    Action { name: "copy", parse: whole_file::copy },
-    Action { name: "small-files", parse: small_files::parse },
+    Action { name: "scan", parse: |given| whole_file::parse(Operation::Scan, given) },
+    Action { name: "search", parse: |given| whole_file::parse(Operation::Search, given) },
+    Action { name: "hash", parse: |given| whole_file::parse(Operation::Hash, given) },
+    Action { name: "compare", parse: |given| whole_file::parse(Operation::Compare, given) },
+    Action { name: "copy", parse: |given| whole_file::parse(Operation::Copy, given) },
+    Action { name: "small-files", parse: whole_file::small_files },
     Action { name: "memory", parse: memory::parse },
     Action { name: "interface", parse: interface::parse },
     Action { name: "latency", parse: latency::parse },

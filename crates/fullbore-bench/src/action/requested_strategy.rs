@@ -14,16 +14,13 @@ use fullbore::strategy::{ADAPTIVE, BUDGET, Plan, Planner, Purpose, Strategy, Str
 use super::workload::{Contender, Workload};
 use crate::document::Labels;
 
-/// The strategy that the planner chooses.
 const AUTO: &str = "auto";
 
 /// In place of a strategy: all contenders of the planner.
 const CONTENDERS: &str = "contenders";
 
-/// A requested strategy.
 #[derive(Debug)]
 pub(crate) struct RequestedStrategy {
-    /// Parsed specification.
     pub(crate) spec: StrategySpec,
     /// Text in the syntax of `--strategy`.
     pub(crate) text: String,
@@ -31,9 +28,6 @@ pub(crate) struct RequestedStrategy {
 
 impl RequestedStrategy {
     /// Parses a strategy with the request size and the depth of a grid.
-    ///
-    /// # Errors
-    /// The error in one of them.
     pub(crate) fn new(
         strategy: &str,
         request: Option<&str>,
@@ -52,9 +46,6 @@ impl RequestedStrategy {
     }
 
     /// Parses a strategy of a whole file, or `contenders`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub(crate) fn or_contenders(
         strategy: &str,
         request: Option<&str>,
@@ -130,15 +121,17 @@ impl RequestedStrategy {
         }
     }
 
+    /// Returns the planned strategy in full, unless a long run tries several.
+    pub(crate) fn planned(&self, plan: Option<&Plan>) -> Option<String> {
+        plan.filter(|_| !self.is_adaptive()).map(|plan| plan.strategy.to_string())
+    }
+
     /// Returns the strategy without facts of any file.
     pub(crate) fn plain(&self) -> Strategy {
         self.spec.apply(Strategy::plain())
     }
 
     /// Refuses a plan that replaced a requested method.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] with the plan's reasons.
     pub(crate) fn check_granted(&self, planned: &Plan, path: &Path) -> Result<()> {
         let kept = |spec: Option<&Method>, got: &Method| spec.is_none_or(|spec| spec == got);
         let read = kept(self.spec.read, planned.strategy.read) || planned.plan_input.len.is_none();
@@ -164,7 +157,6 @@ pub(crate) fn contenders<E: Into<String>>(
     texts(plan).into_iter().map(contender).collect()
 }
 
-/// The contenders in the syntax of `--strategy`.
 fn texts(plan: &Plan) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for listed in plan.contenders.cached.iter().chain(&plan.contenders.uncached) {

@@ -3,23 +3,20 @@
 //!
 //! All reads bypass the page cache, one at a time; only the second of each pair is timed.
 
-use fullbore::sys;
+use fullbore::{Result, sys};
 use std::time::Duration;
 
-use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 use serde::Deserialize;
 
-use super::context::RunContext;
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
+use super::settings::{Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;
@@ -30,7 +27,6 @@ const PAIRS: u64 = 50;
 /// Default time for prefetching, in milliseconds: a rotational disk reads about a mebibyte in that time.
 const DELAY: f64 = 5.0;
 
-/// Settings of a trial of the device's cache.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RereadSpec {
@@ -80,7 +76,6 @@ impl Mode {
     }
 }
 
-/// A trial of the device's cache.
 #[derive(Debug)]
 struct RereadWorkload {
     spec: RereadSpec,
@@ -164,9 +159,7 @@ impl Workload for RereadWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(&test_files.cold, test_files.len)?;
         let unit = test_files.cold.direct_alignment();
         let request = strategy.request;
@@ -205,15 +198,9 @@ impl Workload for RereadWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let (latencies, seconds) = self.read(self.iteration, PAIRS, context.test_files())?;
-        Ok(RunResult {
-            bytes: PAIRS * self.io.strategy().request as u64,
-            // Sum of the timed reads.
-            seconds: Some(seconds),
-            requests: PAIRS,
-            depth: Some(1.0),
-            latency: percentiles(&latencies),
-            ..RunResult::default()
-        })
+        let bytes = PAIRS * self.io.strategy().request as u64;
+        let latency = percentiles(&latencies);
+        Ok(RunResult { latency, ..RunResult::timed(bytes, seconds, PAIRS, Some(1.0)) })
     }
 }
 

@@ -7,13 +7,10 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{self, FileRange, TransferKind};
-use super::context::RunContext;
-use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
-};
+use super::settings::{Settings, refuse, settings};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 
@@ -23,46 +20,22 @@ const LEAST: u64 = 4;
 /// Length of a stream's own file, in bytes.
 const OWN: u64 = 64 << 20;
 
-/// Names of the streams' own files; their number is the maximum.
-const NAMES: [&str; 16] = [
-    "stream-1",
-    "stream-2",
-    "stream-3",
-    "stream-4",
-    "stream-5",
-    "stream-6",
-    "stream-7",
-    "stream-8",
-    "stream-9",
-    "stream-10",
-    "stream-11",
-    "stream-12",
-    "stream-13",
-    "stream-14",
-    "stream-15",
-    "stream-16",
-];
+/// Largest number of streams with own files.
+const MOST_OWN: u32 = 16;
 
-/// Settings of a trial of streams.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StreamsSpec {
-    /// In the syntax of `--strategy`; applies to each stream.
     #[serde(default = "buffered")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per stream.
     depth: Option<u32>,
     #[serde(default)]
     direction: Direction,
-    /// Number of streams.
     streams: u32,
     #[serde(default)]
     files: StreamFiles,
-    /// Requested page-cache state of reads.
     cache: Option<CacheState>,
-    /// True if the time includes flushing writes to the device.
     flush: Option<bool>,
 }
 
@@ -70,7 +43,6 @@ fn buffered() -> String {
     "method=buffered".into()
 }
 
-/// Files of the streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum StreamFiles {
@@ -81,31 +53,25 @@ enum StreamFiles {
     Own,
 }
 
-/// A trial of streams.
 #[derive(Debug)]
 struct StreamsWorkload {
     spec: StreamsSpec,
     io: OneWayIo,
     own: Vec<File>,
-    /// Ranges of the next run.
     parts: Vec<FileRange>,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: StreamsSpec = settings(given)?;
     let writes = spec.direction.writes();
-    if spec.streams == 0 {
-        return Err("streams: at least one".into());
-    }
-    if spec.files == StreamFiles::Own && spec.streams as usize > NAMES.len() {
-        return Err(format!("streams: at most {} with own files", NAMES.len()));
-    }
-    if writes && spec.cache.is_some() || !writes && spec.flush.is_some() {
-        return Err("`cache` is for reads and `flush` for writes".into());
-    }
-    if spec.cache == Some(CacheState::Mixed) {
-        return Err("cache: streams are warm or cold".into());
-    }
+    let own = spec.files == StreamFiles::Own;
+    refuse([
+        (spec.streams == 0, "streams: at least one"),
+        (own && spec.streams > MOST_OWN, "streams: at most 16 with own files"),
+        (writes && spec.cache.is_some(), "`cache` is for reads and `flush` for writes"),
+        (!writes && spec.flush.is_some(), "`cache` is for reads and `flush` for writes"),
+        (spec.cache == Some(CacheState::Mixed), "cache: streams are warm or cold"),
+    ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let io = OneWayIo::new(spec.direction, requested);
     Ok(Box::new(StreamsWorkload { spec, io, own: Vec::new(), parts: Vec::new() }))
@@ -120,7 +86,6 @@ impl StreamsWorkload {
         self.spec.cache == Some(CacheState::Warm)
     }
 
-    /// Returns the file that the streams share.
     fn shared<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -149,10 +114,7 @@ impl StreamsWorkload {
     }
 
     fn transfer_kind(&self) -> TransferKind<'_> {
-        match self.io.data() {
-            Some(data) => TransferKind::Write { data, flush: self.spec.flush == Some(true) },
-            None => TransferKind::Read,
-        }
+        TransferKind::of(&self.io, self.spec.flush == Some(true))
     }
 }
 
@@ -180,12 +142,10 @@ impl Workload for StreamsWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && (self.spec.cache == Some(CacheState::Cold) || self.io.direct()) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
         if self.spec.files == StreamFiles::Own {
-            let names = &NAMES[..self.spec.streams as usize];
-            self.own = names.iter().map(|name| test_files.random_file(name, OWN)).collect::<Result<_>>()?;
+            let file = |stream| test_files.random_file(&format!("stream-{stream}"), OWN);
+            self.own = (1..=self.spec.streams).map(file).collect::<Result<_>>()?;
         }
         let file = self.own.first().unwrap_or_else(|| self.shared(test_files));
         let len = file.stamp()?.len;
@@ -217,16 +177,8 @@ impl Workload for StreamsWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        let mut ends = self.parts.clone();
-        for part in &mut ends {
-            // The end of the range, which the sample reaches last.
-            part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
-        }
-        repeat_until(ramp.enough, || {
-            let strategy = self.io.strategy();
-            concurrent::run(&ends, self.transfer_kind(), &strategy, Some(ramp.enough), context.progress)
-                .map(drop)
-        })
+        let strategy = self.io.strategy();
+        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

@@ -34,11 +34,8 @@ pub(super) struct Layout {
 pub(super) struct Piece {
     /// Offset in the logical file, in bytes.
     pub(super) logical: u64,
-    /// Index of the file.
     pub(super) file: usize,
-    /// Offset in that file, in bytes.
     pub(super) offset: u64,
-    /// Length in bytes.
     pub(super) len: usize,
 }
 
@@ -99,9 +96,6 @@ pub(super) fn read(
 }
 
 /// Writes a range of the logical file with the output of `data`.
-///
-/// # Errors
-/// As [`read`].
 pub(super) fn write(
     files: &[File],
     layout: Layout,
@@ -126,7 +120,6 @@ pub(super) fn write(
     })
 }
 
-/// A piece in flight.
 #[derive(Debug)]
 struct Expected {
     token: u64,

@@ -1,23 +1,22 @@
 //! Continuous transfer until the device is steady, then idle periods and transfers that spend the regained credit.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use fullbore::Result;
+use fullbore::buf::Pool;
 use fullbore::error::Error;
 use fullbore::file::{File, Output, Placement};
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Scope, Stats};
 use serde::Deserialize;
 
-use super::context::RunContext;
-use super::counted::CountedData;
-use super::one_way::{Direction, OneWayIo};
-use super::precondition::Precondition;
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, settings,
-};
+use super::settings::{RequestOrder, Settings, settings};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::Labels;
 use crate::stats::{Course, Slicer, Stretch, steady_state};
 
@@ -49,7 +48,6 @@ const SPENT: f64 = 1.08;
 /// Time of a run if no time is set, in seconds.
 const DEFAULT_S: f64 = 10.0;
 
-/// Settings of a trial of continuous transfer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SustainedSpec {
@@ -60,30 +58,20 @@ struct SustainedSpec {
     #[serde(default)]
     direction: Direction,
     #[serde(default)]
-    order: SustainedOrder,
+    order: RequestOrder,
 }
 
-/// Order of the requests: sequential for the limits of bytes, random for those of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum SustainedOrder {
-    #[default]
-    Sequential,
-    Random,
-}
-
-/// A trial of continuous transfer.
 #[derive(Debug)]
 struct SustainedWorkload {
-    order: SustainedOrder,
+    order: RequestOrder,
     io: OneWayIo,
     seconds: f64,
-    /// Number of the sample, which determines the random orders.
     number: u64,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: SustainedSpec = settings(given)?;
+    spec.order.check(&[RequestOrder::Sequential, RequestOrder::Random])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let io = OneWayIo::new(spec.direction, requested);
     if !io.direct() {
@@ -110,8 +98,8 @@ impl SustainedWorkload {
         let request = strategy.request as u64;
         let blocks = file.stamp()?.len / request;
         let order = match self.order {
-            SustainedOrder::Sequential => Order::Sequential,
-            SustainedOrder::Random => Order::Random { seed: (self.number << 32) + pass, count: blocks },
+            RequestOrder::Random => Order::Random { seed: (self.number << 32) + pass, count: blocks },
+            _ => Order::Sequential,
         };
         let scope = Scope { range: 0..blocks * request, order };
         if let Some((data, output)) = self.io.data().zip(output) {
@@ -222,7 +210,6 @@ impl SustainedWorkload {
     }
 }
 
-/// Totals of a run.
 #[derive(Debug, Default)]
 struct Moved {
     passes: u64,
@@ -250,14 +237,15 @@ fn is_spent(slices: &[u64], sustained: f64) -> bool {
 
 impl Workload for SustainedWorkload {
     fn labels(&self) -> Labels {
-        let order = if self.order == SustainedOrder::Random { "random" } else { "sequential" };
-        Labels { order: Some(order.into()), variant: Some("continuous".into()), ..self.io.labels() }
+        Labels {
+            order: Some(self.order.words().into()),
+            variant: Some("continuous".into()),
+            ..self.io.labels()
+        }
     }
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
-        if context.test_files().in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(self.file(context), context.test_files().len)?;
         self.io.set_strategy(strategy, context.seed);
         Ok(())
@@ -291,14 +279,38 @@ impl Workload for SustainedWorkload {
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let mut moved = Moved::default();
         let course = self.course(&mut moved, context)?;
-        Ok(RunResult {
-            bytes: moved.bytes,
-            seconds: Some(moved.seconds),
-            requests: moved.io_stats.requests,
-            depth: Some(moved.io_stats.depth()),
-            course: Some(course.coarsened()),
-            ..RunResult::default()
-        })
+        let (requests, depth) = (moved.io_stats.requests, Some(moved.io_stats.depth()));
+        let result = RunResult::timed(moved.bytes, moved.seconds, requests, depth);
+        Ok(RunResult { course: Some(course.coarsened()), ..result })
+    }
+}
+
+/// Written data that adds every block to a count of bytes.
+#[derive(Debug)]
+pub(super) struct CountedData<'a> {
+    pub(super) data: &'a Stamped,
+    pub(super) count: &'a AtomicU64,
+}
+
+impl fmt::Display for CountedData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.data.fmt(f)
+    }
+}
+
+impl Generate for CountedData<'_> {
+    fn fill(&self, offset: u64, target: &mut [u8]) {
+        self.count.fetch_add(target.len() as u64, Ordering::Relaxed);
+        self.data.fill(offset, target);
+    }
+
+    fn renew(&self, offset: u64, target: &mut [u8]) {
+        self.count.fetch_add(target.len() as u64, Ordering::Relaxed);
+        self.data.renew(offset, target);
+    }
+
+    fn prime(&self, pool: &mut Pool) {
+        self.data.prime(pool);
     }
 }
 

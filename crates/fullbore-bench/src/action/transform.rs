@@ -6,32 +6,24 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::strategy::{Plan, Purpose};
-use fullbore::{Result, pattern, size};
+use fullbore::{Result, pattern};
 use serde::Deserialize;
 
-use super::context::RunContext;
-use super::precondition::Precondition;
+use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
-use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
-};
+use super::settings::{OutputTarget, Settings, auto, bytes, settings};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
 
-/// Settings of a transformation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TransformSpec {
-    /// In the syntax of `--strategy`, or `contenders`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Request size.
     request: Option<String>,
-    /// Requests in flight per worker.
     depth: Option<u32>,
-    /// Page-cache state of the input.
     cache: Option<CacheState>,
     /// In the syntax of `fullbore transform`.
     operation: String,
@@ -45,29 +37,12 @@ struct TransformSpec {
     memory_limit: Option<String>,
 }
 
-fn auto() -> String {
-    "auto".into()
-}
-
-/// Destination of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum OutputTarget {
-    /// The blocks of an existing file.
-    #[default]
-    Existing,
-    /// A new file.
-    New,
-}
-
-/// Inner loop of the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum InnerLoop {
     /// The processor's vector instructions.
     #[default]
     Simd,
-    /// The scalar loop.
     Scalar,
 }
 
@@ -88,11 +63,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
     let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
-    let bytes = |text: &Option<String>| match text {
-        Some(text) => size::parse(text).map(Some).map_err(|error| error.to_string()),
-        None => Ok(None),
-    };
-    let (size, memory) = (bytes(&spec.size)?, bytes(&spec.memory_limit)?);
+    let size = spec.size.as_deref().map(bytes).transpose()?;
+    let memory = spec.memory_limit.as_deref().map(bytes).transpose()?;
     Ok(Box::new(TransformWorkload { spec, requested, size, memory, plan: None, limit: None }))
 }
 
@@ -181,9 +153,7 @@ impl Workload for TransformWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && self.spec.cache == Some(CacheState::Cold) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         test_files.has_files()?;
         if let Some(bytes) = self.memory {
             self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
@@ -211,8 +181,7 @@ impl Workload for TransformWorkload {
     }
 
     fn strategy(&self) -> Option<String> {
-        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
-        plan.map(|plan| plan.strategy.to_string())
+        self.requested.planned(self.plan.as_ref())
     }
 
     fn elastic(&self) -> bool {
@@ -233,10 +202,6 @@ impl Workload for TransformWorkload {
         }
         let ranges = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
         Ok(ExpectedState { ranges, cache, device: precondition.device() })
-    }
-
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.run_once(context).map(drop))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

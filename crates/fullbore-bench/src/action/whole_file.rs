@@ -1,102 +1,61 @@
-//! Runs the operations of the tools over a whole file: counts its lines, searches, hashes, compares or copies it.
-//!
-//! Each run plans and opens as a tool does, within the measured time.
+//! Runs the operations of the tools over whole files: counts lines, searches, hashes, compares or copies a large one, reads
+//! many small ones. Each run plans and opens as a tool does, within the measured time.
 
 use std::ops::ControlFlow;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{Part, Search};
-use fullbore::pattern::{self, Comparison, CopyOptions, Extent, Reflink, Side, Stats};
+use fullbore::pattern::{self, Comparison, CopyOptions, Executor, Extent, Progress, Reflink, Side, Stats};
 use fullbore::strategy::{Plan, Planner, Purpose};
 use fullbore::{Result, op};
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
-use super::context::RunContext;
-use super::precondition::Precondition;
+use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
-use super::workload::{
-    Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
-};
+use super::settings::{Settings, auto, bytes, settings};
+use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
 
 /// The text that is searched for: a literal that the test texts do not contain, so that every byte is examined.
 const LITERAL: &str = "half-power";
 
-/// Settings of a run over a whole file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WholeFileSpec {
-    /// In the syntax of `--strategy`, or `contenders`.
     #[serde(default = "auto")]
     strategy: String,
-    /// Page-cache state of the input.
     cache: Option<CacheState>,
 }
 
-fn auto() -> String {
-    "auto".into()
-}
-
-/// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    /// Counts lines.
+pub(super) enum Operation {
     Scan,
-    /// Searches for a literal.
     Search,
     /// Hashes by BLAKE3.
     Hash,
-    /// Compares two identical files.
     Compare,
     /// Copies to a new file, without sharing blocks.
     Copy,
 }
 
 impl Operation {
-    fn purpose(self) -> Purpose {
+    /// Returns its purpose, and its name in labels.
+    fn names(self) -> (Purpose, &'static str) {
         match self {
-            Self::Scan => Purpose::Fold,
-            Self::Search => Purpose::Search,
-            Self::Hash => Purpose::Hash,
-            Self::Compare => Purpose::Compare,
-            Self::Copy => Purpose::Copy,
-        }
-    }
-
-    /// Returns its name in labels.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Scan => "count lines",
-            Self::Search => "search",
-            Self::Hash => "blake3",
-            Self::Compare => "compare",
-            Self::Copy => "copy",
+            Self::Scan => (Purpose::Fold, "count lines"),
+            Self::Search => (Purpose::Search, "search"),
+            Self::Hash => (Purpose::Hash, "blake3"),
+            Self::Compare => (Purpose::Compare, "compare"),
+            Self::Copy => (Purpose::Copy, "copy"),
         }
     }
 }
 
-pub(super) fn scan(given: Settings) -> ParsedWorkload {
-    build(Operation::Scan, settings(given)?)
-}
-
-pub(super) fn search(given: Settings) -> ParsedWorkload {
-    build(Operation::Search, settings(given)?)
-}
-
-pub(super) fn hash(given: Settings) -> ParsedWorkload {
-    build(Operation::Hash, settings(given)?)
-}
-
-pub(super) fn compare(given: Settings) -> ParsedWorkload {
-    build(Operation::Compare, settings(given)?)
-}
-
-pub(super) fn copy(given: Settings) -> ParsedWorkload {
-    build(Operation::Copy, settings(given)?)
+pub(super) fn parse(operation: Operation, given: Settings) -> ParsedWorkload {
+    build(operation, settings(given)?)
 }
 
 fn build(operation: Operation, spec: WholeFileSpec) -> ParsedWorkload {
@@ -104,7 +63,6 @@ fn build(operation: Operation, spec: WholeFileSpec) -> ParsedWorkload {
     Ok(Box::new(WholeFileWorkload { operation, spec, requested, plan: None }))
 }
 
-/// A trial over a whole file.
 #[derive(Debug)]
 struct WholeFileWorkload {
     operation: Operation,
@@ -131,9 +89,7 @@ impl WholeFileWorkload {
 
     /// Brings the inputs into their state.
     fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
-        if context.test_files().in_memory && self.spec.cache == Some(CacheState::Cold) {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         inputs.iter().try_for_each(|input| self.precondition().establish(input, &(0..input.len()?)))
     }
 
@@ -143,7 +99,7 @@ impl WholeFileWorkload {
 
     /// Plans a run for the present state of the inputs.
     fn plan(&self, inputs: &[File], context: &RunContext<'_>) -> Result<Plan> {
-        let (purpose, input) = (self.operation.purpose(), &inputs[0]);
+        let (purpose, input) = (self.operation.names().0, &inputs[0]);
         match self.operation {
             Operation::Compare => self.plan_pair([input, &inputs[1]]).map(|[left, _]| left),
             Operation::Copy => {
@@ -230,7 +186,7 @@ impl Workload for WholeFileWorkload {
     fn labels(&self) -> Labels {
         let copies = self.operation == Operation::Copy;
         Labels {
-            operation: self.operation.word().into(),
+            operation: self.operation.names().1.into(),
             file_state: copies.then(|| "extended".into()),
             cache: self.spec.cache,
             order: Some("sequential".into()),
@@ -261,8 +217,7 @@ impl Workload for WholeFileWorkload {
     }
 
     fn strategy(&self) -> Option<String> {
-        let plan = self.plan.as_ref().filter(|_| !self.requested.is_adaptive());
-        plan.map(|plan| plan.strategy.to_string())
+        self.requested.planned(self.plan.as_ref())
     }
 
     fn elastic(&self) -> bool {
@@ -279,10 +234,6 @@ impl Workload for WholeFileWorkload {
         Ok(ExpectedState { ranges, cache, device })
     }
 
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.run_once(context).map(drop))
-    }
-
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
         Ok(RunResult::of_tool(&stats))
@@ -296,12 +247,119 @@ impl Workload for WholeFileWorkload {
     }
 }
 
+/// Number of files: enough for a pool of workers to grow, few enough to be created for a run.
+const FILES: u64 = 256;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SmallFilesSpec {
+    /// In the syntax of `--strategy`; `auto` determines the number of workers during the run.
+    #[serde(default = "auto")]
+    strategy: String,
+    #[serde(default = "sixteen")]
+    size: String,
+    cache: Option<CacheState>,
+}
+
+fn sixteen() -> String {
+    "16K".into()
+}
+
+#[derive(Debug)]
+struct SmallFilesWorkload {
+    spec: SmallFilesSpec,
+    requested: RequestedStrategy,
+    len: u64,
+    files: Vec<File>,
+}
+
+pub(super) fn small_files(given: Settings) -> ParsedWorkload {
+    let spec: SmallFilesSpec = settings(given)?;
+    let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
+    let len = bytes(&spec.size)?;
+    Ok(Box::new(SmallFilesWorkload { spec, requested, len, files: Vec::new() }))
+}
+
+impl SmallFilesWorkload {
+    fn precondition(&self) -> Precondition {
+        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
+    }
+
+    /// Counts the lines of every file; returns the number of bytes read.
+    fn read_all(&self, progress: &Progress) -> Result<u64> {
+        let mut bytes = 0;
+        Executor::new(&self.requested.spec, progress).map_ordered(
+            self.files.iter().map(File::path),
+            |path, sender, worker, executor| {
+                let (stats, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
+                std::hint::black_box(lines);
+                sender.send(stats.bytes, 0).map(drop)
+            },
+            |read| {
+                bytes += read;
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
+        Ok(bytes)
+    }
+}
+
+impl Workload for SmallFilesWorkload {
+    fn needs(&self) -> Needs {
+        Needs { extra: FILES * self.len, ..Needs::default() }
+    }
+
+    fn labels(&self) -> Labels {
+        let adaptive = self.requested.spec.workers.is_none();
+        Labels {
+            operation: "small files".into(),
+            method: if adaptive { "auto" } else { "buffered" }.into(),
+            workers: self.requested.spec.workers.map(|workers| workers as u32),
+            cache: self.spec.cache,
+            file_bytes: Some(self.len),
+            strategy: Some(self.requested.text.clone()),
+            ..Labels::default()
+        }
+    }
+
+    fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        test_files.has_files()?;
+        context.check_device(self.spec.cache == Some(CacheState::Cold))?;
+        self.files = test_files.small_files(FILES, self.len)?;
+        Ok(())
+    }
+
+    fn elastic(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, _iteration: Iteration, _context: &RunContext<'_>) -> Result<ExpectedState> {
+        let precondition = self.precondition();
+        let whole = 0..self.len;
+        match self.spec.cache {
+            // The files are on the device since they were made; flushing each again would take longer than the sample.
+            Some(CacheState::Cold) => self.files.iter().try_for_each(File::drop_cache)?,
+            _ => self.files.iter().try_for_each(|file| precondition.establish(file, &whole))?,
+        }
+        Ok(ExpectedState {
+            ranges: self.files.iter().map(|file| (file.clone(), whole.clone())).collect(),
+            cache: self.spec.cache,
+            device: precondition.device(),
+        })
+    }
+
+    fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
+        let bytes = self.read_all(context.progress)?;
+        Ok(RunResult { bytes, requests: FILES, ..RunResult::default() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use fullbore::operation::Generate;
     use fullbore::operation::generate::Text;
-
-    use super::*;
 
     #[test]
     fn the_literal_is_counted_and_not_in_the_test_texts() {
@@ -322,5 +380,17 @@ mod tests {
         Text::new(7, 80).unwrap().fill(0, &mut text);
         assert!(text.contains(&b'\n'), "not a text");
         assert_eq!(count(&text), 0);
+    }
+
+    #[test]
+    fn workers_are_labelled_and_auto_has_none() {
+        let labels = |text: &str| small_files(toml::from_str(text).unwrap()).unwrap().labels();
+        let fixed = labels("strategy = 'workers=3'\ncache = 'cold'\nsize = '4K'");
+        assert_eq!(
+            (fixed.method.as_str(), fixed.workers, fixed.file_bytes),
+            ("buffered", Some(3), Some(4096))
+        );
+        let auto = labels("cache = 'warm'");
+        assert_eq!((auto.method.as_str(), auto.workers, auto.file_bytes), ("auto", None, Some(16 << 10)));
     }
 }

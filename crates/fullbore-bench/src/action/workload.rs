@@ -1,34 +1,55 @@
-//! The work of a trial: its settings, its expected state and its result.
+//! The work of a trial: its environment, settings, expected state and result.
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullbore::Result;
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
-use fullbore::pattern::{Order, Stats};
+use fullbore::pattern::{Order, Progress, Stats};
+use fullbore::probe::DeviceNumber;
 
-use super::context::RunContext;
+use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency, Phases};
 use crate::stats::Course;
-use crate::test_files::Needs;
+use crate::test_files::{Needs, TestFiles};
 
-/// Settings of one trial: a value for each key of the grid.
-pub(crate) type Settings = toml::Table;
+#[derive(Debug)]
+pub(crate) struct RunContext<'a> {
+    /// The test files, a set per directory; at least one.
+    pub(crate) file_sets: &'a [TestFiles],
+    /// The devices under them, as far as known.
+    pub(crate) devices: &'a [DeviceNumber],
+    pub(crate) progress: &'a Progress,
+    pub(crate) clock: Clock,
+    pub(crate) seed: u64,
+    /// Path of the program `fullbore` itself, if known.
+    pub(crate) program: Option<&'a Path>,
+}
+
+impl RunContext<'_> {
+    /// Returns the test files of the first directory.
+    pub(crate) fn test_files(&self) -> &TestFiles {
+        &self.file_sets[0]
+    }
+
+    /// Refuses a trial that needs the device if there is no device.
+    pub(super) fn check_device(&self, needed: bool) -> Result<()> {
+        if needed && self.test_files().in_memory { Err(self.no_device()) } else { Ok(()) }
+    }
+
+    pub(super) fn no_device(&self) -> Error {
+        let what = "the file system keeps its files in memory: it has no device and no cold files";
+        Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
+    }
+}
 
 /// The work of a trial, or the error in its settings.
 pub(crate) type ParsedWorkload = std::result::Result<Box<dyn Workload>, String>;
 
-/// Deserialises settings into an action's own type, whose errors name unknown keys.
-pub(crate) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> std::result::Result<T, String> {
-    settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
-
 /// Does work once, and again until `enough` is set.
-///
-/// # Errors
-/// The work's first error.
 pub(super) fn repeat_until(enough: &AtomicBool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
     loop {
         work()?;
@@ -49,7 +70,6 @@ pub(crate) struct Iteration {
 
 /// The work of one trial.
 pub(crate) trait Workload: fmt::Debug {
-    /// Returns the test files that it needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -64,9 +84,6 @@ pub(crate) trait Workload: fmt::Debug {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
     /// Returns the same work, not opened, under each contender of the planner, if the trial stands for all of them.
-    ///
-    /// # Errors
-    /// The reason why it cannot run.
     fn contenders(&self, _context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
         Ok(None)
     }
@@ -96,27 +113,17 @@ pub(crate) trait Workload: fmt::Debug {
     fn set_time(&mut self, _seconds: f64) {}
 
     /// Establishes the state that the trial requires; not timed.
-    ///
-    /// # Errors
-    /// The system's.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
     /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit.
-    ///
-    /// # Errors
-    /// The work's errors.
-    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()>;
+    fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+        repeat_until(ramp.enough, || self.run(context).map(drop))
+    }
 
     /// Runs the timed work.
-    ///
-    /// # Errors
-    /// The work's errors.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
     /// Adds results of the last run that are known only after the clock and the counters have stopped.
-    ///
-    /// # Errors
-    /// The system's.
     fn finish_measurement(&mut self, _done: &mut RunResult) -> Result<()> {
         Ok(())
     }
@@ -132,9 +139,6 @@ pub(crate) trait Workload: fmt::Debug {
     }
 
     /// Removes the files of the last run; not timed.
-    ///
-    /// # Errors
-    /// The system's.
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }
@@ -149,23 +153,18 @@ pub(crate) struct Ramp<'a> {
     pub(crate) enough: &'a AtomicBool,
 }
 
-/// A contender of the planner.
 #[derive(Debug)]
 pub(crate) struct Contender {
     /// Its strategy in the syntax of `--strategy`.
     pub(crate) strategy: String,
-    /// The work of its trial.
     pub(crate) workload: Box<dyn Workload>,
 }
 
 /// The range of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredRange {
-    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// Range in bytes.
     pub(crate) range: Range<u64>,
-    /// Order of the requests.
     pub(crate) order: Order,
     /// True if each request is timed, which costs two readings of the clock.
     pub(crate) timed: bool,
@@ -182,10 +181,8 @@ pub(crate) struct ExpectedState {
     pub(crate) device: DeviceIo,
 }
 
-/// Transfers of the device that a sample's labels imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeviceIo {
-    /// Any.
     #[default]
     Any,
     /// Reads of the sample's bytes.
@@ -197,15 +194,12 @@ pub(crate) enum DeviceIo {
 /// Result of a run of the work.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
-    /// Bytes moved.
     pub(crate) bytes: u64,
     /// Duration in seconds, if the work measures it more precisely than the surrounding clock.
     pub(crate) seconds: Option<f64>,
-    /// Requests issued.
     pub(crate) requests: u64,
     /// Mean number of requests in flight per worker.
     pub(crate) depth: Option<f64>,
-    /// Latency percentiles.
     pub(crate) latency: Option<Latency>,
     /// Phases of the requests' time.
     pub(crate) phases: Option<Phases>,
@@ -221,6 +215,11 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
+    /// Returns the result of requests that the work timed itself.
+    pub(super) fn timed(bytes: u64, seconds: f64, requests: u64, depth: Option<f64>) -> Self {
+        Self { bytes, seconds: Some(seconds), requests, depth, ..Self::default() }
+    }
+
     /// Returns the result of a tool's run over whole files. The tool's user waits for opening and committing, too; the
     /// surrounding clock includes them.
     pub(super) fn of_tool(stats: &Stats) -> Self {

@@ -1,7 +1,7 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
 use super::input::{AdviceInput, EligibleCell};
-use super::ratio::{Ratio, cost, speed};
+use super::ratio::{CHEAPER, Ratio, cost, speed};
 use super::words::{against, cost_beside, times};
 use crate::document::{Advice, Confidence};
 use crate::stats::Bootstrap;
@@ -41,9 +41,13 @@ impl<'a> NamedRatio<'a> {
         units::rate(self.first.1.rate())
     }
 
-    /// The ratio: `3.60×`.
     pub(super) fn times(&self) -> String {
         times(self.found.estimate.value)
+    }
+
+    /// Rate and ratio: `2.64 GB/s, 3.60× as fast as buffered`.
+    pub(super) fn gain(&self) -> String {
+        format!("{}, {} as fast as {}", self.rate(), self.times(), self.second.0)
     }
 
     /// The CPU time of the first as a share of that of the second, if significant: ` at 50% of the CPU time`.
@@ -71,6 +75,19 @@ impl<'a> NamedRatio<'a> {
     ) -> Candidate {
         let cells: Vec<_> = [self.first.1, self.second.1].into_iter().chain(more).collect();
         Candidate::new(topic, &self.found, &cells, self.found.estimate.value, text, self.evidence())
+    }
+
+    /// Advice that `more` takes significantly more CPU time than `less`; `text` receives the factor.
+    pub(super) fn cpu_higher(
+        &self,
+        (more, less): (EligibleCell<'a>, EligibleCell<'a>),
+        topic: String,
+        text: impl FnOnce(String) -> String,
+    ) -> Option<Candidate> {
+        let found = cost(more, less, self.bootstrap)?;
+        let worth = found.estimate.value;
+        (found.is_clear() && worth * CHEAPER >= 1.0)
+            .then(|| Candidate::new(topic, &found, &[less, more], worth, text(times(worth)), self.evidence()))
     }
 }
 
@@ -117,7 +134,6 @@ pub(super) enum Audience {
     Defaults,
     /// Users with the condition that an experiment tested, such as several disks: it may lead.
     Conditions,
-    /// Readers of details.
     Details,
 }
 

@@ -1,5 +1,7 @@
 //! Selection of the cells that advice may rest on, and their grouping.
 
+use fullbore::strategy::{CacheState as JobCache, Job};
+
 use crate::document::{CacheState, Cell, Findings, Labels, Summary};
 use crate::stats::{Bootstrap, Estimate};
 
@@ -37,7 +39,6 @@ impl<'a> EligibleCell<'a> {
         self.summary.cpu_per_mb.charged
     }
 
-    /// True if it has too few samples for a confident result.
     pub(super) fn is_thin(&self) -> bool {
         self.summary.n < FEW
     }
@@ -47,9 +48,9 @@ impl<'a> EligibleCell<'a> {
     }
 }
 
-/// Input of the advisors.
 pub(super) struct AdviceInput<'a> {
-    eligible_cells: Vec<EligibleCell<'a>>,
+    /// Every eligible cell, peers and special conditions included.
+    pub(super) eligible_cells: Vec<EligibleCell<'a>>,
     pub(super) findings: &'a Findings,
     pub(super) bootstrap: &'a Bootstrap,
 }
@@ -64,11 +65,6 @@ impl<'a> AdviceInput<'a> {
             method != "memory" && method != "null"
         });
         Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
-    }
-
-    /// Every eligible cell, peers and special conditions included.
-    pub(super) fn all(&self) -> &[EligibleCell<'a>] {
-        &self.eligible_cells
     }
 
     /// Every eligible cell but those of peers.
@@ -89,7 +85,6 @@ impl<'a> AdviceInput<'a> {
         self.own().into_iter().filter(|w| w.labels.variant.is_none()).collect()
     }
 
-    /// The eligible cell with this id.
     pub(super) fn find(&self, id: &str) -> Option<EligibleCell<'a>> {
         self.eligible_cells.iter().copied().find(|w| w.cell.id == id)
     }
@@ -108,9 +103,7 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
 /// Source of the bytes that a cell reads, or destination of those it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The page cache.
     Cache,
-    /// The device.
     Device,
     /// Unknown: the labels do not specify it.
     Unsaid,
@@ -138,7 +131,6 @@ pub(super) enum Growth {
     Preallocated,
     /// Only the length was set in advance.
     Sized,
-    /// Each write allocates.
     Extended,
 }
 
@@ -202,7 +194,11 @@ impl TaskKey<'_> {
     }
 }
 
-/// True for requests in file order.
+/// True for one request in flight.
+pub(super) fn is_single(labels: &Labels) -> bool {
+    labels.depth.is_none_or(|depth| depth == 1) && labels.workers.is_none_or(|workers| workers == 1)
+}
+
 pub(super) fn is_sequential(labels: &Labels) -> bool {
     labels.order.as_deref().is_none_or(|order| order == "sequential")
 }
@@ -212,7 +208,6 @@ pub(super) fn is_random(labels: &Labels) -> bool {
     labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
 
-/// The cells of each task.
 pub(super) fn by_task<'a>(eligible_cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
     grouped(eligible_cells, |w| TaskKey::of(w.cell))
 }
@@ -233,7 +228,44 @@ pub(super) fn grouped<'a, K: PartialEq>(
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The fastest cell.
-pub(super) fn fastest<'a>(eligible_cells: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
-    eligible_cells.iter().copied().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+pub(super) fn only<'a>(
+    eligible_cells: Vec<EligibleCell<'a>>,
+    suits: impl Fn(&Labels) -> bool,
+) -> Vec<EligibleCell<'a>> {
+    eligible_cells.into_iter().filter(|w| suits(w.labels)).collect()
+}
+
+pub(super) fn fastest<'a>(
+    eligible_cells: impl IntoIterator<Item = EligibleCell<'a>>,
+) -> Option<EligibleCell<'a>> {
+    eligible_cells.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+}
+
+pub(super) fn slowest(eligible_cells: Vec<EligibleCell<'_>>) -> Option<EligibleCell<'_>> {
+    eligible_cells.into_iter().min_by(|a, b| a.rate().total_cmp(&b.rate()))
+}
+
+/// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests of the file from front
+/// to back into memory. Nothing is inferred from one cache state, size or method to another.
+///
+/// They are used if no cell was tried under the job's own name; transformations have no such cells.
+pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
+    let reads = |l: &Labels| {
+        is_usual(l)
+            && l.variant.is_none()
+            && l.operation == "read"
+            && l.job.is_empty()
+            && is_sequential(l)
+            && l.file_bytes.is_none()
+            && l.strategy.is_some()
+    };
+    let end_of = |cell: &Cell| EligibleCell::of(cell).filter(|w| reads(w.labels)).map(|w| end(w.labels));
+    [(JobCache::Warm, End::Cache), (JobCache::Cold, End::Device)]
+        .into_iter()
+        .map(|(cache, wanted)| {
+            let here: Vec<&Cell> = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();
+            (Job::Read(cache), here)
+        })
+        .filter(|(_, cells)| !cells.is_empty())
+        .collect()
 }

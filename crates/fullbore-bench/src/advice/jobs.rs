@@ -40,10 +40,9 @@ pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Opti
     Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })
 }
 
-/// The measured cells of a job kind at an end.
 pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
     let fits = |w: &&EligibleCell<'a>| is_of(kind, w.labels) && end(w.labels) == wanted;
-    let found: Vec<EligibleCell<'a>> = input.all().iter().filter(fits).copied().collect();
+    let found: Vec<EligibleCell<'a>> = input.eligible_cells.iter().filter(fits).copied().collect();
     // Requests of one size only: the rate of pages is one of requests, not of bytes.
     let request = page_size(found.iter().filter_map(|w| w.labels.request_bytes));
     let pages = matches!(kind, JobKind::RandomReads | JobKind::Append);
@@ -177,34 +176,23 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
     let one = labels.workers.unwrap_or(1) == 1 && labels.depth.unwrap_or(1) == 1;
     let request = labels.request_bytes.map(exact);
     let (method, flushed) = (labels.method.as_str(), labels.flush == Some(true));
+    let direct = method == "direct";
+    let [oflag, iflag] = [" oflag=direct", " iflag=direct"].map(|flag| if direct { flag } else { "" });
+    let flush = if flushed { ",fdatasync" } else { "" };
     match (kind, method, request) {
-        (JobKind::BulkRead, "buffered", Some(request)) if one => {
-            Some(format!("dd if=FILE of=/dev/null bs={request}"))
+        (JobKind::BulkRead, "buffered" | "direct", Some(request)) if one => {
+            Some(format!("dd if=FILE of=/dev/null bs={request}{iflag}"))
         }
-        (JobKind::BulkRead, "direct", Some(request)) if one => {
-            Some(format!("dd if=FILE of=/dev/null bs={request} iflag=direct"))
-        }
-        (JobKind::BulkWrite, "buffered", Some(request)) if one => {
-            let flush = if flushed { ",fdatasync" } else { "" };
-            Some(format!("dd of=FILE bs={request} conv=notrunc{flush}"))
-        }
-        (JobKind::BulkWrite, "direct", Some(request)) if one => {
-            let flush = if flushed { ",fdatasync" } else { "" };
-            Some(format!("dd of=FILE bs={request} oflag=direct conv=notrunc{flush}"))
+        (JobKind::BulkWrite, "buffered" | "direct", Some(request)) if one => {
+            Some(format!("dd of=FILE bs={request}{oflag} conv=notrunc{flush}"))
         }
         (JobKind::Copy, "command", _) => labels.peer.as_ref().map(|peer| format!("{peer} FROM TO")),
         (JobKind::Copy, "buffered", Some(request)) if one => Some(format!("dd if=FROM of=TO bs={request}")),
-        (JobKind::RandomReads, "buffered", Some(request)) if one => {
-            Some(format!("pread of {request}, one at a time"))
-        }
-        (JobKind::RandomReads, "direct", Some(request)) if one => {
-            Some(format!("O_DIRECT, pread of {request}, one at a time"))
-        }
-        (JobKind::RandomReads, "buffered", Some(request)) => {
-            Some(format!("pread of {request} by {} threads", labels.workers.unwrap_or(1)))
-        }
-        (JobKind::RandomReads, "direct", Some(request)) => {
-            Some(format!("O_DIRECT, pread of {request} by {} threads", labels.workers.unwrap_or(1)))
+        (JobKind::RandomReads, "buffered" | "direct", Some(request)) => {
+            let flag = if direct { "O_DIRECT, " } else { "" };
+            let threads = labels.workers.unwrap_or(1);
+            let by = if one { ", one at a time".into() } else { format!(" by {threads} threads") };
+            Some(format!("{flag}pread of {request}{by}"))
         }
         // The library's asynchronous files use the same mechanisms.
         (JobKind::RandomReads, "uring" | "aio" | "port", Some(request)) => {

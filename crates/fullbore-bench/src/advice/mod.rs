@@ -10,18 +10,15 @@ mod input;
 mod jobs;
 mod ratio;
 mod rules;
-mod saved_jobs;
 mod sweep;
 mod words;
 
-use advisors::ADVISORS;
-use candidate::Audience;
 use input::AdviceInput;
 
 use crate::document::{Advice, Cell, Findings, Recommendation, Rule};
 use crate::stats::Bootstrap;
 
-pub(crate) use saved_jobs::reads_without_trial;
+pub(crate) use input::reads_without_trial;
 
 /// Advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.
 ///
@@ -29,11 +26,7 @@ pub(crate) use saved_jobs::reads_without_trial;
 /// contradicts half of their samples or more, and contradicted samples are ignored. An advisor whose cells are missing,
 /// or do not differ significantly, gives no advice.
 pub fn advice(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Advice> {
-    let input = AdviceInput::new(cells, findings, bootstrap);
-    let of = |(advisor, audience): &(advisors::Advisor, Audience)| {
-        advisor(&input).into_iter().map(|candidate| (*audience, candidate)).collect::<Vec<_>>()
-    };
-    candidate::ranked(ADVISORS.iter().flat_map(of).collect())
+    candidate::ranked(advisors::candidates(&AdviceInput::new(cells, findings, bootstrap)))
 }
 
 /// The strategy to use for each kind of job that the cells measured, in the order of [`JobKind::ALL`](crate::document::JobKind::ALL).

@@ -43,7 +43,6 @@ impl Ratio {
         self.apart && (self.is_greater() || self.is_less())
     }
 
-    /// Confidence that the cells differ as the ratio says.
     pub(super) fn confidence(&self, eligible_cells: &[EligibleCell<'_>]) -> Confidence {
         let few = eligible_cells.iter().any(EligibleCell::is_thin);
         let nearest = if self.is_greater() { self.estimate.low } else { self.estimate.high };
@@ -63,7 +62,6 @@ impl Ratio {
     }
 }
 
-/// Ratio of the rates.
 pub(super) fn speed(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,
@@ -73,7 +71,6 @@ pub(super) fn speed(
     ratio(rates, (first.summary.rate, second.summary.rate), bootstrap)
 }
 
-/// Ratio of the CPU times per byte.
 pub(super) fn cost(
     first: EligibleCell<'_>,
     second: EligibleCell<'_>,

@@ -1,20 +1,18 @@
 //! Cells that differ in one label only, ordered by it.
 
 use super::input::{EligibleCell, grouped};
+use super::words::{subject, task, way};
 use crate::document::Labels;
 
 /// A label along which cells are ordered.
 pub(super) struct SweepAxis {
-    /// A cell's position.
     at: fn(&Labels) -> Option<u64>,
-    /// Clears the label.
     clear: fn(&mut Labels),
     /// The settings of a strategy's text that belong to the label.
     settings: &'static [&'static str],
 }
 
 impl SweepAxis {
-    /// True if two cells have the same position.
     pub(super) fn same(&self, one: &Labels, other: &Labels) -> bool {
         (self.at)(one) == (self.at)(other)
     }
@@ -48,7 +46,10 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// The fastest point.
+    pub(super) fn first(&self) -> Option<(u64, EligibleCell<'a>)> {
+        self.points.first().copied()
+    }
+
     pub(super) fn peak(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.iter().copied().max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()))
     }
@@ -59,14 +60,21 @@ impl<'a> Sweep<'a> {
         self.points.iter().copied().find(|(_, w)| w.rate() >= wanted)
     }
 
-    /// The point at a position.
     pub(super) fn at(&self, position: u64) -> Option<EligibleCell<'a>> {
         self.points.iter().find(|(at, _)| *at == position).map(|(_, w)| *w)
     }
 
-    /// The last point.
     pub(super) fn last(&self) -> Option<(u64, EligibleCell<'a>)> {
         self.points.last().copied()
+    }
+
+    /// The task of a cell with the method of the sweep.
+    pub(super) fn described(&self, eligible: EligibleCell<'_>) -> String {
+        format!("{} with {}", task(eligible.labels), way(&self.labels))
+    }
+
+    pub(super) fn topic(&self, axis: &str, eligible: EligibleCell<'_>) -> String {
+        format!("{axis}|{}|{}", subject(eligible.labels), self.labels.method)
     }
 }
 

@@ -108,12 +108,3 @@ fn cost_share(ratio: Option<Ratio>) -> Option<String> {
         _ => None,
     }
 }
-
-/// The text with a capital first letter.
-pub(super) fn sentence(text: String) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => text,
-    }
-}

@@ -1,10 +1,8 @@
 //! All findings of a run, computed from its cells.
 
 use super::choices::choices;
-use super::credit::credits;
-use super::peers::peers;
-use super::regret::regrets;
-use super::saturation::saturation;
+use super::devices::{credits, saturation};
+use super::rounds::{peers, regrets};
 use crate::advice::{advice, recommendations, rules};
 use crate::document::{
     Axis, Cell, Experiment, Findings, Peak, Roof, Series, SeriesCost, SeriesHalfPower, SeriesRef,

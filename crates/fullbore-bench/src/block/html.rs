@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{Block, Figure, Fold, Item, Rating, Section, Table, short};
 
-/// The style of a page.
 pub(crate) const STYLE: &str = concat!(
     include_str!("../report/style/colours.css"),
     include_str!("../report/style/page.css"),
@@ -39,7 +38,6 @@ pub(crate) fn data(id: &str, value: &impl Serialize) -> String {
     format!("<script type=\"application/json\" id=\"{id}\">{}</script>\n", json_for_script(value))
 }
 
-/// A section as a `section` element.
 pub(crate) fn section(section: &Section) -> String {
     format!(
         "<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n",

@@ -2,7 +2,6 @@
 
 use super::{Block, Fold, Item, Section, Table, words};
 
-/// A section with its heading.
 pub(crate) fn section(section: &Section) -> String {
     format!("## {}\n\n{}", escape(&section.title), blocks(&section.blocks))
 }

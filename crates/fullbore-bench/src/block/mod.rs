@@ -5,11 +5,10 @@ pub(crate) mod markdown;
 mod table;
 pub(crate) mod text;
 
-pub(crate) use table::{Column, NOTHING, Table, Titled, figures, words};
+pub(crate) use table::{Column, NOTHING, Table, TableOf, Titled, figures, words};
 
 use crate::document::{Confidence, EarlierFinding, RuleVerdict};
 
-/// A part of a document under a heading.
 pub(crate) struct Section {
     /// Its id in a page.
     pub(crate) id: String,
@@ -70,15 +69,12 @@ pub(crate) enum Block {
 /// The forms in which a part is folded. Where it is not, it has a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
-    /// Pages.
     Page,
     /// Pages, on a screen.
     Screen,
-    /// Pages and Markdown.
     Everywhere,
 }
 
-/// An entry of a numbered list.
 pub(crate) struct Item {
     pub(crate) number: usize,
     pub(crate) text: String,
@@ -89,7 +85,6 @@ pub(crate) struct Item {
     pub(crate) link: Option<(String, String)>,
 }
 
-/// The colour of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rating {
     Good,

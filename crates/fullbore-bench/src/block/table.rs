@@ -1,6 +1,5 @@
 //! Tables, independent of the form in which they are written.
 
-/// A column of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) head: &'static str,
@@ -8,12 +7,10 @@ pub(crate) struct Column {
     pub(crate) figures: bool,
 }
 
-/// A column of words.
 pub(crate) const fn words(head: &'static str) -> Column {
     Column { head, figures: false }
 }
 
-/// A column of figures.
 pub(crate) const fn figures(head: &'static str) -> Column {
     Column { head, figures: true }
 }
@@ -28,7 +25,6 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// A table with its title.
 pub(crate) type Titled = (&'static str, Table);
 
 impl Table {
@@ -49,6 +45,49 @@ impl Table {
         let rows =
             self.rows.into_iter().map(|row| if row.len() == 1 { row } else { pick(row, kept) }).collect();
         Self { columns, rows }
+    }
+}
+
+/// A table under construction, column by column: a row for each item, and rows without one that head those after them.
+pub(crate) struct TableOf<T> {
+    items: Vec<Option<T>>,
+    table: Table,
+}
+
+impl<T> TableOf<T> {
+    pub(crate) fn new(items: impl IntoIterator<Item = T>) -> Self {
+        let items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+        let rows = vec![Vec::new(); items.len()];
+        Self { items, table: Table::new([], rows) }
+    }
+
+    /// A table with its first column, which names the rows.
+    pub(crate) fn named(column: Column, rows: Vec<(String, Option<T>)>) -> Self {
+        let (names, items): (Vec<_>, Vec<_>) =
+            rows.into_iter().map(|(name, item)| (vec![name], item)).unzip();
+        Self { items, table: Table::new([column], names) }
+    }
+
+    /// Adds a column of words.
+    pub(crate) fn words(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
+        self.column(words(head), text)
+    }
+
+    /// Adds a column of figures.
+    pub(crate) fn figures(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
+        self.column(figures(head), text)
+    }
+
+    fn column(mut self, column: Column, text: impl Fn(&T) -> String) -> Self {
+        self.table.columns.push(column);
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.extend(item.as_ref().map(&text));
+        }
+        self
+    }
+
+    pub(crate) fn table(self) -> Table {
+        self.table
     }
 }
 

@@ -13,7 +13,6 @@ const NARROWEST: usize = 60;
 /// Indentation of lines after the first.
 const HANGING: usize = 4;
 
-/// Text under construction.
 pub(crate) struct Sheet {
     pub(crate) text: String,
     width: usize,
@@ -30,7 +29,6 @@ impl Sheet {
         let _ = writeln!(self.text, "{}", text.trim_end());
     }
 
-    /// The number of lines so far.
     pub(crate) fn lines(&self) -> usize {
         self.text.lines().count()
     }

@@ -69,16 +69,33 @@ impl Judgement {
     /// Journal of Pharmacokinetics and Biopharmaceutics, 1987) and its opposite.
     fn of(different: &Estimate, same: &Estimate, margin: f64, more_is_better: bool) -> Self {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
-        let (more, less) =
-            if more_is_better { (Self::Better, Self::Worse) } else { (Self::Worse, Self::Better) };
-        if different.low > most {
-            more
-        } else if different.high < least {
-            less
-        } else if same.low >= least && same.high <= most {
-            Self::Same
-        } else {
-            Self::Unclear
+        let within = same.low >= least && same.high <= most;
+        Self::decide(different.low > most, different.high < least, within, more_is_better)
+    }
+
+    fn decide(above: bool, below: bool, within: bool, more_is_better: bool) -> Self {
+        match (above, below) {
+            (true, _) => {
+                if more_is_better {
+                    Self::Better
+                } else {
+                    Self::Worse
+                }
+            }
+            (_, true) => {
+                if more_is_better {
+                    Self::Worse
+                } else {
+                    Self::Better
+                }
+            }
+            _ => {
+                if within {
+                    Self::Same
+                } else {
+                    Self::Unclear
+                }
+            }
         }
     }
 
@@ -86,20 +103,11 @@ impl Judgement {
     /// noise; the intervals, of medians, decide more of those with outliers.
     fn of_test(test: &LogTest, confidence: f64, margin: f64, more_is_better: bool) -> Self {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
-        let (more, less) =
-            if more_is_better { (Self::Better, Self::Worse) } else { (Self::Worse, Self::Better) };
         let (above, below) = (test.p_of_at_most(most), test.p_of_at_least(least));
         // One side each: half of what a two-sided interval misses.
         let [different, same] = [confidence, SAME].map(|confidence| (1.0 - confidence) / 2.0);
-        if above <= different {
-            more
-        } else if below <= different {
-            less
-        } else if test.p_of_at_least(most) <= same && test.p_of_at_most(least) <= same {
-            Self::Same
-        } else {
-            Self::Unclear
-        }
+        let within = test.p_of_at_least(most) <= same && test.p_of_at_most(least) <= same;
+        Self::decide(above <= different, below <= different, within, more_is_better)
     }
 
     /// The verdict of two methods: that of the one that has a verdict; of two that contradict each other, none.
@@ -113,7 +121,7 @@ impl Judgement {
 }
 
 /// A measure of a cell, compared with the baseline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// The measure; it determines the unit.
     pub measure: Measure,
@@ -121,31 +129,33 @@ pub struct Change {
     pub baseline: f64,
     /// Median of the other document.
     pub this: f64,
-    /// Usable samples of both, the baseline first.
-    pub samples: [usize; 2],
+    /// Usable samples of the baseline.
+    pub baseline_samples: usize,
+    /// Usable samples of the other document.
+    pub samples: usize,
     /// True if samples of the same round were compared with each other.
     pub paired: bool,
     /// This ÷ baseline: the ratio of the medians, or the median of the rounds' ratios if they are paired.
     pub ratio: Estimate,
     /// The verdict of the interval.
+    #[serde(skip)]
     pub judgement: Judgement,
+    /// The verdict in the measure's word.
+    pub verdict: &'static str,
+    /// True if a verdict of better or worse holds among all comparisons made.
+    pub stands: bool,
     /// Probability of a change at least as large in either direction if there is none; `None` with too few samples.
     pub p: Option<f64>,
     /// The same among all comparisons of this measure, after Holm.
     pub p_among_all: Option<f64>,
+    #[serde(skip)]
     pub(super) test: Option<LogTest>,
 }
 
 impl Change {
-    /// True if a verdict of better or worse holds among all comparisons made.
-    pub fn is_significant(&self, confidence: f64) -> bool {
+    /// True if the verdict is better or worse.
+    pub(super) fn is_judged(&self) -> bool {
         matches!(self.judgement, Judgement::Better | Judgement::Worse)
-            && self.p_among_all.is_some_and(|p| p <= 1.0 - confidence)
-    }
-
-    /// The verdict in a word.
-    pub fn word(&self) -> &'static str {
-        self.judgement.word(self.measure)
     }
 
     /// Compares the values of `this` with those of the baseline. `pairs` holds the positions of samples of the same
@@ -186,10 +196,13 @@ impl Change {
             measure,
             baseline: before,
             this: now,
-            samples: [baseline.len(), this.len()],
+            baseline_samples: baseline.len(),
+            samples: this.len(),
             paired,
             ratio,
             judgement,
+            verdict: judgement.word(measure),
+            stands: false,
             p: test.map(|test| test.p_of_no_change()),
             p_among_all: None,
             test,
@@ -252,7 +265,7 @@ mod tests {
         let cost = |a: &[f64], b: &[f64]| {
             Change::of(Measure::CostPerMb, a, b, &[], DEFAULT_MARGIN, &Bootstrap::default()).unwrap()
         };
-        assert_eq!((cost(&a, &b).word(), cost(&b, &a).word()), ("cpu-higher", "cpu-lower"));
+        assert_eq!((cost(&a, &b).verdict, cost(&b, &a).verdict), ("cpu-higher", "cpu-lower"));
         assert!(cost(&a, &b).worse_by(0.1) && !cost(&a, &b).worse_by(0.25));
         assert!(rate(&b, &a).worse_by(0.1) && rate(&a, &b).better_by(0.1) && !rate(&a, &b).worse_by(0.0));
     }
@@ -261,7 +274,7 @@ mod tests {
     fn few_samples_or_zeros_give_no_verdict() {
         let change = rate(&[1.0, 1.0, 1.0], &[2.0, 2.0, 2.0, 2.0]);
         assert_eq!((change.judgement, change.p), (Judgement::Unclear, None));
-        assert_eq!(rate(&[1.0; 4], &[2.0; 4]).word(), "faster");
+        assert_eq!(rate(&[1.0; 4], &[2.0; 4]).verdict, "faster");
         let none = Change::of(Measure::CostPerMb, &[0.0; 8], &[1.0; 8], &[], 0.03, &Bootstrap::default());
         assert_eq!(none, None);
     }

@@ -1,28 +1,29 @@
 //! The comparison of documents: pairs of cells, their changes, and the conditions that they meet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use super::cell::{self, CellChange};
-use super::change::Judgement;
-use super::compared_run::{ComparedRun, Origin, Unmatched, VerdictCounts};
-use super::condition_result::ConditionResult;
-use super::difference::{Difference, Differences};
+use serde::Serialize;
+
+use super::change::{Change, Judgement};
+use super::compared_run::{CellChange, ComparedRun, Origin, Unmatched, VerdictCounts, correct, measured};
+use super::difference::{Difference, Differences, Error, shown};
 use super::environment::differences;
-use super::error::Error;
-use super::options::{Options, Source};
+use super::family::holm;
+use super::options::{ChangeKind, Condition, Options, Source};
 use super::pairs;
-use super::text::shown;
 use crate::document::Cell;
+use crate::units;
 
 /// The whole comparison.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The baseline.
-    pub baseline: Origin,
     /// The margin of equivalence, a share.
     pub margin: f64,
     /// The confidence of intervals, a share.
     pub confidence: f64,
+    /// The baseline.
+    pub baseline: Origin,
     /// The documents compared, in the caller's order.
     pub others: Vec<ComparedRun>,
     /// The conditions given, and the cells that meet them.
@@ -32,7 +33,7 @@ pub struct Comparison {
 impl Comparison {
     /// True if a condition is met.
     pub fn fails(&self) -> bool {
-        self.conditions.iter().any(|met| !met.cells.is_empty())
+        self.conditions.iter().any(|condition| condition.met)
     }
 }
 
@@ -80,7 +81,6 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
     Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
 }
 
-/// Checks that a document can be compared.
 fn check_comparable(source: &Source<'_>) -> Result<(), Error> {
     let cells = &source.document.cells;
     if cells.is_empty() {
@@ -115,7 +115,7 @@ fn compare_run(
     for &(a, b, matched) in &pairs {
         let (a, b) = (before[a], now[b]);
         let name = shown(names.get(&b.id).unwrap_or(&b.id));
-        match (cell::measured(a), cell::measured(b)) {
+        match (measured(a), measured(b)) {
             (Ok(()), Ok(())) => {
                 cells.extend(CellChange::of(a, b, name, matched, interleaved, options));
             }
@@ -125,12 +125,12 @@ fn compare_run(
         }
     }
     for (at, cell) in before.iter().enumerate() {
-        if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
+        if measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
             missing.push(unmatched(cell, &names_before, "no such cell".into()));
         }
     }
     for (at, cell) in now.iter().enumerate() {
-        if cell::measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
+        if measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
             added.push(unmatched(cell, &names, "no such cell".into()));
         }
     }
@@ -142,13 +142,17 @@ fn compare_run(
         let examples = [example(&before), example(&now)];
         return Err(Error::NothingInCommon { name: shown(other.name), examples });
     }
-    cell::correct(&mut cells);
+    correct(&mut cells, options.bootstrap.confidence);
     cells.sort_by(|x, y| {
         let order = |cell: &CellChange| (cell.rate.judgement, cell.rate.ratio.value);
         let ((x, rx), (y, ry)) = (order(x), order(y));
         x.cmp(&y).then(rx.total_cmp(&ry))
     });
-    let verdict_counts = count_verdicts(&cells, options.bootstrap.confidence);
+    let verdict_counts = VerdictCounts {
+        missing: missing.len(),
+        added: added.len(),
+        ..count_verdicts(&cells, options.bootstrap.confidence)
+    };
     let mut notes = found.notes;
     if interleaved {
         notes.push("one process made both documents, interleaved: samples of one round are paired".into());
@@ -174,7 +178,140 @@ fn count_verdicts(cells: &[CellChange], confidence: f64) -> VerdictCounts {
         unclear: count(Judgement::Unclear),
         same: count(Judgement::Same),
         faster: count(Judgement::Better),
-        standing: cells.iter().filter(|cell| cell.rate.is_significant(confidence)).count(),
+        standing: cells.iter().filter(|cell| cell.rate.stands).count(),
         by_chance: judged as f64 * (1.0 - confidence),
+        ..VerdictCounts::default()
+    }
+}
+
+/// A cell that meets a condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MatchingCell {
+    /// Name of the document.
+    pub document: String,
+    /// Id of the cell, in the baseline if it is missing here.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A condition and the cells that meet it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionResult {
+    /// The condition.
+    pub condition: Condition,
+    /// True if a cell meets it.
+    pub met: bool,
+    /// Number of cells tested for it.
+    pub tested: usize,
+    /// Number of cells that meet it by their own interval, but not among all cells compared.
+    #[serde(rename = "by_their_interval_alone")]
+    pub alone: usize,
+    /// The cells that meet it.
+    pub cells: Vec<MatchingCell>,
+}
+
+impl fmt::Display for ConditionResult {
+    /// Writes the number of cells that meet the condition, and the first of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells = units::count(self.tested, "cell");
+        let alone = match self.alone {
+            0 => String::new(),
+            n => format!("; {n} more by the cell's own interval, but not among {cells} (Holm)"),
+        };
+        match self.cells.len() {
+            0 => write!(f, "--fail-on {}: not met by any of {cells}{alone}", self.condition),
+            n => {
+                let names: Vec<&str> = self.cells.iter().take(3).map(|cell| cell.name.as_str()).collect();
+                let more =
+                    if n > names.len() { format!("; and {} more", n - names.len()) } else { String::new() };
+                write!(
+                    f,
+                    "--fail-on {}: met by {n} of {cells}: {}{more}{alone}",
+                    self.condition,
+                    names.join("; ")
+                )
+            }
+        }
+    }
+}
+
+impl ConditionResult {
+    /// Determines the cells that meet `condition`.
+    ///
+    /// A change counts if the whole interval lies beyond the share, and if it still does among all comparisons: Holm's
+    /// correction over the tests of "by no more than the share", one-sided, at half of what the intervals miss. So
+    /// whatever the number of cells, a comparison in which nothing changed by more fails in at most 2.5% of cases.
+    pub(super) fn of(condition: &Condition, others: &[ComparedRun], confidence: f64) -> Self {
+        let (met, tested, alone, cells) = Default::default();
+        let mut result = Self { condition: *condition, met, tested, alone, cells };
+        let cell = |other: &ComparedRun, id: &str, name: &str| MatchingCell {
+            document: other.origin.name.clone(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+        };
+        match condition {
+            Condition::Missing => {
+                for other in others {
+                    result
+                        .cells
+                        .extend(other.missing.iter().map(|alone| cell(other, &alone.id, &alone.name)));
+                    result.tested += other.missing.len() + other.cells.len();
+                }
+            }
+            Condition::Unclear => {
+                for other in others {
+                    let unclear = other.cells.iter().filter(|c| c.rate.judgement == Judgement::Unclear);
+                    result.cells.extend(unclear.map(|c| cell(other, &c.id, &c.name)));
+                    result.tested += other.cells.len();
+                }
+            }
+            Condition::Changed { kind, share } => result.changed(*kind, *share, others, confidence, cell),
+        }
+        result.met = !result.cells.is_empty();
+        result
+    }
+
+    fn changed(
+        &mut self,
+        kind: ChangeKind,
+        share: f64,
+        others: &[ComparedRun],
+        confidence: f64,
+        cell: impl Fn(&ComparedRun, &str, &str) -> MatchingCell,
+    ) {
+        let of = |c: &CellChange| -> Option<Change> {
+            match kind {
+                ChangeKind::Slower | ChangeKind::Faster => Some(c.rate.clone()),
+                ChangeKind::CpuHigher | ChangeKind::LowerCpu => c.cost.clone(),
+                ChangeKind::Longer | ChangeKind::Shorter => c.latency.clone(),
+            }
+        };
+        let candidates: Vec<_> = others
+            .iter()
+            .flat_map(|other| other.cells.iter().map(move |c| (other, c)))
+            .filter_map(|(other, c)| {
+                let change = of(c)?;
+                let test = change.test?;
+                let p = match kind.falls() {
+                    true => test.p_of_at_least(1.0 - share),
+                    false => test.p_of_at_most(1.0 + share),
+                };
+                Some((other, c, change, p))
+            })
+            .collect();
+        self.tested = candidates.len();
+        let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
+        for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
+            let beyond = match kind.judgement() {
+                Judgement::Worse => change.worse_by(share),
+                _ => change.better_by(share),
+            };
+            if beyond && p <= (1.0 - confidence) / 2.0 {
+                self.cells.push(cell(other, &c.id, &c.name));
+            } else if beyond {
+                self.alone += 1;
+            }
+        }
     }
 }

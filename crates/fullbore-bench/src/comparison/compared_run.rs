@@ -1,11 +1,14 @@
-//! One document compared with the baseline.
+//! One document compared with the baseline: rate, CPU time and latency of each cell.
 
 use serde::Serialize;
 
-use super::cell::CellChange;
-use super::difference::Difference;
-use super::options::Source;
-use super::text::shown;
+use super::change::{Change, Measure};
+use super::difference::{Difference, shown};
+use super::family::holm;
+use super::options::{Options, Source};
+use super::pairs::{Matched, label_changes, rounds};
+use crate::document::{Cell, Labels, Sample};
+use crate::stats::median;
 use crate::units;
 
 /// The properties of a document that a comparison shows.
@@ -70,6 +73,10 @@ pub struct VerdictCounts {
     /// the cells with enough samples for a verdict.
     #[serde(rename = "by_chance_at_most")]
     pub by_chance: f64,
+    /// Cells of the baseline without a figure here.
+    pub missing: usize,
+    /// Cells without a figure in the baseline.
+    pub added: usize,
 }
 
 impl VerdictCounts {
@@ -87,10 +94,14 @@ impl VerdictCounts {
 }
 
 /// One document compared with the baseline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedRun {
     /// The document.
+    #[serde(rename = "document")]
     pub origin: Origin,
+    /// Numbers of cells by verdict.
+    #[serde(rename = "summary")]
+    pub verdict_counts: VerdictCounts,
     /// Differences of its environment; all of them are of an allowed aspect.
     pub differences: Vec<Difference>,
     /// Notes for the reader, a phrase each.
@@ -101,6 +112,129 @@ pub struct ComparedRun {
     pub missing: Vec<Unmatched>,
     /// Cells without a figure in the baseline.
     pub added: Vec<Unmatched>,
-    /// Numbers of cells by verdict.
-    pub verdict_counts: VerdictCounts,
+}
+
+/// A cell compared with the same cell of the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellChange {
+    /// Its id in this document.
+    pub id: String,
+    /// Its id in the baseline.
+    pub baseline_id: String,
+    /// The way it was matched.
+    pub matched: Matched,
+    /// Its name.
+    pub name: String,
+    /// Its experiment.
+    pub experiment: String,
+    /// Its labels in this document.
+    pub labels: Labels,
+    /// Bytes per second.
+    pub rate: Change,
+    /// Charged CPU time per megabyte, of random access per request; `None` if not recorded.
+    pub cost: Option<Change>,
+    /// The 99th percentile of request time, if both documents recorded it.
+    pub latency: Option<Change>,
+    /// Notes for the reader, a phrase each.
+    pub notes: Vec<String>,
+}
+
+/// Sample sizes that differ by more than this factor are noted: bursts and caches show in short samples.
+const OTHER_LENGTH: f64 = 2.0;
+
+impl CellChange {
+    /// Compares two measured cells; `None` if they have no rates to compare.
+    pub(super) fn of(
+        baseline: &Cell,
+        this: &Cell,
+        name: String,
+        matched: Matched,
+        interleaved: bool,
+        options: &Options,
+    ) -> Option<Self> {
+        let pairs = if interleaved { rounds(baseline, this) } else { Vec::new() };
+        let change = |measure: Measure, value: &dyn Fn(&Sample) -> Option<f64>| {
+            let all = |cell: &Cell| -> Option<Vec<f64>> {
+                cell.samples.iter().filter(|sample| sample.usable()).map(value).collect()
+            };
+            Change::of(measure, &all(baseline)?, &all(this)?, &pairs, options.margin, &options.bootstrap)
+        };
+        let rate = change(Measure::Rate, &|sample| Some(sample.rate()))?;
+        let cost = if this.labels.order.as_deref() == Some("random") {
+            // For small random requests the number per second counts.
+            change(Measure::CostPerRequest, &|sample| {
+                (sample.requests > 0).then(|| sample.charged_s() / sample.requests as f64)
+            })
+        } else {
+            change(Measure::CostPerMb, &|sample| Some(sample.charged_s() / (sample.bytes as f64 / 1e6)))
+        };
+        let latency = change(Measure::LatencyP99, &|sample| sample.latency.map(|latency| latency.p99_s));
+        Some(Self {
+            id: this.id.clone(),
+            baseline_id: baseline.id.clone(),
+            matched,
+            name,
+            experiment: this.experiment.clone(),
+            labels: this.labels.clone(),
+            rate,
+            cost,
+            latency,
+            notes: notes(baseline, this).iter().map(|note| shown(note)).collect(),
+        })
+    }
+
+    /// All measures compared.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        [Some(&self.rate), self.cost.as_ref(), self.latency.as_ref()].into_iter().flatten()
+    }
+}
+
+/// Succeeds if a cell has figures; the error is the reason why not.
+pub(super) fn measured(cell: &Cell) -> Result<(), String> {
+    if cell.samples.iter().any(Sample::usable) {
+        return Ok(());
+    }
+    Err(match &cell.skipped {
+        Some(reason) => format!("not measured: {}", shown(reason)),
+        None if cell.samples.is_empty() => "not measured: the run ended first".into(),
+        None => "no usable sample: counters contradict each, or no bytes were moved".into(),
+    })
+}
+
+fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
+    let mut notes: Vec<String> = label_changes(&baseline.labels, &this.labels);
+    let length = |cell: &Cell| {
+        let bytes: Vec<f64> = cell.samples.iter().filter(|s| s.usable()).map(|s| s.bytes as f64).collect();
+        median(&bytes).unwrap_or(0.0)
+    };
+    let (before, now) = (length(baseline), length(this));
+    if before.max(now) > OTHER_LENGTH * before.min(now) {
+        let [before, now] = [before, now].map(|bytes| units::size(bytes as u64));
+        notes.push(format!("samples: {before} → {now}"));
+    }
+    for (cell, which) in [(baseline, "in the baseline"), (this, "in this document")] {
+        let Some(summary) = &cell.summary else { continue };
+        if summary.modes.is_some() {
+            notes.push(format!("two-humped {which}"));
+        }
+        if summary.drift.is_some_and(|drift| drift.matters()) {
+            notes.push(format!("drifting {which}"));
+        }
+    }
+    notes
+}
+
+/// Adjusts the probabilities of all tests of a measure for their number.
+pub(super) fn correct(cells: &mut [CellChange], confidence: f64) {
+    let families: [fn(&mut CellChange) -> Option<&mut Change>; 3] =
+        [|cell| Some(&mut cell.rate), |cell| cell.cost.as_mut(), |cell| cell.latency.as_mut()];
+    for member in families {
+        let mut changes: Vec<&mut Change> = cells.iter_mut().filter_map(member).collect();
+        let known: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
+        let mut adjusted = holm(&known).into_iter();
+        for change in changes.iter_mut().filter(|change| change.p.is_some()) {
+            change.p_among_all = adjusted.next();
+            change.stands = change.is_judged() && change.p_among_all.is_some_and(|p| p <= 1.0 - confidence);
+        }
+    }
 }

@@ -1,8 +1,12 @@
-//! Documents to compare, and the options of a comparison.
+//! Documents to compare, and the options of a comparison: patterns of cells, conditions on which it fails.
 
-use super::condition::Condition;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use super::change::Judgement;
 use super::difference::Aspect;
-use super::glob::Glob;
 use crate::document::Document;
 use crate::stats::Bootstrap;
 
@@ -43,5 +47,246 @@ impl Default for Options {
             only: Vec::new(),
             conditions: Vec::new(),
         }
+    }
+}
+
+/// A condition.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Condition {
+    /// A measure changed for the worse or for the better by more than a share.
+    Changed {
+        /// The measure and the direction.
+        kind: ChangeKind,
+        /// The share (0.05 is 5%): met by a rate below 1 − share or above 1 + share of the baseline's.
+        share: f64,
+    },
+    /// A rate's verdict is unclear.
+    Unclear,
+    /// A cell of the baseline has no figure.
+    Missing,
+}
+
+/// Measure and direction of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The rate fell.
+    Slower,
+    /// The rate rose.
+    Faster,
+    /// CPU time rose.
+    CpuHigher,
+    /// CPU time fell.
+    LowerCpu,
+    /// The 99th percentile of latency rose.
+    Longer,
+    /// The 99th percentile of latency fell.
+    Shorter,
+}
+
+impl ChangeKind {
+    const ALL: [(&'static str, Self); 6] = [
+        ("slower", Self::Slower),
+        ("faster", Self::Faster),
+        ("cpu-higher", Self::CpuHigher),
+        ("cpu-lower", Self::LowerCpu),
+        ("longer", Self::Longer),
+        ("shorter", Self::Shorter),
+    ];
+
+    pub(super) fn judgement(self) -> Judgement {
+        match self {
+            Self::Slower | Self::CpuHigher | Self::Longer => Judgement::Worse,
+            Self::Faster | Self::LowerCpu | Self::Shorter => Judgement::Better,
+        }
+    }
+
+    /// True for a figure that falls.
+    pub(super) fn falls(self) -> bool {
+        matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
+    }
+}
+
+/// Parses a share of at least 0: `3%`, `2.5 %`.
+///
+/// # Errors
+/// If `text` is not a share; the message names the form.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .ok_or_else(|| format!("\"{text}\" has no %: write a percentage such as 5%"))?;
+    match number.trim().parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
+        _ => Err(format!("\"{text}\" is not a percentage: write a number of 0 or more, then %")),
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, share) = match text.split_once(':') {
+            Some((name, share)) => (name, Some(parse_share(share)?)),
+            None => (text, None),
+        };
+        match (name, share) {
+            ("unclear", None) => return Ok(Self::Unclear),
+            ("missing", None) => return Ok(Self::Missing),
+            ("unclear" | "missing", Some(_)) => return Err(format!("{name} takes no share: write {name}")),
+            _ => {}
+        }
+        let Some((_, kind)) = ChangeKind::ALL.into_iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = ChangeKind::ALL.iter().map(|(known, _)| *known).collect();
+            return Err(format!(
+                "\"{name}\" is not one of {}, unclear, missing; for example slower:5%",
+                known.join(", ")
+            ));
+        };
+        let share = share.unwrap_or(0.0);
+        if kind.falls() && share >= 1.0 {
+            return Err(format!("{name} by 100% or more is impossible: name a smaller share"));
+        }
+        Ok(Self::Changed { kind, share })
+    }
+}
+
+impl Serialize for Condition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { kind, share } => {
+                let name =
+                    ChangeKind::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| name);
+                // The share times 1e11, rounded, gives the percentage as written, without the division's rounding.
+                let percent = (share * 1e11).round() / 1e9;
+                if percent == 0.0 { write!(f, "{name}") } else { write!(f, "{name}:{percent}%") }
+            }
+            Self::Unclear => f.write_str("unclear"),
+            Self::Missing => f.write_str("missing"),
+        }
+    }
+}
+
+/// A pattern over whole ids: `*` matches any run of characters, slashes included, `?` any one character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob(Vec<char>);
+
+impl Glob {
+    /// Parses a pattern. Every text is valid.
+    pub fn new(text: &str) -> Self {
+        Self(text.chars().collect())
+    }
+
+    /// True if the pattern matches all of `id`.
+    pub fn matches(&self, id: &str) -> bool {
+        let id: Vec<char> = id.chars().collect();
+        let (mut at, mut place) = (0, 0);
+        // The last star, and the position at which the rest is tried next.
+        let mut star: Option<(usize, usize)> = None;
+        while place < id.len() {
+            match self.0.get(at) {
+                Some('*') => {
+                    star = Some((at, place));
+                    at += 1;
+                }
+                Some(&c) if c == '?' || c == id[place] => {
+                    at += 1;
+                    place += 1;
+                }
+                _ => {
+                    // The star matches one character more.
+                    let Some((star_at, from)) = star else { return false };
+                    star = Some((star_at, from + 1));
+                    at = star_at + 1;
+                    place = from + 1;
+                }
+            }
+        }
+        self.0[at..].iter().all(|&c| c == '*')
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_and_written() {
+        for (text, expected) in [
+            ("slower:5%", Condition::Changed { kind: ChangeKind::Slower, share: 0.05 }),
+            ("faster:7.5%", Condition::Changed { kind: ChangeKind::Faster, share: 0.075 }),
+            ("cpu-higher:150%", Condition::Changed { kind: ChangeKind::CpuHigher, share: 1.5 }),
+            ("slower", Condition::Changed { kind: ChangeKind::Slower, share: 0.0 }),
+            ("unclear", Condition::Unclear),
+            ("missing", Condition::Missing),
+        ] {
+            let condition: Condition = text.parse().unwrap();
+            assert_eq!(condition, expected);
+            assert_eq!(condition.to_string(), text);
+        }
+        for (text, kind) in [
+            ("slower:5", "%"),
+            ("slower:", "%"),
+            ("slower:-5%", "0 or more"),
+            ("slower:x%", "number"),
+            ("slower:inf%", "number"),
+            ("slower:100%", "smaller"),
+            ("missing:5%", "no share"),
+            ("better:5%", "faster"),
+            ("", "slower"),
+        ] {
+            let error = text.parse::<Condition>().unwrap_err();
+            assert!(error.contains(kind), "{text}: {error}");
+        }
+    }
+
+    /// The definition, by exhaustive search.
+    fn brute(pattern: &[char], text: &[char]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some((&'*', rest)) => (0..=text.len()).any(|taken| brute(rest, &text[taken..])),
+            Some((&c, rest)) => text.first().is_some_and(|&t| c == '?' || c == t) && brute(rest, &text[1..]),
+        }
+    }
+
+    /// All texts of up to `longest` letters.
+    fn texts(letters: &[char], longest: usize) -> Vec<Vec<char>> {
+        let mut all = vec![Vec::new()];
+        let mut last = all.clone();
+        for _ in 0..longest {
+            last = last
+                .iter()
+                .flat_map(|text| letters.iter().map(move |&c| text.iter().copied().chain([c]).collect()))
+                .collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    #[test]
+    fn matches_like_a_reference_glob() {
+        for pattern in texts(&['a', 'b', '*', '?'], 4) {
+            let glob = Glob(pattern.clone());
+            for text in texts(&['a', 'b', '/'], 4) {
+                let word: String = text.iter().collect();
+                assert_eq!(glob.matches(&word), brute(&pattern, &text), "{glob} {word}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_ids_with_slashes() {
+        assert!(Glob::new("read/*/cold").matches("read/read/method=direct,request=4K/cold"));
+        assert!(!Glob::new("read").matches("read/read/x"));
     }
 }

@@ -2,11 +2,11 @@
 
 use super::change::Judgement;
 use super::compare::Comparison;
-use super::compared_run::{ComparedRun, Unmatched};
+use super::compared_run::{CellChange, ComparedRun, Unmatched};
 use super::words::{self, heading};
-use super::{json, svg};
+use super::{export, svg};
 use crate::block::html::{self, escape};
-use crate::block::{Block, Column, Figure, Fold, Section, Table, figures, markdown, words as text};
+use crate::block::{Block, Figure, Fold, Section, Table, TableOf, markdown};
 
 /// Style for a page without the report's table of contents at the side.
 const WIDTH: &str =
@@ -23,9 +23,9 @@ pub fn html(comparison: &Comparison) -> String {
         header(comparison),
         sections(comparison).iter().map(html::section).collect::<String>(),
         crate::units::percent(comparison.confidence),
-        json::SCHEMA,
-        json::VERSION,
-        html::data("comparison", &json::comparison_json(comparison))
+        export::SCHEMA,
+        export::VERSION,
+        html::data("comparison", &export::Described::of(comparison))
     );
     html::page(&format!("Comparison with {}", comparison.baseline.name), WIDTH, &body, SCRIPT)
 }
@@ -80,7 +80,7 @@ fn chapter(comparison: &Comparison, other: &ComparedRun) -> Vec<Block> {
         Block::Figures(vec![Figure { html: chart, text: None }]),
     ];
     for judgement in words::ORDER {
-        let table = cells(comparison, other, judgement);
+        let table = cells(other, judgement);
         let title = heading(judgement, table.rows.len(), comparison.margin);
         if table.rows.is_empty() {
             continue;
@@ -119,25 +119,19 @@ fn tiles(other: &ComparedRun) -> Vec<[String; 3]> {
     .to_vec()
 }
 
-const COLUMNS: [Column; 9] = [
-    text("cell"),
-    figures("baseline"),
-    figures("this"),
-    figures("ratio"),
-    figures("interval"),
-    figures("samples"),
-    figures("cpu"),
-    figures("p99"),
-    text("notes"),
-];
-
 /// The cells with this verdict.
-fn cells(comparison: &Comparison, other: &ComparedRun, judgement: Judgement) -> Table {
-    let rows = other.cells.iter().filter(|cell| cell.rate.judgement == judgement).map(|cell| {
-        let [before, now] = cell.rate.samples;
-        let [baseline, this, ratio, interval, cpu, p99] = words::figures(cell, comparison.confidence);
-        let (samples, notes) = (format!("{before} | {now}"), cell.notes.join("; "));
-        vec![cell.name.clone(), baseline, this, ratio, interval, samples, cpu, p99, notes]
-    });
-    Table::new(COLUMNS, rows.collect())
+fn cells(other: &ComparedRun, judgement: Judgement) -> Table {
+    let cells = other.cells.iter().filter(|cell| cell.rate.judgement == judgement);
+    let figure = |number: usize| move |(_, figures): &(&CellChange, [String; 6])| figures[number].clone();
+    TableOf::new(cells.map(|cell| (cell, words::figures(cell))))
+        .words("cell", |(cell, _)| cell.name.clone())
+        .figures("baseline", figure(0))
+        .figures("this", figure(1))
+        .figures("ratio", figure(2))
+        .figures("interval", figure(3))
+        .figures("samples", |(cell, _)| format!("{} | {}", cell.rate.baseline_samples, cell.rate.samples))
+        .figures("cpu", figure(4))
+        .figures("p99", figure(5))
+        .words("notes", |(cell, _)| cell.notes.join("; "))
+        .table()
 }

@@ -63,7 +63,6 @@ fn key(cell: &Cell) -> String {
     format!("{} {}", cell.experiment, serde_json::Value::Object(labels))
 }
 
-/// The labels by name.
 fn label_map(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::to_value(labels) {
         Ok(serde_json::Value::Object(map)) => map,
@@ -103,7 +102,7 @@ pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
         Some(value) if name.ends_with("_bytes") && value.is_u64() => {
             value.as_u64().map(crate::units::size).unwrap_or_default()
         }
-        Some(value) => super::text::plain(value),
+        Some(value) => super::difference::plain(value),
     };
     before
         .iter()

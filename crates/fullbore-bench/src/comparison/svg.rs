@@ -1,12 +1,11 @@
 //! The chart of a comparison: every cell's ratio with its interval on one log axis, as inline SVG.
 
-use super::cell::CellChange;
 use super::change::{Judgement, Measure};
 use super::compare::Comparison;
-use super::compared_run::ComparedRun;
-use super::words;
-use super::words::{figure, interval, ratio};
+use super::compared_run::{CellChange, ComparedRun};
+use super::words::{self, figure, interval, ratio};
 use crate::block::html::escape;
+use crate::report::clipped;
 
 const WIDTH: f64 = 1100.0;
 /// End of the names and start of the axis.
@@ -51,30 +50,25 @@ pub(super) fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
             escape(&words::heading(judgement, cells.len(), comparison.margin))
         );
         for cell in cells {
-            svg += &row(comparison, cell, &axis, y + ROW / 2.0 - 4.0);
+            svg += &row(cell, &axis, y + ROW / 2.0 - 4.0);
             y += ROW;
         }
     }
     svg + "</svg>\n"
 }
 
-fn row(comparison: &Comparison, cell: &CellChange, axis: &Axis, y: f64) -> String {
+fn row(cell: &CellChange, axis: &Axis, y: f64) -> String {
     let colour = match cell.rate.judgement {
         Judgement::Worse => 1,
         Judgement::Unclear => 4,
         Judgement::Same => 6,
         Judgement::Better => 2,
     };
-    let short: String = if cell.name.chars().count() > NAME {
-        cell.name.chars().take(NAME - 1).chain(['…']).collect()
-    } else {
-        cell.name.clone()
-    };
     let change = &cell.rate;
     let tip = format!(
         "{}: {} × the baseline ({}), {} against {}",
         cell.name,
-        ratio(change, comparison.confidence),
+        ratio(change),
         interval(&change.ratio),
         figure(Measure::Rate, change.this),
         figure(Measure::Rate, change.baseline)
@@ -87,7 +81,7 @@ fn row(comparison: &Comparison, cell: &CellChange, axis: &Axis, y: f64) -> Strin
          <circle class=\"m\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3.6\"/></g>\n",
         escape(&tip),
         y + 4.0,
-        escape(&short),
+        escape(&clipped(&cell.name, NAME)),
         y - ROW / 2.0,
         y - 3.0,
         y - 3.0,
@@ -95,7 +89,6 @@ fn row(comparison: &Comparison, cell: &CellChange, axis: &Axis, y: f64) -> Strin
     )
 }
 
-/// Ratios on a log axis.
 struct Axis {
     low: f64,
     high: f64,

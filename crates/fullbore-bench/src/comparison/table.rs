@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::CellChange;
 use super::change::Judgement;
 use super::compare::Comparison;
-use super::compared_run::{ComparedRun, Unmatched};
+use super::compared_run::{CellChange, ComparedRun, Unmatched};
 use super::words::{self, heading};
 use crate::block::text::{BOLD, GREEN, RED, Sheet, YELLOW};
 use crate::table::TableOptions;
@@ -26,7 +25,7 @@ pub fn render(comparison: &Comparison, options: TableOptions) -> String {
         sheet.line("");
     }
     for met in &comparison.conditions {
-        let colour = if met.cells.is_empty() { GREEN } else { RED };
+        let colour = if met.met { RED } else { GREEN };
         sheet.styled(0, colour, &met.to_string());
     }
     for other in &comparison.others {
@@ -62,7 +61,7 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
         };
         sheet.styled(0, bold, &heading(judgement, cells.len(), comparison.margin));
         for cell in cells {
-            let values = words::figures(cell, comparison.confidence)
+            let values = words::figures(cell)
                 .into_iter()
                 .zip(columns)
                 .map(|(value, (head, width))| (value, *width, if *head == "ratio" { colour } else { "" }));
@@ -98,7 +97,7 @@ fn unmatched(sheet: &mut Sheet, head: &str, where_: &str, cells: &[Unmatched]) {
 }
 
 fn notes(sheet: &mut Sheet, other: &ComparedRun) {
-    let judged = |cell: &&CellChange| matches!(cell.rate.judgement, Judgement::Worse | Judgement::Better);
+    let judged = |cell: &&CellChange| cell.rate.is_judged();
     let noted = || other.cells.iter().filter(|cell| !cell.notes.is_empty());
     let mut lines = other.notes.clone();
     lines.extend(noted().filter(judged).map(|cell| format!("{}: {}", cell.name, cell.notes.join("; "))));

@@ -1,15 +1,12 @@
 //! Figures and sentences shared by all forms of a comparison.
 
-use super::cell::CellChange;
 use super::change::{Change, Judgement, Measure};
 use super::compare::Comparison;
-use super::compared_run::{ComparedRun, Origin};
-use super::difference::Difference;
-use super::text::shown;
+use super::compared_run::{CellChange, ComparedRun, Origin};
+use super::difference::{Difference, shown};
 use crate::stats::Estimate;
 use crate::units;
 
-/// The figure of a measure with its unit.
 pub(super) fn figure(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Rate => units::rate(value),
@@ -20,9 +17,8 @@ pub(super) fn figure(measure: Measure, value: f64) -> String {
 }
 
 /// A ratio: `0.931`, followed by `?` if its verdict does not hold among all comparisons.
-pub(super) fn ratio(change: &Change, confidence: f64) -> String {
-    let judged = matches!(change.judgement, Judgement::Worse | Judgement::Better);
-    let doubt = if judged && !change.is_significant(confidence) { "?" } else { "" };
+pub(super) fn ratio(change: &Change) -> String {
+    let doubt = if change.is_judged() && !change.stands { "?" } else { "" };
     format!("{}{doubt}", units::significant(change.ratio.value))
 }
 
@@ -44,11 +40,11 @@ fn marked_ratio(change: Option<&Change>) -> String {
 }
 
 /// The figures of a cell: baseline, this, ratio, interval, CPU time, latency.
-pub(super) fn figures(cell: &CellChange, confidence: f64) -> [String; 6] {
+pub(super) fn figures(cell: &CellChange) -> [String; 6] {
     [
         figure(Measure::Rate, cell.rate.baseline),
         figure(Measure::Rate, cell.rate.this),
-        ratio(&cell.rate, confidence),
+        ratio(&cell.rate),
         interval(&cell.rate.ratio),
         marked_ratio(cell.cost.as_ref()),
         marked_ratio(cell.latency.as_ref()),
@@ -73,7 +69,6 @@ pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
     )
 }
 
-/// The heading of a verdict's cells.
 pub(super) fn heading(judgement: Judgement, count: usize, margin: f64) -> String {
     let word = match judgement {
         Judgement::Worse => "Slower".to_owned(),

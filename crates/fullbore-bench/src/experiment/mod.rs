@@ -7,13 +7,12 @@
 
 mod built_in;
 mod grid;
-mod trial;
 
 use serde::Deserialize;
 
 pub use built_in::{BUILT_IN, QUICK, Set, built_in};
-pub use trial::ExperimentError;
-pub(crate) use trial::Trial;
+pub use grid::ExperimentError;
+pub(crate) use grid::Trial;
 
 use crate::document::{Axis, EarlierFinding, Experiment, Figure};
 

@@ -1,13 +1,25 @@
-//! Access methods of fullbore and the equivalent I/O engines of fio.
+//! Options of fio: those of the I/O engines that are the equivalents of fullbore's access methods.
 
-use super::setting::Unsupported;
+use std::fmt;
+
+pub(super) type Setting = (&'static str, String);
+
+/// The reason why fio cannot run a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported(pub(crate) String);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
 
 /// An access method and the I/O engine of fio that makes the same calls.
 #[derive(Debug)]
 pub(super) struct Counterpart {
-    /// The access method.
     pub(super) method: &'static str,
-    /// The I/O engine.
     pub(super) ioengine: &'static str,
     /// True for direct I/O, false for the page cache, `None` if the strategy decides.
     pub(super) direct: Option<bool>,
@@ -122,9 +134,8 @@ pub(super) fn of_ioengine(
 
 #[cfg(test)]
 mod tests {
-    use fullbore::engine::METHODS;
-
     use super::*;
+    use fullbore::engine::METHODS;
 
     #[test]
     fn every_method_has_a_counterpart_or_a_reason() {

@@ -5,19 +5,15 @@
 //! counterpart are refused with the reason, never dropped silently.
 
 mod counterpart;
-mod export;
 mod import;
 mod job;
-mod job_result;
 mod peer;
 mod program;
-mod setting;
 mod shape;
 
-pub use export::{JobSource, export};
+pub use counterpart::Unsupported;
 pub use import::{ImportError, Imported, import};
-pub use job::{Target, job};
+pub use job::{JobSource, Target, export, job};
 pub(crate) use peer::add_peer_trials;
 pub(crate) use program::Program;
-pub use setting::Unsupported;
 pub(crate) use shape::caveat;

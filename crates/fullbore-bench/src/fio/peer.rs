@@ -7,18 +7,17 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
 
-use super::job_result::{self, JobResult};
-use super::program::Program;
-use super::setting::{Setting, Unsupported};
+use super::counterpart::{Setting, Unsupported};
+use super::program::{JobResult, Program, read_result};
 use super::shape::{Shape, percentiles, shape};
-use crate::action::RunContext;
-use crate::action::{CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunResult, Workload};
+use crate::action::{
+    CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Workload,
+};
 use crate::document::{CacheState, Labels};
 use crate::experiment::Trial;
 use crate::test_files::Needs;
 use crate::units;
 
-/// The name of the peer in labels and ids.
 const PEER: &str = "fio";
 
 /// Shortest sample on both sides, in seconds: fio counts time and CPU time in milliseconds.
@@ -55,7 +54,8 @@ pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Tri
                         inner,
                         program: program.clone(),
                         shape: None,
-                        repeat: RepeatRules::default(),
+                        again: false,
+                        ramps: false,
                         ramp: 0.0,
                         rate: None,
                         span: 0,
@@ -75,23 +75,16 @@ pub(crate) fn add_peer_trials(trials: Vec<Trial>, program: &Program) -> (Vec<Tri
     (all, notes.collect())
 }
 
-/// Rules for repeated passes, derived from the expected state of a sample.
-#[derive(Debug, Default)]
-struct RepeatRules {
-    /// True if the same bytes may be covered again: the cache holds them before and after.
-    again: bool,
-    /// True if fio may warm up on them without bringing anything into a cache.
-    ramps: bool,
-}
-
 /// A trial of fullbore, run by fio.
 #[derive(Debug)]
 struct FioWorkload {
     inner: Box<dyn Workload>,
     program: Program,
-    /// Set when opened.
     shape: Option<Shape>,
-    repeat: RepeatRules,
+    /// True if the same bytes may be covered again: the cache holds them before and after.
+    again: bool,
+    /// True if fio may warm up on them without bringing anything into a cache.
+    ramps: bool,
     /// Seconds that fio runs before it measures.
     ramp: f64,
     /// Bytes per second of the last sample.
@@ -126,15 +119,13 @@ impl Workload for FioWorkload {
         let grows = matches!(labels.file_state.as_deref(), Some("extended" | "preallocated"));
         let direct = self.shape.as_ref().is_some_and(|shape| shape.direct);
         let device = expected.device != DeviceIo::Any;
-        self.repeat = RepeatRules {
-            again: !grows && !device && matches!(labels.cache, None | Some(CacheState::Warm)),
-            ramps: direct && !grows,
-        };
+        self.again = !grows && !device && matches!(labels.cache, None | Some(CacheState::Warm));
+        self.ramps = direct && !grows;
         Ok(expected)
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        if self.repeat.ramps {
+        if self.ramps {
             // By fio itself: a device would have time to recover between two runs.
             self.ramp = ramp.least;
             return Ok(());
@@ -148,16 +139,16 @@ impl Workload for FioWorkload {
         let whole = once(shape, &covered)
             .ok_or_else(|| refusal("the file is too short for one stripe per worker".into()))?;
         let mut passes = match self.rate {
-            Some(rate) if self.repeat.again => ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES),
+            Some(rate) if self.again => ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES),
             _ => 1,
         };
         let result = loop {
             let settings = self.settings(shape, &covered, whole, passes);
             let text = self.program.run(&settings, context.test_files().directory(), shape.huge)?;
             let most = shape.depth * shape.workers;
-            let result = job_result::read(&text, shape.writes, most).map_err(refusal)?;
+            let result = read_result(&text, shape.writes, most).map_err(refusal)?;
             // Half of it: rates vary, and a second run costs another start.
-            if result.seconds >= SHORT / 2.0 || !self.repeat.again || passes >= PASSES {
+            if result.seconds >= SHORT / 2.0 || !self.again || passes >= PASSES {
                 break result;
             }
             let more = (SHORT / result.seconds.max(1e-3)).ceil() as u64;
@@ -204,7 +195,6 @@ fn once(shape: &Shape, covered: &CoveredRange) -> Option<u64> {
 }
 
 impl FioWorkload {
-    /// The job over the covered range.
     fn settings(&self, shape: &Shape, covered: &CoveredRange, whole: u64, passes: u64) -> Vec<Setting> {
         let CoveredRange { path, range, order, timed } = covered;
         let size = match shape.stripe {

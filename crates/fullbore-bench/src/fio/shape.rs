@@ -2,8 +2,7 @@
 
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
-use super::counterpart::{self, Counterpart};
-use super::setting::{Setting, Unsupported};
+use super::counterpart::{self, Counterpart, Setting, Unsupported};
 use crate::document::Labels;
 
 /// Buffers of a worker are put on huge pages from this length, in bytes.
@@ -15,21 +14,16 @@ pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hug
 /// A cell in terms of fio.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// Options and values.
     pub(super) settings: Vec<Setting>,
     /// Remaining differences, a sentence each.
     pub(super) remarks: Vec<String>,
-    /// True if it writes.
     pub(super) writes: bool,
-    /// True if it bypasses the page cache.
     pub(super) direct: bool,
     /// True if only the first half of the file is covered.
     pub(super) half: bool,
     /// Request size in bytes.
     pub(super) request: u64,
-    /// Requests in flight per worker.
     pub(super) depth: u64,
-    /// Workers.
     pub(super) workers: u64,
     /// True if fullbore's buffers are on huge pages: requests then reach the device in few pieces; fio needs a setting.
     pub(super) huge: bool,
@@ -51,9 +45,6 @@ pub(super) fn percentiles() -> [Setting; 3] {
 }
 
 /// The shape of a cell.
-///
-/// # Errors
-/// If fio has no counterpart of a property of the cell.
 pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     let refuse = |why: String| Err(Unsupported(why));
     if let Some(peer) = &labels.peer {
@@ -135,28 +126,30 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
 }
 
 fn refuse_unsupported_by_fio(labels: &Labels, writes: bool) -> Result<(), Unsupported> {
-    let refuse = |why: &str| Err(Unsupported(why.into()));
-    if writes && labels.file_state.as_deref() == Some("truncated") {
-        return refuse("fio does not truncate a file when it opens it");
-    }
-    if labels.load_per_s.is_some() {
-        return refuse(
+    let several = |count: Option<u32>| count.is_some_and(|count| count > 1);
+    let wrong = [
+        (
+            writes && labels.file_state.as_deref() == Some("truncated"),
+            "fio does not truncate a file when it opens it",
+        ),
+        (
+            labels.load_per_s.is_some(),
             "fio's rate_iops times a request from its submission, not from its due time, and so omits the wait",
-        );
+        ),
+        (several(labels.streams), "concurrent streams are not one job of fio"),
+        (
+            several(labels.targets) || labels.chunk_bytes.is_some(),
+            "fio cannot stripe a file over several directories",
+        ),
+        (labels.memory_limit_bytes.is_some(), "fio has no option for a memory limit"),
+    ];
+    if let Some((_, what)) = wrong.into_iter().find(|(wrong, _)| *wrong) {
+        return Err(Unsupported(what.into()));
     }
-    if labels.streams.is_some_and(|streams| streams > 1) {
-        return refuse("concurrent streams are not one job of fio");
+    match &labels.variant {
+        Some(variant) => Err(Unsupported(format!("fio has no counterpart of {variant:?}"))),
+        None => Ok(()),
     }
-    if labels.targets.is_some_and(|targets| targets > 1) || labels.chunk_bytes.is_some() {
-        return refuse("fio cannot stripe a file over several directories");
-    }
-    if labels.memory_limit_bytes.is_some() {
-        return refuse("fio has no option for a memory limit");
-    }
-    if let Some(variant) = &labels.variant {
-        return Err(Unsupported(format!("fio has no counterpart of {variant:?}")));
-    }
-    Ok(())
 }
 
 /// The strategy of the cell; only it has the stripe.

@@ -2,7 +2,7 @@
 
 use super::chapter::Chapter;
 use super::phrases::spanned;
-use crate::block::{Block, Fold, Item, NOTHING, Section, Table, figures, words};
+use crate::block::{Block, Fold, Item, NOTHING, Section, TableOf};
 use crate::document::{Advice, Confidence, Document, Recommendation, Rule, RuleVerdict};
 use crate::units;
 
@@ -30,28 +30,22 @@ pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)
 }
 
-/// The section of the strategies to use, if any was measured.
 pub(super) fn use_this(document: &Document) -> Option<Section> {
     let code = |text: &Option<String>| {
         text.as_ref().map_or_else(|| NOTHING.into(), |text| format!("`{}`", without_quotes(text)))
     };
-    let row = |found: &Recommendation| {
-        let mut method = without_quotes(&found.method);
-        if let Some(other) = &found.no_difference_from {
-            method += &format!("; no significant difference from {}", without_quotes(other));
-        }
-        vec![
-            format!("{}, {}", found.job.words(), without_quotes(&found.place)),
-            method,
-            spanned(found.rate, |rate| found.rate_text(rate)),
-            code(&found.command),
-            code(&found.plain),
-        ]
+    let method = |found: &Recommendation| {
+        let other = found.no_difference_from.as_deref().map(without_quotes);
+        let other = other.map(|other| format!("; no significant difference from {other}"));
+        without_quotes(&found.method) + &other.unwrap_or_default()
     };
-    let rows: Vec<Vec<String>> = document.findings.use_this.iter().map(row).collect();
-    let columns =
-        [words("job"), words("use"), figures("rate (95%)"), words("with fullbore"), words("without")];
-    let table = Block::Table { label: "Use this".into(), table: Table::new(columns, rows) };
+    let table = TableOf::new(&document.findings.use_this)
+        .words("job", |found| format!("{}, {}", found.job.words(), without_quotes(&found.place)))
+        .words("use", |found| method(found))
+        .figures("rate (95%)", |found| spanned(found.rate, |rate| found.rate_text(rate)))
+        .words("with fullbore", |found| code(&found.command))
+        .words("without", |found| code(&found.plain));
+    let table = Block::Table { label: "Use this".into(), table: table.table() };
     (!document.findings.use_this.is_empty()).then(|| Section::new("use-this", "Use this", vec![table]))
 }
 
@@ -66,7 +60,6 @@ fn link(chapters: &[Chapter], experiment: &str) -> Option<(String, String)> {
     Some((chapter.anchor.clone(), chapter.experiment.title.clone()))
 }
 
-/// The sections of the advice, the rules and the choices, those that have content.
 pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section> {
     let findings = &document.findings;
     let mut sections = Vec::new();
@@ -103,11 +96,11 @@ pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section
         sections.push(Section::new("rules", title, rules(document, chapters)));
     }
     if !findings.choices.is_empty() {
-        let rows = findings
-            .choices
-            .iter()
-            .map(|choice| vec![choice.job.clone(), choice.strategy.clone(), choice.evidence.clone()]);
-        let table = Table::new(["job", "strategy", "evidence"].map(words), rows.collect());
+        let table = TableOf::new(&findings.choices)
+            .words("job", |choice| choice.job.clone())
+            .words("strategy", |choice| choice.strategy.clone())
+            .words("evidence", |choice| choice.evidence.clone())
+            .table();
         let label = "Strategy chosen for each job";
         sections.push(Section::new("choices", label, vec![Block::Table { label: label.into(), table }]));
     }

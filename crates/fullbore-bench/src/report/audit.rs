@@ -1,11 +1,11 @@
-//! The self-audit: the meter's own cost, and cells with warnings.
+//! The self-audit: the meter's own cost, cells with warnings, and cells that the model predicts wrongly.
 
 use super::chapter::skipped;
-use crate::block::{Block, Fold, Section, Table, figures, words};
-use crate::document::{Document, Proof, StopReason, experiments};
+use super::phrases::spanned;
+use crate::block::{Block, Fold, Section, Table, TableOf, figures, words};
+use crate::document::{CellPrediction, Document, Proof, StopReason, experiments};
 use crate::units;
 
-/// The self-audit as label and value.
 fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -16,19 +16,18 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));
     facts.push(("cells limited by the meter".into(), audit.tool_bound.len().to_string()));
     let samples = || document.cells.iter().flat_map(|c| &c.samples);
-    let proofs = |state: &str| samples().filter(|s| proof_text(&s.proof) == state).count();
+    let proofs = |is: fn(&Proof) -> bool| samples().filter(|s| is(&s.proof)).count();
     let proved = format!(
         "{} confirmed, {} unproved, {} contradicted and excluded",
-        proofs("confirmed"),
-        proofs("unproved"),
-        proofs("contradicted")
+        proofs(|proof| matches!(proof, Proof::Confirmed)),
+        proofs(|proof| matches!(proof, Proof::Unproved { .. })),
+        proofs(|proof| matches!(proof, Proof::Contradicted { .. }))
     );
     facts.push(("proof of cache state, samples".into(), proved));
     facts
 }
 
-/// The section of the self-audit.
-pub(super) fn section(document: &Document) -> Section {
+pub(super) fn audit(document: &Document) -> Section {
     let notes = document.audit.findings.iter().chain(&document.run.notes).cloned().collect();
     let folded = |(title, note, table): (&str, &str, Table)| Block::Folded {
         title: format!("{title}: {}", table.rows.len()),
@@ -40,7 +39,6 @@ pub(super) fn section(document: &Document) -> Section {
     Section { class: "first", ..Section::new("quality", "Self-audit", blocks) }
 }
 
-/// Cells with warnings, and cells not measured.
 fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let names = document.cell_names();
     let mut flagged = Vec::new();
@@ -73,18 +71,51 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     .collect()
 }
 
-fn proof_text(proof: &Proof) -> &'static str {
-    match proof {
-        Proof::Confirmed => "confirmed",
-        Proof::Contradicted { .. } => "contradicted",
-        Proof::Unproved { .. } => "unproved",
-    }
-}
-
 fn stop_word(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Precise => "precise",
         StopReason::TimeUp => "time up",
         StopReason::Interrupted => "interrupted",
     }
+}
+
+const MOST_ROWS: usize = 15;
+
+pub(super) fn predictions(document: &Document) -> Option<Section> {
+    let found = &document.findings.predictions;
+    let surrounded = found.iter().filter(|one| !one.extrapolated).count();
+    let mut wrong: Vec<&CellPrediction> = found.iter().filter(|one| one.wrong).collect();
+    wrong.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let missed = wrong.iter().filter(|one| !one.extrapolated).count();
+    if found.is_empty() {
+        return None;
+    }
+    let summary = format!(
+        "Each of {} is predicted from the other cells of its path by one model of the machine. {} of {surrounded} \
+         surrounded by other cells are wrong, and {} of {} that extrapolate: the measured and the predicted interval \
+         do not overlap, and the rates differ by more than 15%. A cell that is faster or slower than its neighbours \
+         explain is worth a look.",
+        units::count(found.len(), "cell"),
+        missed,
+        wrong.len() - missed,
+        found.len() - surrounded,
+    );
+    let mut blocks = vec![Block::Paragraph(summary)];
+    if !wrong.is_empty() {
+        let names = document.cell_names();
+        let measured = |one: &CellPrediction| {
+            let cell = document.cell(&one.cell).and_then(|cell| cell.summary.as_ref());
+            cell.map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
+        };
+        let table = TableOf::new(wrong.into_iter().take(MOST_ROWS))
+            .words("cell", |one| names.get(&one.cell).unwrap_or(&one.cell).clone())
+            .figures("measured", |one| measured(one))
+            .figures("predicted", |one| spanned(one.rate, units::rate))
+            .figures("measured ÷ predicted", |one| units::significant(one.ratio))
+            .words("limit by the model", |one| one.limit.words().into())
+            .words("", |one| if one.extrapolated { "extrapolated".into() } else { String::new() })
+            .table();
+        blocks.push(Block::Table { label: "Wrong predictions".into(), table });
+    }
+    Some(Section::new("model", "Where the model is wrong", blocks))
 }

@@ -14,11 +14,9 @@ pub(super) struct Chapter {
     pub(super) experiment: Experiment,
     /// Id of its section, unique in the report.
     pub(super) anchor: String,
-    /// Present findings, in sentences.
     pub(super) here: Vec<String>,
     pub(super) charts: Vec<Chart>,
     pub(super) tables: Vec<Titled>,
-    /// Warnings about its cells, in a sentence.
     pub(super) care: Option<String>,
     /// Reasons why cells were not measured, each with the number of cells.
     pub(super) skipped: Vec<(String, usize)>,
@@ -61,8 +59,11 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             chart.stem = format!("{slug}-{}-{}", i + 1, chart.stem);
         }
         chapters.push(Chapter {
-            here: [verdict(document, &experiment, &lines), super::regret::sentences(document, &experiment)]
-                .concat(),
+            here: [
+                verdict(document, &experiment, &lines),
+                super::chapter_findings::regret_sentences(document, &experiment),
+            ]
+            .concat(),
             tables: tables(document, &experiment, &lines),
             care: care(document, &experiment.name),
             skipped: skipped(document, &experiment.name),
@@ -74,7 +75,6 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     chapters
 }
 
-/// Id of an experiment's section.
 fn anchor(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("experiment-{}", name.chars().map(safe).collect::<String>())
@@ -119,7 +119,6 @@ pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usi
 }
 
 impl Chapter {
-    /// True if anything was measured.
     pub(super) fn measured(&self) -> bool {
         !self.charts.is_empty() || !self.tables.is_empty()
     }

@@ -1,14 +1,13 @@
 //! The tables of a chapter: the peak of each path, and every figure that the charts draw.
 
 use super::figures::{cost_of, half_of};
-use super::measure::{axis_heading, between};
+use super::measure::{axis_words, between};
 use super::phrases::{peak, spanned};
 use super::prose::method_text;
-use super::request_figures::parts;
-use super::streams::{jain, stream_rates};
-use crate::block::{Column, NOTHING, Table, Titled, figures, words};
-use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Phases, Series, Summary};
-use crate::stats::{Estimate, median};
+use super::request_figures::{jain, parts, stream_rates};
+use crate::block::{NOTHING, Table, TableOf, Titled, words};
+use crate::document::{Axis, Cell, CpuCost, Document, Experiment, Latency, Phases, Series, Summary};
+use crate::stats::{Estimate, HalfPower, median};
 use crate::units;
 
 /// The tables of a chapter, without empty ones. If the first is of paths, it is the main one.
@@ -17,55 +16,19 @@ pub(super) fn tables(document: &Document, experiment: &Experiment, lines: &[Seri
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
         tables.push(("Peak of each path", paths(document, experiment, lines)));
     }
-    tables.push(super::credit::table(document, experiment));
-    tables.push(super::regret::table(document, experiment));
-    tables.push(super::peers::table(document, experiment));
-    tables.push(super::limits::disks(document, experiment));
-    tables.push(super::limits::requests(document, experiment));
-    let rates = [
-        figures("rate"),
-        figures("95% interval"),
-        figures("samples"),
-        words("within 3% (1997)"),
-        figures("requests/s"),
-        figures("reached depth"),
-        figures("p50"),
-        figures("p90"),
-        figures("p99"),
-        figures("p99.9"),
-        figures("longest"),
-        figures("fairness"),
-        words("warnings"),
-    ];
-    tables.push(("Every cell: rates", cells(document, experiment, lines, &rates, rate_columns)));
-    let costs =
-        ["busy", "µs/request", "user", "system", "off-process", "ms/MB", "user", "system", "off-process"]
-            .map(figures);
-    let charged = |l: &Series| {
-        let summary = |&c: &usize| document.cells[c].summary.as_ref();
-        l.cells.iter().filter_map(summary).any(|s| s.cpu_per_mb.charged.value > 0.0)
-    };
-    if lines.iter().any(charged) {
-        tables.push(("Every cell: CPU time", cells(document, experiment, lines, &costs, cost_columns)));
+    tables.push(super::chapter_findings::credit_table(document, experiment));
+    tables.push(super::chapter_findings::regret_table(document, experiment));
+    tables.push(super::chapter_findings::peer_table(document, experiment));
+    tables.push(super::chapter_findings::disk_table(document, experiment));
+    tables.push(super::chapter_findings::request_time_table(document, experiment));
+    tables.push(("Every cell: rates", rates(document, experiment, lines)));
+    let measured = || lines.iter().flat_map(|line| &line.cells).map(|&c| &document.cells[c]);
+    let charged = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.cpu_per_mb.charged.value > 0.0);
+    if measured().any(charged) {
+        tables.push(("Every cell: CPU time", costs(document, experiment, lines)));
     }
-    let phases = [
-        "submit",
-        "queue",
-        "device",
-        "complete",
-        "requests submitted",
-        "device requests",
-        "merged",
-        "split",
-        "mean device request",
-    ]
-    .map(figures);
-    let traced = |l: &Series| l.cells.iter().any(|&c| parts(&document.cells[c]).is_some());
-    if lines.iter().any(traced) {
-        tables.push((
-            "Every cell: phases of a request",
-            cells(document, experiment, lines, &phases, phase_columns),
-        ));
+    if measured().any(|cell| parts(cell).is_some()) {
+        tables.push(("Every cell: phases of a request", phases(document, experiment, lines)));
     }
     tables.retain(|(_, table)| !table.rows.is_empty());
     tables
@@ -76,28 +39,26 @@ fn dash(value: Option<String>) -> String {
 }
 
 /// One row per cell. Along an axis, the rows of a path are grouped under its name.
-fn cells(
-    document: &Document,
+fn cells<'a>(
+    document: &'a Document,
     experiment: &Experiment,
     lines: &[Series],
-    columns: &[Column],
-    row: fn(&Cell, &Summary) -> Vec<String>,
-) -> Table {
+) -> TableOf<(&'a Cell, &'a Summary)> {
     let axis = experiment.axis;
-    let first = if axis == Axis::None { words("path") } else { words(axis_heading(axis)) };
+    let first = if axis == Axis::None { words("path") } else { words(axis_words(axis).heading) };
     let mut rows = Vec::new();
     for line in lines {
         if axis != Axis::None && lines.len() > 1 {
-            rows.push(vec![line.name.clone()]);
+            rows.push((line.name.clone(), None));
         }
         for &c in &line.cells {
             let cell = &document.cells[c];
             let Some(summary) = &cell.summary else { continue };
             let name = axis.of(&cell.labels).map_or_else(|| line.name.clone(), |at| signed(axis, cell, at));
-            rows.push(std::iter::once(name).chain(row(cell, summary)).collect());
+            rows.push((name, Some((cell, summary))));
         }
     }
-    Table::new([&[first], columns].concat(), rows).without_empty_columns()
+    TableOf::named(first, rows)
 }
 
 /// A position; an offset with its sign.
@@ -118,114 +79,126 @@ fn interval(value: Estimate) -> String {
     }
 }
 
-fn rate_columns(cell: &Cell, summary: &Summary) -> Vec<String> {
-    let left_out =
-        if summary.n == cell.samples.len() { String::new() } else { format!(" of {}", cell.samples.len()) };
-    let late = |value: fn(&crate::document::Latency) -> f64| {
-        dash(summary.latency.as_ref().map(value).filter(|v| *v > 0.0).map(units::seconds))
+fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
+    let samples = |(cell, summary): &(&Cell, &Summary)| match (summary.n, cell.samples.len()) {
+        (usable, all) if usable == all => all.to_string(),
+        (usable, all) => format!("{usable} of {all}"),
     };
-    vec![
-        units::rate(summary.rate.value),
-        interval(summary.rate),
-        format!("{}{left_out}", summary.n),
+    let repeatable = |(_, summary): &(&Cell, &Summary)| {
         dash(summary.repeatability.map(|found| {
-            format!(
-                "{}, {}",
-                if found.is_repeatable() { "yes" } else { "no" },
-                units::percent(found.deviation)
-            )
-        })),
-        dash(summary.requests_per_s.map(units::requests_rate)),
-        dash(summary.achieved_depth.map(units::significant)),
-        late(|l| l.p50_s),
-        late(|l| l.p90_s),
-        late(|l| l.p99_s),
-        late(|l| l.p999_s),
-        late(|l| l.max_s),
-        dash(jain(&stream_rates(cell)).map(|j| format!("{j:.3}"))),
-        summary.flags.join("; "),
-    ]
-}
-
-fn cost_columns(_: &Cell, summary: &Summary) -> Vec<String> {
-    let parts = |cost: Option<CpuCost>, factor: f64| {
-        let each = |value: fn(&CpuCost) -> Option<f64>| {
-            dash(cost.as_ref().and_then(value).map(|v| units::significant(v * factor)))
-        };
-        [
-            each(|c| Some(c.charged.value)),
-            each(|c| Some(c.user_s)),
-            each(|c| Some(c.system_s)),
-            each(|c| c.uncharged_s),
-        ]
+            let answer = if found.is_repeatable() { "yes" } else { "no" };
+            format!("{answer}, {}", units::percent(found.deviation))
+        }))
     };
-    let mut columns = vec![dash(summary.processors.map(|p| units::significant(p.value)))];
-    columns.extend(parts(summary.cpu_per_request, 1e6));
-    columns.extend(parts(Some(summary.cpu_per_mb), 1e3));
-    columns
+    let late = |value: fn(&Latency) -> f64| {
+        move |(_, summary): &(&Cell, &Summary)| {
+            dash(summary.latency.as_ref().map(value).filter(|v| *v > 0.0).map(units::seconds))
+        }
+    };
+    cells(document, experiment, lines)
+        .figures("rate", |(_, s)| units::rate(s.rate.value))
+        .figures("95% interval", |(_, s)| interval(s.rate))
+        .figures("samples", samples)
+        .words("within 3% (1997)", repeatable)
+        .figures("requests/s", |(_, s)| dash(s.requests_per_s.map(units::requests_rate)))
+        .figures("reached depth", |(_, s)| dash(s.achieved_depth.map(units::significant)))
+        .figures("p50", late(|l| l.p50_s))
+        .figures("p90", late(|l| l.p90_s))
+        .figures("p99", late(|l| l.p99_s))
+        .figures("p99.9", late(|l| l.p999_s))
+        .figures("longest", late(|l| l.max_s))
+        .figures("fairness", |(cell, _)| dash(jain(&stream_rates(cell)).map(|j| format!("{j:.3}"))))
+        .words("warnings", |(_, s)| s.flags.join("; "))
+        .table()
+        .without_empty_columns()
 }
 
-fn phase_columns(cell: &Cell, _: &Summary) -> Vec<String> {
-    let usable = || cell.samples.iter().filter(|s| s.usable());
-    let each = |value: fn(&Phases) -> f64| {
-        median(&usable().filter_map(|s| s.phases.as_ref().map(value)).collect::<Vec<_>>())
+fn costs(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
+    let request = |value: fn(&CpuCost) -> Option<f64>| {
+        move |(_, s): &(&Cell, &Summary)| {
+            dash(s.cpu_per_request.as_ref().and_then(value).map(|v| units::significant(v * 1e6)))
+        }
+    };
+    let mb = |value: fn(&CpuCost) -> Option<f64>| {
+        move |(_, s): &(&Cell, &Summary)| dash(value(&s.cpu_per_mb).map(|v| units::significant(v * 1e3)))
+    };
+    cells(document, experiment, lines)
+        .figures("busy", |(_, s)| dash(s.processors.map(|p| units::significant(p.value))))
+        .figures("µs/request", request(|c| Some(c.charged.value)))
+        .figures("user", request(|c| Some(c.user_s)))
+        .figures("system", request(|c| Some(c.system_s)))
+        .figures("off-process", request(|c| c.uncharged_s))
+        .figures("ms/MB", mb(|c| Some(c.charged.value)))
+        .figures("user", mb(|c| Some(c.user_s)))
+        .figures("system", mb(|c| Some(c.system_s)))
+        .figures("off-process", mb(|c| c.uncharged_s))
+        .table()
+        .without_empty_columns()
+}
+
+fn phases(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
+    let time = |phase: usize| {
+        move |(cell, _): &(&Cell, &Summary)| {
+            dash(parts(cell).and_then(|parts| parts[phase]).map(units::seconds))
+        }
+    };
+    let middle = |cell: &Cell, value: fn(&Phases) -> f64| {
+        let usable = cell.samples.iter().filter(|s| s.usable());
+        median(&usable.filter_map(|s| s.phases.as_ref().map(value)).collect::<Vec<_>>())
     };
     let count = |value: Option<f64>| dash(value.map(|v| format!("{v:.0}")));
-    let times = parts(cell).map_or_else(
-        || vec![NOTHING.to_owned(); 4],
-        |parts| parts.iter().map(|p| dash(p.map(units::seconds))).collect(),
-    );
-    let asked = median(&usable().map(|s| s.requests as f64).collect::<Vec<_>>());
-    let mut columns = times;
-    columns.extend([
-        count(asked),
-        count(each(|p| p.device_requests as f64)),
-        count(each(|p| p.merges as f64)),
-        count(each(|p| p.splits as f64)),
-        dash(each(|p| p.device_request_bytes).filter(|b| *b > 0.0).map(units::about_size)),
-    ]);
-    columns
+    let counted = |value: fn(&Phases) -> f64| move |(cell, _): &(&Cell, &Summary)| count(middle(cell, value));
+    let submitted = |(cell, _): &(&Cell, &Summary)| {
+        let usable = cell.samples.iter().filter(|s| s.usable());
+        count(median(&usable.map(|s| s.requests as f64).collect::<Vec<_>>()))
+    };
+    let size = |(cell, _): &(&Cell, &Summary)| {
+        let bytes = middle(cell, |p| p.device_request_bytes).filter(|bytes| *bytes > 0.0);
+        dash(bytes.map(units::about_size))
+    };
+    cells(document, experiment, lines)
+        .figures("submit", time(0))
+        .figures("queue", time(1))
+        .figures("device", time(2))
+        .figures("complete", time(3))
+        .figures("requests submitted", submitted)
+        .figures("device requests", counted(|p| p.device_requests as f64))
+        .figures("merged", counted(|p| p.merges as f64))
+        .figures("split", counted(|p| p.splits as f64))
+        .figures("mean device request", size)
+        .table()
+        .without_empty_columns()
 }
 
 /// The peak of every path: share of the roof, half-power point, fitted cost.
 fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
-    let columns = [
-        words("path"),
-        figures("peak"),
-        figures("±"),
-        figures("of roof"),
-        figures("half-power"),
-        figures("crossing"),
-        figures("µs/request"),
-        figures("ms/MB"),
-        figures("a, µs/request"),
-        figures("b, ms/MB"),
-        figures("worst residual"),
-        words("method"),
-    ];
-    let row = |line: &Series| {
+    let axis = experiment.axis;
+    let row = |line| {
         let (cell, rate) = peak(document, line)?;
-        let summary = cell.summary.as_ref()?;
-        let half = half_of(document, line, experiment.axis).map(|h| &h.half_power);
-        let cost = cost_of(document, line).map(|c| c.line);
-        let span = |e: Estimate| spanned(e, units::significant);
-        let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0);
-        let bound = |at_most: bool| if at_most { "≤ " } else { "" };
-        let crossing = half.and_then(|h| h.crossing).map(|c| spanned(c, |v| between(experiment.axis, v)));
-        Some(vec![
-            line.name.clone(),
-            units::rate(rate.value),
-            units::percent(rate.relative_half_width()),
-            dash(roof.map(|r| units::percent(rate.value / r.rate.value))),
-            dash(half.map(|h| format!("{}{}", bound(h.at_most), experiment.axis.label(h.at)))),
-            dash(crossing),
-            dash(summary.cpu_per_request.map(|c| units::significant(c.charged.value * 1e6))),
-            units::ms_per_mb(summary.cpu_per_mb.charged.value),
-            dash(cost.map(|c| span(c.per_request.scaled(1e6)))),
-            dash(cost.map(|c| span(c.per_byte.scaled(1e9)))),
-            dash(cost.map(|c| units::percent(c.max_relative_residual))),
-            method_text(&cell.labels),
-        ])
+        let half = half_of(document, line, axis).map(|h| &h.half_power);
+        Some((line, cell, cell.summary.as_ref()?, rate, half, cost_of(document, line).map(|c| c.line)))
     };
-    Table::new(columns, lines.iter().filter_map(row).collect()).without_empty_columns()
+    let span = |e: Estimate| spanned(e, units::significant);
+    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0);
+    let half_power = |half: &HalfPower| {
+        let bound = if half.at_most { "≤ " } else { "" };
+        format!("{bound}{}", axis.label(half.at))
+    };
+    let crossing = |half: &HalfPower| half.crossing.map(|c| spanned(c, |v| between(axis, v)));
+    let request = |s: &Summary| s.cpu_per_request.map(|c| units::significant(c.charged.value * 1e6));
+    TableOf::new(lines.iter().filter_map(row))
+        .words("path", |(line, ..)| line.name.clone())
+        .figures("peak", |(.., rate, _, _)| units::rate(rate.value))
+        .figures("±", |(.., rate, _, _)| units::percent(rate.relative_half_width()))
+        .figures("of roof", |(.., rate, _, _)| dash(roof.map(|r| units::percent(rate.value / r.rate.value))))
+        .figures("half-power", |(.., half, _)| dash(half.map(half_power)))
+        .figures("crossing", |(.., half, _)| dash(half.and_then(crossing)))
+        .figures("µs/request", |(_, _, s, ..)| dash(request(s)))
+        .figures("ms/MB", |(_, _, s, ..)| units::ms_per_mb(s.cpu_per_mb.charged.value))
+        .figures("a, µs/request", |(.., cost)| dash(cost.map(|c| span(c.per_request.scaled(1e6)))))
+        .figures("b, ms/MB", |(.., cost)| dash(cost.map(|c| span(c.per_byte.scaled(1e9)))))
+        .figures("worst residual", |(.., cost)| dash(cost.map(|c| units::percent(c.max_relative_residual))))
+        .words("method", |(_, cell, ..)| method_text(&cell.labels))
+        .table()
+        .without_empty_columns()
 }

@@ -107,11 +107,7 @@ fn rounded(number: f64, digits: usize) -> Value {
 /// `null`, or absent at the end.
 fn listed(object: &Value, names: &mut Vec<String>) -> Value {
     let row = flat(object);
-    for name in row.keys() {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
+    collect(names, row.keys());
     let mut values: Vec<Value> =
         names.iter().map(|name| row.get(name).cloned().unwrap_or(Value::Null)).collect();
     while values.last().is_some_and(Value::is_null) {
@@ -120,17 +116,20 @@ fn listed(object: &Value, names: &mut Vec<String>) -> Value {
     Value::Array(values)
 }
 
+/// Adds names that are not among those known.
+fn collect<'a>(known: &mut Vec<String>, names: impl Iterator<Item = &'a String>) {
+    for name in names {
+        if !known.contains(name) {
+            known.push(name.clone());
+        }
+    }
+}
+
 /// Samples as columns. Objects within a sample become columns of their own, `latency.p50_s`.
 fn transposed(samples: Value, columns: &mut Vec<String>) -> Value {
     let Value::Array(samples) = samples else { return samples };
     let rows: Vec<Map<String, Value>> = samples.iter().map(flat).collect();
-    for row in &rows {
-        for name in row.keys() {
-            if !columns.contains(name) {
-                columns.push(name.clone());
-            }
-        }
-    }
+    collect(columns, rows.iter().flat_map(Map::keys));
     let mut of: Vec<Value> = columns
         .iter()
         .map(|name| {

@@ -1,11 +1,11 @@
 //! The selection of an experiment's charts, with their captions.
 
-use super::bar_chart::{Bar, BarChart};
-use super::line_chart::{ChartLine, LineChart, Point};
-use super::measure::{Measure, between, by_axis};
+use super::measure::{Measure, axis_words, between};
 use super::palette::Palette;
-use super::panels::{Facet, Panel, split};
+use super::panels::{Panel, split};
 use super::picture::{Chart, Picture};
+use super::plot_charts::{ChartLine, LineChart, Point};
+use super::row_charts::{Bar, BarChart};
 use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary};
 use crate::stats::Estimate;
 use crate::units;
@@ -19,7 +19,6 @@ const LINES_APART: f64 = 12.0;
 /// The roof is drawn if it is at most this many times the fastest path, otherwise only mentioned.
 const ROOF_IN_SIGHT: f64 = 2.0;
 
-/// Draws the charts of one experiment.
 pub(super) struct ChartBuilder<'a> {
     pub(super) document: &'a Document,
     pub(super) palette: &'a Palette,
@@ -83,7 +82,7 @@ impl ChartBuilder<'_> {
         let bars = self.experiment.axis == Axis::None;
         let most = if bars { MOST_BARS } else { MOST_LINES };
         // Rates of memory and of a device need different scales.
-        let apart = Some(Facet::Cache).filter(|_| !measure.is_cost() && !bars);
+        let apart = !measure.is_cost() && !bars;
         for panel in split(lines, apart, most) {
             if bars { self.bars(&panel, measure) } else { self.lines(&panel, measure) }
         }
@@ -159,12 +158,11 @@ impl ChartBuilder<'_> {
         }
         described += &off;
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.stem(), caption, described, &spoken, chart.picture());
+        self.add(measure.names().1, caption, described, &spoken, chart.picture());
     }
 
     fn caption(&self, measure: Measure, panel: &Panel) -> String {
-        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-        format!("{}{}{of}", measure.caption(), by_axis(self.experiment.axis))
+        format!("{}{}{}", measure.names().0, axis_words(self.experiment.axis).by, panel.suffix())
     }
 
     fn bars(&mut self, panel: &Panel, measure: Measure) {
@@ -207,7 +205,7 @@ impl ChartBuilder<'_> {
         };
         let order = if rated.len() > 1 { " Fastest first." } else { "" };
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.stem(), caption, order.to_owned(), &spoken, chart.picture());
+        self.add(measure.names().1, caption, order.to_owned(), &spoken, chart.picture());
     }
 
     fn tip(&self, name: &str, cell: usize, measure: Measure, value: Estimate) -> String {
@@ -286,7 +284,6 @@ pub(super) fn is_of(document: &Document, line: &Series, cells: &[String]) -> boo
     cells.iter().map(String::as_str).eq(ids)
 }
 
-/// The half-power point of a line.
 pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> Option<&'a SeriesHalfPower> {
     let findings = &document.findings;
     let found = match axis {
@@ -297,7 +294,6 @@ pub(super) fn half_of<'a>(document: &'a Document, line: &Series, axis: Axis) -> 
     found.iter().find(|f| is_of(document, line, &f.series.cells))
 }
 
-/// The fitted cost of a line.
 pub(super) fn cost_of<'a>(document: &'a Document, line: &Series) -> Option<&'a SeriesCost> {
     document.findings.costs.iter().find(|c| is_of(document, line, &c.series.cells))
 }

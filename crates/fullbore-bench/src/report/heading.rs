@@ -15,7 +15,6 @@ pub(super) fn place(document: &Document) -> String {
     parts.collect::<Vec<_>>().join(" · ")
 }
 
-/// Title, place of the run, buttons.
 pub(super) fn head(document: &Document) -> String {
     format!(
         "<header>\n<p class=\"kicker\">fullbore · storage report</p>\n<h1>{}</h1>\n<p class=\"where\">{}</p>\n\
@@ -27,7 +26,6 @@ pub(super) fn head(document: &Document) -> String {
     )
 }
 
-/// The table of contents.
 pub(super) fn contents(sections: &[Section]) -> String {
     let link = |Section { id, title, class, .. }: &Section| {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
@@ -40,7 +38,6 @@ pub(super) fn contents(sections: &[Section]) -> String {
     )
 }
 
-/// The environment as label and value.
 fn facts(document: &Document) -> Vec<(String, String)> {
     let (env, run) = (&document.environment, &document.run);
     let mut facts: Vec<(String, String)> = vec![
@@ -89,7 +86,6 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     facts
 }
 
-/// The section of the environment.
 pub(super) fn environment(document: &Document) -> Section {
     let mut blocks = vec![Block::Facts(facts(document))];
     let probe = &document.environment.facts;
@@ -101,7 +97,6 @@ pub(super) fn environment(document: &Document) -> Section {
     Section::new("environment", "Environment", blocks)
 }
 
-/// The foot.
 pub(super) fn foot(document: &Document) -> String {
     format!(
         "<footer><p>Medians with 95% bootstrap intervals; a megabyte is 10<sup>6</sup> bytes. This file contains every \

@@ -4,7 +4,6 @@ use crate::document::{Axis, Figure, Summary};
 use crate::stats::Estimate;
 use crate::units;
 
-/// A measure of a cell that a chart can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Rate,
@@ -23,12 +22,7 @@ impl Measure {
             Figure::CpuPerMb => Some(Self::CpuPerMb),
             Figure::CpuPerRequest => Some(Self::CpuPerRequest),
             Figure::Processors => Some(Self::Processors),
-            Figure::Latency
-            | Figure::Phases
-            | Figure::Pipeline
-            | Figure::Fairness
-            | Figure::Regret
-            | Figure::Course => None,
+            _ => None,
         }
     }
 
@@ -80,69 +74,37 @@ impl Measure {
         }
     }
 
-    /// Start of a chart's caption.
-    pub(super) fn caption(self) -> &'static str {
+    /// Start of a chart's caption, and part of its file's name.
+    pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Rate => "Rate",
-            Self::Requests => "Requests per second",
-            Self::CpuPerMb => "CPU time per megabyte",
-            Self::CpuPerRequest => "CPU time per request",
-            Self::Processors => "Processors busy",
-        }
-    }
-
-    /// Part of a file name.
-    pub(super) fn stem(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Requests => "requests",
-            Self::CpuPerMb => "cpu-per-mb",
-            Self::CpuPerRequest => "cpu-per-request",
-            Self::Processors => "processors",
+            Self::Rate => ("Rate", "rate"),
+            Self::Requests => ("Requests per second", "requests"),
+            Self::CpuPerMb => ("CPU time per megabyte", "cpu-per-mb"),
+            Self::CpuPerRequest => ("CPU time per request", "cpu-per-request"),
+            Self::Processors => ("Processors busy", "processors"),
         }
     }
 }
 
-/// The title of the x axis.
-pub(super) fn axis_title(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Request => "request size",
-        Axis::Depth => "depth: requests in flight",
-        Axis::File => "length of the file",
-        Axis::Streams => "concurrent streams",
-        Axis::Targets => "concurrent disks",
-        Axis::Offset => "offset from a multiple of the request size",
-        Axis::Load => "offered load, requests per second",
-        Axis::None => "",
-    }
+pub(super) struct AxisWords {
+    pub(super) title: &'static str,
+    /// Part of a caption: ` by request size`.
+    pub(super) by: &'static str,
+    pub(super) heading: &'static str,
 }
 
-/// The axis as part of a caption: ` by request size`.
-pub(super) fn by_axis(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Request => " by request size",
-        Axis::Depth => " by depth",
-        Axis::File => " by length of the file",
-        Axis::Streams => " by number of streams",
-        Axis::Targets => " by number of disks",
-        Axis::Offset => " by alignment",
-        Axis::Load => " by load",
-        Axis::None => "",
-    }
-}
-
-/// The heading of the axis in a table.
-pub(super) fn axis_heading(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Request => "request",
-        Axis::Depth => "depth",
-        Axis::File => "file",
-        Axis::Streams => "streams",
-        Axis::Targets => "disks",
-        Axis::Offset => "offset",
-        Axis::Load => "load",
-        Axis::None => "",
-    }
+pub(super) fn axis_words(axis: Axis) -> AxisWords {
+    let (title, by, heading) = match axis {
+        Axis::Request => ("request size", " by request size", "request"),
+        Axis::Depth => ("depth: requests in flight", " by depth", "depth"),
+        Axis::File => ("length of the file", " by length of the file", "file"),
+        Axis::Streams => ("concurrent streams", " by number of streams", "streams"),
+        Axis::Targets => ("concurrent disks", " by number of disks", "disks"),
+        Axis::Offset => ("offset from a multiple of the request size", " by alignment", "offset"),
+        Axis::Load => ("offered load, requests per second", " by load", "load"),
+        Axis::None => ("", "", ""),
+    };
+    AxisWords { title, by, heading }
 }
 
 /// A position as a tick: `64K`, `1M`, `2k/s`.

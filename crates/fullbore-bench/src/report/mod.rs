@@ -3,40 +3,28 @@
 
 mod advice;
 mod audit;
-mod bar_chart;
 mod chapter;
-mod cluster_chart;
-mod course_chart;
-mod credit;
+mod chapter_findings;
 mod data_table;
 mod embedded;
 mod figures;
-mod frame;
 mod heading;
-mod limits;
-mod line_chart;
 mod measure;
 mod palette;
 mod panels;
-mod peers;
 mod phrases;
 mod picture;
 mod pipeline_chart;
-mod predictions;
+mod plot_charts;
 mod prose;
-mod range_chart;
-mod regret;
 mod request_figures;
+mod row_charts;
 mod scale;
-mod stack_chart;
-mod standalone;
-mod streams;
 mod verdict;
-mod verdict_along;
-mod verdict_requests;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use phrases::{capital, spanned};
+pub(crate) use picture::clipped;
 pub(crate) use prose::tiles;
 pub(crate) use verdict::verdict;
 
@@ -71,15 +59,14 @@ pub fn html(document: &Document) -> String {
     html::page(&format!("Storage report: {}", document.run.directory), "", &body.concat(), SCRIPT)
 }
 
-/// The sections of a report.
 fn sections(document: &Document) -> Vec<Section> {
     let chapters = chapters(document);
     let mut sections: Vec<Section> = advice::use_this(document).into_iter().collect();
     sections.push(prose::section(document));
     sections.extend(advice::sections(document, &chapters));
     sections.extend(chapters.iter().enumerate().map(|(i, chapter)| chapter.section(i == 0)));
-    sections.extend(predictions::section(document));
-    sections.extend([audit::section(document), heading::environment(document)]);
+    sections.extend(audit::predictions(document));
+    sections.extend([audit::audit(document), heading::environment(document)]);
     sections
 }
 
@@ -100,5 +87,5 @@ pub fn markdown(document: &Document) -> String {
 pub fn charts(document: &Document) -> Vec<(String, String)> {
     let chapters = chapters(document);
     let charts = chapters.iter().flat_map(|chapter| &chapter.charts);
-    charts.map(|chart| (chart.stem.clone(), standalone::svg(chart))).collect()
+    charts.map(|chart| (chart.stem.clone(), picture::standalone(chart))).collect()
 }

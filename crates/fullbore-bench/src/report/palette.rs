@@ -12,25 +12,20 @@ pub(super) const ON_WHITE: [&str; COLOURS] =
 /// Methods of the library in the order of their colours.
 const METHODS: [&str; 8] = ["buffered", "direct", "mmap", "uring", "aio", "uncached", "vectored", "stdio"];
 
-/// The styles of lines throughout a report.
 pub(super) struct Palette {
     methods: Vec<String>,
 }
 
-/// The style of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineStyle {
-    /// Number of the colour class.
     pub(super) colour: usize,
     /// Number of the dash class: 0 solid.
     pub(super) dash: usize,
-    /// Number of the marker.
     pub(super) marker: usize,
 }
 
 /// Number of dashes in the style sheet (`.d0` to `.d3`).
 const DASHES: usize = 4;
-/// Number of markers.
 pub(super) const MARKERS: usize = 6;
 
 impl LineStyle {
@@ -39,13 +34,11 @@ impl LineStyle {
         Self { colour: colour % COLOURS, dash: 0, marker: 0 }
     }
 
-    /// Its classes in the style sheet.
     pub(super) fn classes(self) -> String {
         if self.dash == 0 { format!("c{}", self.colour) } else { format!("c{} d{}", self.colour, self.dash) }
     }
 }
 
-/// The access method, or the name of the peer.
 fn method_or_peer(labels: &Labels) -> &str {
     labels.peer.as_deref().unwrap_or(&labels.method)
 }

@@ -3,7 +3,6 @@
 use crate::document::{CacheState, Labels, Series};
 use crate::units;
 
-/// The lines of one chart and their common properties.
 pub(super) struct Panel<'a> {
     /// Properties that distinguish the chart from the others of the experiment: `cold, random`; empty if there is one.
     pub(super) title: String,
@@ -11,90 +10,67 @@ pub(super) struct Panel<'a> {
     pub(super) lines: Vec<(String, &'a Series)>,
 }
 
-/// A property that divides lines into separate charts; tried in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Facet {
-    Cache,
-    Operation,
-    Order,
-    Flush,
-    FileState,
-    Memory,
-    Targets,
-    Streams,
-    File,
-    Request,
-    Depth,
-    Workers,
-    Variant,
+impl Panel<'_> {
+    /// The title as the end of a caption.
+    pub(super) fn suffix(&self) -> String {
+        if self.title.is_empty() { String::new() } else { format!(", {}", self.title) }
+    }
 }
 
+/// A property that divides lines into separate charts, in a word or two; `None` if it does not apply.
+pub(super) type Facet = fn(&Labels) -> Option<String>;
+
+/// A direct read bypasses the page cache, so its state does not matter.
+const CACHE: Facet =
+    |l| l.cache.or(past_cache(l).then_some(CacheState::Cold)).map(|cache| cache.word().to_owned());
+const OPERATION: Facet = |l| Some(l.operation.clone());
+const ORDER: Facet = |l| l.order.clone();
+const FLUSH: Facet = |l| l.flush.map(|f| if f { "flushed" } else { "not flushed" }.to_owned());
+
+/// Tried in this order.
 const FACETS: [Facet; 13] = [
-    Facet::Cache,
-    Facet::Operation,
-    Facet::Order,
-    Facet::Flush,
-    Facet::FileState,
-    Facet::Memory,
-    Facet::Targets,
-    Facet::Streams,
-    Facet::File,
-    Facet::Request,
-    Facet::Depth,
-    Facet::Workers,
-    Facet::Variant,
+    CACHE,
+    OPERATION,
+    ORDER,
+    FLUSH,
+    |l| l.file_state.as_ref().map(|s| format!("file {s}")),
+    |l| l.memory_limit_bytes.map(|m| format!("memory of {}", units::size(m))),
+    |l| l.targets.map(|n| units::count(n as usize, "disk")),
+    |l| l.streams.map(|n| units::count(n as usize, "stream")),
+    |l| l.file_bytes.map(|n| format!("file of {}", units::size(n))),
+    |l| l.request_bytes.map(units::size),
+    |l| l.depth.map(|d| format!("depth {d}")),
+    |l| l.workers.map(|w| units::count(w as usize, "worker")),
+    |l| l.variant.clone(),
 ];
 
 /// The properties that make two lines different jobs, whose speeds cannot be compared.
-pub(super) const JOBS: [Facet; 4] = [Facet::Operation, Facet::Cache, Facet::Order, Facet::Flush];
-
-impl Facet {
-    /// The property's value in a word or two; empty if it does not apply.
-    pub(super) fn of(self, labels: &Labels) -> String {
-        let word = match self {
-            // A direct read bypasses the page cache, so its state does not matter.
-            Self::Cache => {
-                labels.cache.or(past_cache(labels).then_some(CacheState::Cold)).map(|c| c.word().to_owned())
-            }
-            Self::Operation => Some(labels.operation.clone()),
-            Self::Order => labels.order.clone(),
-            Self::Flush => labels.flush.map(|f| if f { "flushed" } else { "not flushed" }.to_owned()),
-            Self::FileState => labels.file_state.as_ref().map(|s| format!("file {s}")),
-            Self::Memory => labels.memory_limit_bytes.map(|m| format!("memory of {}", units::size(m))),
-            Self::Targets => labels.targets.map(|n| units::count(n as usize, "disk")),
-            Self::Streams => labels.streams.map(|n| units::count(n as usize, "stream")),
-            Self::File => labels.file_bytes.map(|n| format!("file of {}", units::size(n))),
-            Self::Request => labels.request_bytes.map(units::size),
-            Self::Depth => labels.depth.map(|d| format!("depth {d}")),
-            Self::Workers => labels.workers.map(|w| units::count(w as usize, "worker")),
-            Self::Variant => labels.variant.clone(),
-        };
-        word.unwrap_or_default()
-    }
-}
+pub(super) const JOBS: [Facet; 4] = [OPERATION, CACHE, ORDER, FLUSH];
 
 fn past_cache(labels: &Labels) -> bool {
     labels.operation == "read" && labels.bypasses_cache()
 }
 
-/// Distributes lines over charts of at most `most` lines, if a property divides them; `apart` divides in any case.
-pub(super) fn split<'a>(lines: &[&'a Series], apart: Option<Facet>, most: usize) -> Vec<Panel<'a>> {
+/// Distributes lines over charts of at most `most` lines, if a property divides them; the state of the
+/// page cache divides in any case if `by_cache`.
+pub(super) fn split<'a>(lines: &[&'a Series], by_cache: bool, most: usize) -> Vec<Panel<'a>> {
     let mut groups: Vec<(String, Vec<&'a Series>)> = vec![(String::new(), lines.to_vec())];
-    for facet in FACETS {
+    for (place, facet) in FACETS.into_iter().enumerate() {
+        let apart = by_cache && place == 0;
         groups = groups
             .into_iter()
             .flat_map(|(title, group)| {
-                if apart != Some(facet) && group.len() <= most {
+                if !apart && group.len() <= most {
                     return vec![(title, group)];
                 }
-                let parts = grouped(&group, |line| facet.of(&line.labels));
+                let parts = grouped(&group, |line| facet(&line.labels).unwrap_or_default());
                 // Lines without a value may share a chart with one kind of the others.
                 let said = parts.iter().filter(|(word, _)| !word.is_empty()).count();
                 if said < 2 && group.len() <= most {
                     return vec![(title, group)];
                 }
                 // Parts of one line each do not help.
-                if parts.len() < 2 || apart != Some(facet) && parts.len() == group.len() {
+                if parts.len() < 2 || !apart && parts.len() == group.len() {
                     return vec![(title, group)];
                 }
                 let text = |word: String| if title.is_empty() { word } else { format!("{title}, {word}") };
@@ -165,15 +141,15 @@ mod tests {
             panels.into_iter().map(|p| (p.title, p.lines.into_iter().map(|l| l.0).collect())).collect()
         };
         let names = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        assert_eq!(split(&lines, None, 12).len(), 1);
+        assert_eq!(split(&lines, false, 12).len(), 1);
         assert_eq!(
-            text(split(&lines, Some(Facet::Cache), 3)),
+            text(split(&lines, true, 3)),
             [
                 ("cold, random".to_owned(), names(&["uring", "direct"])),
                 ("cold, sequential".to_owned(), names(&["uring", "direct"])),
                 ("warm".to_owned(), names(&["uring, sequential"])),
             ]
         );
-        assert_eq!(text(split(&lines[..2], Some(Facet::Cache), 3))[0].0, "");
+        assert_eq!(text(split(&lines[..2], true, 3))[0].0, "");
     }
 }

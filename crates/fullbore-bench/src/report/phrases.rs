@@ -42,7 +42,6 @@ pub(super) fn compared(first: &Cell, second: &Cell) -> Option<Comparison> {
     compare_rates(&first.rates(), &second.rates(), DEFAULT_MARGIN, &Bootstrap::default())
 }
 
-/// The text with a capital first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

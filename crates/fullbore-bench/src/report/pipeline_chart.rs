@@ -1,9 +1,8 @@
 //! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: advertised and measured
 //! throughput of each stage.
 
-use super::palette::LineStyle;
 use super::picture::{Key, Picture, wrapped};
-use crate::block::html::escape;
+use crate::block::html::{escape, svg_text};
 use crate::document::{Pipeline, Stage};
 use crate::units;
 
@@ -12,15 +11,10 @@ const TOP: f64 = 30.0;
 /// Space between boxes, for the arrow.
 const GAP: f64 = 34.0;
 const PAD: f64 = 14.0;
-/// Height of a line of text.
 const LINE: f64 = 17.0;
-/// Height of a bar.
 const BAR: f64 = 9.0;
-/// Lines that a text in a box may take.
 const MOST_LINES: usize = 3;
-/// Width of a character.
 const LETTER: f64 = 7.0;
-/// Largest width of a box.
 const WIDEST: f64 = 300.0;
 
 /// Colours of the advertised and of the measured figure.
@@ -34,7 +28,6 @@ pub(super) fn narrowest(pipeline: &Pipeline) -> Option<usize> {
     (rated.len() > 1).then(|| rated.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|r| r.0))?
 }
 
-/// The drawing.
 pub(super) fn picture(pipeline: &Pipeline) -> Picture {
     let count = pipeline.stages.len().max(1) as f64;
     let width = ((WIDTH - GAP * (count - 1.0)) / count - 2.0).min(WIDEST);
@@ -64,12 +57,11 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
             escape(&tip(stage))
         );
         if narrow == Some(i) {
-            svg +=
-                &format!("<text class=\"mark\" x=\"{x:.1}\" y=\"{:.1}\">▼ narrowest stage</text>", TOP - 9.0);
+            svg += &svg_text("mark", (x, TOP - 9.0), "", "▼ narrowest stage");
         }
         let left = x + PAD;
         let mut y = TOP + 26.0;
-        svg += &format!("<text class=\"name\" x=\"{left:.1}\" y=\"{y:.1}\">{}</text>", escape(&said.name));
+        svg += &svg_text("name", (left, y), "", &said.name);
         lines(&mut svg, &said.what, left, y + LINE, "");
         y += what + 20.0;
         let bar = |value: f64| (value / highest * (width - 2.0 * PAD)).max(2.0);
@@ -94,13 +86,11 @@ pub(super) fn picture(pipeline: &Pipeline) -> Picture {
         }
         svg += "</g>\n";
     }
-    let key = |colour, name: &str| Key { look: LineStyle::plain(colour), patch: true, name: name.into() };
-    let keys = vec![key(ADVERTISED, "advertised"), key(REAL, "measured through this stage")];
+    let keys = vec![Key::patch(ADVERTISED, "advertised"), Key::patch(REAL, "measured through this stage")];
     let drawn = 2.0 + count * (width + GAP) - GAP;
     Picture { width: drawn.max(620.0), height: TOP + height + 8.0, body: svg, keys }
 }
 
-/// The text of a box.
 struct BoxText {
     name: String,
     what: Vec<String>,
@@ -153,9 +143,7 @@ fn tip(stage: &Stage) -> String {
 }
 
 fn lines(svg: &mut String, lines: &[String], x: f64, y: f64, class: &str) {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     for (i, line) in lines.iter().enumerate() {
-        *svg +=
-            &format!("<text{class} x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + i as f64 * LINE, escape(line));
+        *svg += &svg_text(class, (x, y + i as f64 * LINE), "", line);
     }
 }

@@ -8,7 +8,6 @@ use crate::document::{
 use crate::stats::Verdict;
 use crate::units;
 
-/// The section of the summary: headline figures, then sentences.
 pub(super) fn section(document: &Document) -> Section {
     let blocks = vec![Block::Tiles(tiles(document)), Block::List(sentences(document))];
     Section::new("summary", "Summary", blocks)
@@ -22,7 +21,6 @@ fn sentences(document: &Document) -> Vec<String> {
     sentences
 }
 
-/// The fastest path of a headline figure.
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
     let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
     peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
@@ -48,7 +46,6 @@ fn circumstances(cell: &Cell) -> String {
     method_text(&cell.labels) + if unproved { ", cache state unproved" } else { "" }
 }
 
-/// Headline figures, each with its name and its circumstances.
 pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let mut tiles = Vec::new();
     let mut add = |what: &str, peak: Option<&Peak>| {
@@ -130,54 +127,54 @@ fn describe_peak(document: &Document, peak: &Peak) -> String {
     format!("{} ({})", units::rate(peak.rate.value), reached(document, peak))
 }
 
+/// Words on the fastest path of each headline figure that was measured.
+fn in_words<const N: usize>(
+    document: &Document,
+    headlines: [(Headline, &str); N],
+    text: impl Fn(&str, &Peak) -> String,
+) -> Vec<String> {
+    let words = |(headline, what)| fastest(document, headline).map(|peak| text(what, peak));
+    headlines.into_iter().filter_map(words).collect()
+}
+
+fn enumerated(parts: &[String], and: &str) -> Option<String> {
+    let (last, first) = parts.split_last()?;
+    Some(if first.is_empty() { last.clone() } else { format!("{}{and}{last}", first.join(", ")) })
+}
+
 fn reading(document: &Document) -> Option<String> {
-    let warm = fastest(document, Headline::CachedReads);
-    let cold = fastest(document, Headline::DeviceReads);
-    let warm = warm.map(|p| format!("reads from the page cache reach {}", describe_peak(document, p)));
-    let cold = cold.map(|p| format!("reads from the device reach {}", describe_peak(document, p)));
-    let parts: Vec<String> = [warm, cold].into_iter().flatten().collect();
+    let headlines = [(Headline::CachedReads, "page cache"), (Headline::DeviceReads, "device")];
+    let parts = in_words(document, headlines, |source, peak| {
+        format!("reads from the {source} reach {}", describe_peak(document, peak))
+    });
     (!parts.is_empty()).then(|| capital(&parts.join("; ")) + ".")
 }
 
 fn writing(document: &Document) -> Option<String> {
-    let part = |written: Headline, to: &str| {
-        let peak = fastest(document, written)?;
-        Some(format!("{} {to}", describe_peak(document, peak)))
-    };
-    let parts: Vec<String> = [
-        part(Headline::CachedWrites, "into the page cache (lost on power failure)"),
-        part(Headline::DirectWrites, "with direct I/O"),
-        part(Headline::FlushedWrites, "with a flush to the device"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let (last, first) = parts.split_last()?;
-    let list = if first.is_empty() { last.clone() } else { format!("{}, and {last}", first.join(", ")) };
-    Some(format!("Writes reach {list}."))
+    let headlines = [
+        (Headline::CachedWrites, "into the page cache (lost on power failure)"),
+        (Headline::DirectWrites, "with direct I/O"),
+        (Headline::FlushedWrites, "with a flush to the device"),
+    ];
+    let parts = in_words(document, headlines, |to, peak| format!("{} {to}", describe_peak(document, peak)));
+    Some(format!("Writes reach {}.", enumerated(&parts, ", and ")?))
 }
 
 /// The best throughputs as shares of the roof.
 fn roof(document: &Document) -> Option<String> {
-    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0)?;
-    let share = |what: &str, peak: Option<&Peak>| {
-        peak.map(|p| format!("{what} {}", units::percent(p.rate.value / roof.rate.value)))
-    };
-    let parts: Vec<String> = [
-        share("reads from the page cache", fastest(document, Headline::CachedReads)),
-        share("reads from the device", fastest(document, Headline::DeviceReads)),
-        share("writes into the page cache", fastest(document, Headline::CachedWrites)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let (last, first) = parts.split_last()?;
-    let list = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
-    let speed = units::rate(roof.rate.value);
-    Some(format!("Share of the roof (memory, {speed}): {list}."))
+    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0)?.rate.value;
+    let headlines = [
+        (Headline::CachedReads, "reads from the page cache"),
+        (Headline::DeviceReads, "reads from the device"),
+        (Headline::CachedWrites, "writes into the page cache"),
+    ];
+    let parts = in_words(document, headlines, |what, peak| {
+        format!("{what} {}", units::percent(peak.rate.value / roof))
+    });
+    let list = enumerated(&parts, " and ")?;
+    Some(format!("Share of the roof (memory, {}): {list}.", units::rate(roof)))
 }
 
-/// A choice that costs throughput, with its factor.
 struct Loss {
     times: f64,
     text: String,

@@ -1,28 +1,22 @@
 //! Charts of requests: latency, phases, fairness of streams; and the pipeline.
 
-use super::cluster_chart::{Cluster, ClusterChart};
 use super::figures::{ChartBuilder, MOST_LINES};
-use super::line_chart::{ChartLine, LineChart, Point};
-use super::measure::by_axis;
+use super::measure::axis_words;
 use super::panels::{Panel, split};
 use super::pipeline_chart;
-use super::range_chart::{Range, RangeChart, percentile_style};
-use super::stack_chart::{Stack, StackChart};
-use super::streams::{jain, stream_rates};
+use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
+use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
 use crate::document::{Axis, Cell, Latency, Phases, Series};
-use crate::stats::{Bootstrap, Estimate, median};
+use crate::stats::{Bootstrap, Estimate, fairness, median};
 use crate::units;
 
-/// A percentile of a sample's latencies, in seconds.
 type Percentile = fn(&Latency) -> f64;
 
-/// The percentiles shown, by name.
 pub(super) const PERCENTILES: [(&str, Percentile); 4] =
     [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
 
 /// Above this number of paths there is one chart per percentile, otherwise one per path.
 const MOST_PATHS: usize = 4;
-/// Rows of a chart of latencies or phases.
 const MOST_ROWS: usize = 14;
 
 /// The phases of a request's time with their colours.
@@ -55,7 +49,7 @@ impl ChartBuilder<'_> {
         };
         let lines: Vec<&Series> = lines.iter().filter(described).copied().collect();
         if self.experiment.axis == Axis::None {
-            for panel in split(&lines, None, MOST_ROWS) {
+            for panel in split(&lines, false, MOST_ROWS) {
                 self.latency_rows(&panel);
             }
         } else if lines.len() <= MOST_PATHS {
@@ -63,7 +57,7 @@ impl ChartBuilder<'_> {
                 self.latency_of(line);
             }
         } else {
-            for panel in split(&lines, None, MOST_LINES) {
+            for panel in split(&lines, false, MOST_LINES) {
                 for (name, value) in [PERCENTILES[0], PERCENTILES[2]] {
                     self.latency_lines(&panel, name, value);
                 }
@@ -73,12 +67,8 @@ impl ChartBuilder<'_> {
 
     /// A chart of one path: one line per percentile.
     fn latency_of(&mut self, line: &Series) {
-        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| ChartLine {
-            name: (*name).to_owned(),
-            look: percentile_style(i),
-            points: self.latency_points(name, line, *value),
-            fitted: Vec::new(),
-            half_power: None,
+        let lines = PERCENTILES.iter().enumerate().map(|(i, (name, value))| {
+            ChartLine::new(name, percentile_style(i), self.latency_points(name, line, *value))
         });
         self.latency_chart(lines.collect(), &format!("Request time{{}}: {}", line.name), "latency");
     }
@@ -87,15 +77,10 @@ impl ChartBuilder<'_> {
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
         let line_styles =
             self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let lines = panel.lines.iter().zip(line_styles).map(|((name, line), look)| ChartLine {
-            name: name.clone(),
-            look,
-            points: self.latency_points(name, line, value),
-            fitted: Vec::new(),
-            half_power: None,
-        });
-        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-        let caption = format!("Request time, {percentile}{{}}{of}");
+        let lines = panel.lines.iter().zip(line_styles);
+        let lines = lines
+            .map(|((name, line), look)| ChartLine::new(name, look, self.latency_points(name, line, value)));
+        let caption = format!("Request time, {percentile}{{}}{}", panel.suffix());
         self.latency_chart(lines.collect(), &caption, &format!("latency-{}", percentile.replace('.', "")));
     }
 
@@ -133,7 +118,7 @@ impl ChartBuilder<'_> {
             lines,
             rule: None,
         };
-        let caption = caption.replacen("{}", by_axis(self.experiment.axis), 1);
+        let caption = caption.replacen("{}", axis_words(self.experiment.axis).by, 1);
         let described = " Medians of the samples’ percentiles.".to_owned();
         self.add(stem, caption, described, &spoken, chart.picture());
     }
@@ -160,10 +145,9 @@ impl ChartBuilder<'_> {
         }
         ranges.sort_by(|a, b| a.seconds[0].total_cmp(&b.seconds[0]));
         let spoken: Vec<String> = ranges.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
-        let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
         let percentiles = PERCENTILES.map(|p| p.0).to_vec();
         let chart = RangeChart { percentiles, ranges };
-        let caption = format!("Request time{of}");
+        let caption = format!("Request time{}", panel.suffix());
         let described = " Lowest median first.".to_owned();
         self.add("latency", caption, described, &(spoken.join("; ") + "."), chart.picture());
     }
@@ -173,11 +157,10 @@ impl ChartBuilder<'_> {
         let known = |line: &&&Series| line.cells.iter().any(|&c| parts(&self.document.cells[c]).is_some());
         let lines: Vec<&Series> = lines.iter().filter(known).copied().collect();
         if alone {
-            for panel in split(&lines, None, MOST_ROWS) {
+            for panel in split(&lines, false, MOST_ROWS) {
                 let rows: Vec<(String, usize)> =
                     panel.lines.iter().map(|(name, line)| (name.clone(), line.cells[0])).collect();
-                let of = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-                self.stacked(&rows, &of);
+                self.stacked(&rows, &panel.suffix());
             }
             return;
         }
@@ -189,7 +172,7 @@ impl ChartBuilder<'_> {
             };
             let rows: Vec<(String, usize)> = line.cells.iter().map(|&c| (name(c), c)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
-            self.stacked(&rows, &format!("{}{of}", by_axis(axis)));
+            self.stacked(&rows, &format!("{}{of}", axis_words(axis).by));
         }
     }
 
@@ -258,15 +241,15 @@ impl ChartBuilder<'_> {
                     })
                     .collect(),
             };
-            let clusters: Vec<Cluster> = rated.iter().map(cluster).collect();
+            let all: Vec<Cluster> = rated.iter().map(cluster).collect();
             let spoken: Vec<String> =
-                clusters.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
+                all.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
-            let chart = ClusterChart { y_title: format!("{unit} each"), clusters };
+            let picture = clusters(&format!("{unit} each"), &all);
             let described = " Below: Jain’s fairness index, 1 for equal rates.".to_owned();
             let caption =
                 format!("Rate of each {}{of}", if disks(line.cells[0]) { "disk" } else { "stream" });
-            self.add("fairness", caption, described, &(spoken.join("; ") + "."), chart.picture());
+            self.add("fairness", caption, described, &(spoken.join("; ") + "."), picture);
         }
     }
 
@@ -290,5 +273,56 @@ impl ChartBuilder<'_> {
                 .to_owned();
         let picture = pipeline_chart::picture(pipeline);
         self.add("pipeline", "The storage pipeline".into(), described, &(spoken.join("; ") + "."), picture);
+    }
+}
+
+/// The rate of each stream of a cell, in bytes per second, with its interval over the usable samples. Empty if samples
+/// do not record streams, or record different numbers of them.
+pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
+    let usable: Vec<&[f64]> =
+        cell.samples.iter().filter(|s| s.usable()).map(|s| s.streams.as_slice()).collect();
+    let count = usable.first().map_or(0, |s| s.len());
+    if usable.iter().any(|s| s.len() != count) {
+        return Vec::new();
+    }
+    let of =
+        |stream: usize| Bootstrap::default().median(&usable.iter().map(|s| s[stream]).collect::<Vec<_>>());
+    (0..count).map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Jain's index of fairness of several streams; `None` for fewer than two.
+pub(super) fn jain(rates: &[Estimate]) -> Option<f64> {
+    let rates: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
+    fairness(&rates).filter(|found| found.streams > 1).map(|found| found.jain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Labels, Sample};
+
+    fn rates(values: &[f64]) -> Vec<Estimate> {
+        values.iter().map(|&v| Estimate { value: v, low: v, high: v }).collect()
+    }
+
+    #[test]
+    fn fairness_is_one_for_equal_rates_and_one_nth_for_a_single_active_stream() {
+        assert_eq!(jain(&rates(&[3.0, 3.0, 3.0])), Some(1.0));
+        assert_eq!(jain(&rates(&[8.0, 0.0, 0.0, 0.0])), Some(0.25));
+        assert!((jain(&rates(&[1.0, 2.0])).unwrap() - 0.9).abs() < 1e-12);
+        assert_eq!(jain(&rates(&[1.0])), None);
+    }
+
+    #[test]
+    fn a_stream_has_the_median_of_its_rates() {
+        let mut cell = Cell::new("a", "streams", Labels::default());
+        for scale in [1.0, 3.0, 2.0] {
+            let streams = vec![10.0 * scale, 20.0 * scale];
+            cell.samples.push(Sample { bytes: 1, seconds: 1.0, streams, ..Sample::default() });
+        }
+        let found = stream_rates(&cell);
+        assert_eq!(found.iter().map(|r| r.value).collect::<Vec<_>>(), [20.0, 40.0]);
+        cell.samples[1].streams.pop();
+        assert!(stream_rates(&cell).is_empty(), "samples with different numbers of streams");
     }
 }

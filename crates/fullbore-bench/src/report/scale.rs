@@ -1,7 +1,8 @@
-//! Axes: positions of values, and their ticks.
+//! Axes: positions of values, their ticks, and the grids of charts.
 
-/// An axis from a lowest to a highest value.
-#[derive(Debug, Clone, PartialEq)]
+use crate::block::html::svg_text;
+
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Scale {
     low: f64,
     high: f64,
@@ -11,7 +12,6 @@ pub(super) struct Scale {
     /// Position of the lowest and the highest value in the drawing.
     from: f64,
     to: f64,
-    /// Values with a tick.
     pub(super) ticks: Vec<f64>,
 }
 
@@ -22,7 +22,12 @@ impl Scale {
         let step = round_step(highest / 5.0);
         let steps = (highest / step - 1e-9).ceil().max(1.0);
         let ticks = (0..=steps as usize).map(|i| i as f64 * step).collect();
-        Self { low: 0.0, high: steps * step, logarithmic: false, steps: Vec::new(), from, to, ticks }
+        Self { high: steps * step, from, to, ticks, ..Self::default() }
+    }
+
+    /// An axis of shares from 0 to 1, with ticks at the quarters.
+    pub(super) fn shares(from: f64, to: f64) -> Self {
+        Self { high: 1.0, from, to, ticks: vec![0.0, 0.25, 0.5, 0.75, 1.0], ..Self::default() }
     }
 
     /// A logarithmic axis that holds `lowest` and `highest` (both > 0); its ends are 1, 2 or 5 times a power of ten.
@@ -39,15 +44,8 @@ impl Scale {
         let decade = |t: &f64| (t.log10() - t.log10().round()).abs() < 1e-9;
         let sparse = within.len() > 8 && within.iter().filter(|t| decade(t)).count() >= 2;
         let ticks = within.iter().copied().filter(|t| !sparse || decade(t)).collect();
-        Self {
-            low: within[0],
-            high: within[within.len() - 1],
-            logarithmic: true,
-            steps: Vec::new(),
-            from,
-            to,
-            ticks,
-        }
+        let (low, high) = (within[0], within[within.len() - 1]);
+        Self { low, high, logarithmic: true, from, to, ticks, ..Self::default() }
     }
 
     /// A log2 axis with a tick at each measured position, thinned to a distance of `gap`.
@@ -55,15 +53,13 @@ impl Scale {
         let (low, high) = (positions.first().copied().unwrap_or(1), positions.last().copied().unwrap_or(2));
         // A margin on both sides, which also avoids a division by zero with a single position.
         let (low, high) = (low as f64 / 1.25, high as f64 * 1.25);
-        let mut ticks: Vec<f64> = Vec::new();
-        let mut scale = Self { low, high, logarithmic: true, steps: Vec::new(), from, to, ticks: Vec::new() };
+        let mut scale = Self { low, high, logarithmic: true, from, to, ..Self::default() };
         for &position in positions {
             let at = scale.place(position as f64);
-            if ticks.last().is_none_or(|&last| (at - scale.place(last)).abs() >= gap) {
-                ticks.push(position as f64);
+            if scale.ticks.last().is_none_or(|&last| (at - scale.place(last)).abs() >= gap) {
+                scale.ticks.push(position as f64);
             }
         }
-        scale.ticks = ticks;
         scale
     }
 
@@ -73,7 +69,7 @@ impl Scale {
         let high = steps.len().max(1) as f64 - 0.4;
         let every = (gap * (high + 0.6) / (to - from).abs()).ceil().max(1.0) as usize;
         let ticks = steps.iter().copied().step_by(every).collect();
-        Self { low: -0.6, high, logarithmic: false, steps, from, to, ticks }
+        Self { low: -0.6, high, steps, from, to, ticks, ..Self::default() }
     }
 
     /// Position of a value in the drawing; values off the axis are placed at its ends.
@@ -87,7 +83,6 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The number of the nearest step.
     fn step(&self, value: f64) -> f64 {
         let far = |step: &f64| (step - value).abs();
         let nearest =
@@ -95,7 +90,6 @@ impl Scale {
         nearest.unwrap_or(0) as f64
     }
 
-    /// The largest value of the axis.
     pub(super) fn highest(&self) -> f64 {
         self.high
     }
@@ -121,6 +115,40 @@ pub(super) fn tick_text(value: f64) -> String {
         format!("{value:.6}")
     };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Horizontal grid lines from `left` to `right`, numbers before them.
+pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
+    let line = |&value: &f64| {
+        let at = y.place(value);
+        format!(
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>{}\n",
+            svg_text("", (left - 7.0, at + 4.0), "end", &tick_text(value))
+        )
+    };
+    y.ticks.iter().map(line).collect()
+}
+
+/// Vertical grid lines from `top` to `bottom`, texts below; texts at the ends stay within the frame.
+pub(super) fn along(x: &Scale, top: f64, bottom: f64, text: impl Fn(f64) -> String) -> String {
+    let last = x.ticks.len().saturating_sub(1);
+    let line = |(number, &value): (usize, &f64)| {
+        let at = x.place(value);
+        let anchor = match number {
+            0 => "start",
+            _ if number == last => "end",
+            _ => "middle",
+        };
+        format!(
+            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom:.1}\"/>{}\n",
+            svg_text("", (at, bottom + 17.0), anchor, &text(value))
+        )
+    };
+    x.ticks.iter().enumerate().map(line).collect()
+}
+
+pub(super) fn title_below(title: &str, left: f64, right: f64, y: f64) -> String {
+    svg_text("title", ((left + right) / 2.0, y), "middle", title) + "\n"
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
-//! The verdict of an experiment, in sentences computed from its cells: the best path against the others, half-power,
-//! cost. A difference that the intervals do not confirm is reported as not significant.
+//! The verdict of an experiment, in sentences computed from its cells: the best path against the others, half-power, cost,
+//! the effect along the axis, the time of requests. A difference that the intervals do not confirm is reported as not
+//! significant.
 
 use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};
 use super::panels::{Facet, JOBS, grouped, named};
 use super::phrases::{against, capital, compared, peak, spanned};
-use super::verdict_along::along;
+use super::pipeline_chart::narrowest;
+use super::request_figures::{PARTS, jain, parts, percentile, stream_rates};
 use crate::document::{Axis, Cell, Document, Experiment, Figure, Series};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Verdict};
 use crate::units;
 
 /// Kinds of jobs described in sentences; the rest appears in the tables only.
@@ -15,17 +17,17 @@ const MOST_JOBS: usize = 6;
 
 /// The verdict of an experiment: a few sentences; none if nothing was measured.
 pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec<String> {
-    let credits = super::credit::sentences(document, experiment);
+    let credits = super::chapter_findings::credit_sentences(document, experiment);
     if !credits.is_empty() {
         return credits;
     }
     let all: Vec<&Series> = lines.iter().collect();
     let varying: Vec<Facet> = JOBS
         .into_iter()
-        .filter(|facet| lines.iter().any(|l| facet.of(&l.labels) != facet.of(&lines[0].labels)))
+        .filter(|facet| lines.iter().any(|l| facet(&l.labels) != facet(&lines[0].labels)))
         .collect();
     let job = |line: &Series| {
-        let words = varying.iter().map(|f| f.of(&line.labels)).filter(|w| !w.is_empty());
+        let words = varying.iter().filter_map(|f| f(&line.labels)).filter(|w| !w.is_empty());
         words.collect::<Vec<_>>().join(", ")
     };
     let mut jobs = grouped(&all, job);
@@ -43,8 +45,8 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         ));
     }
     described.extend(cost(document, &all));
-    described.extend(super::verdict_requests::sentences(document, experiment, &all));
-    described.extend(super::peers::sentences(document, experiment));
+    described.extend(request_sentences(document, experiment, &all));
+    described.extend(super::chapter_findings::peer_sentences(document, experiment));
     described
 }
 
@@ -146,4 +148,250 @@ fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
             Some(format!("Cheapest: {}. Most expensive: {}.", described(least), described(most)))
         }
     }
+}
+
+/// A sentence about a kind of job along the axis; `None` for axes that the half-power point describes.
+pub(super) fn along(
+    document: &Document,
+    experiment: &Experiment,
+    lines: &[&Series],
+    job: &str,
+) -> Option<String> {
+    let (name, fastest, _) = named(lines, job)
+        .into_iter()
+        .filter(|(_, line)| line.cells.len() > 1)
+        .filter_map(|(name, line)| Some((name, line, peak(document, line)?.1.value)))
+        .max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let cells: Vec<&Cell> = fastest.cells.iter().map(|&c| &document.cells[c]).collect();
+    let walk = AxisVerdict { axis: experiment.axis, cells, name: if lines.len() > 1 { &name } else { "" } };
+    let described = match experiment.axis {
+        Axis::Targets | Axis::Streams => walk.adding()?,
+        Axis::File => walk.outgrowing()?,
+        Axis::Offset => walk.misaligning()?,
+        Axis::Load => walk.loading()?,
+        Axis::Request | Axis::Depth | Axis::None => return None,
+    };
+    let head: Vec<String> =
+        [capital(job), walk.name.to_owned()].into_iter().filter(|w| !w.is_empty()).collect();
+    Some(if head.is_empty() { capital(&described) } else { format!("{}: {described}", head.join(", ")) })
+}
+
+/// An added stream or disk helps if it brings at least this share of the first one's rate.
+const HELPS: f64 = 0.1;
+/// A load is sustained if at least this share of it is served.
+const BORNE: f64 = 0.95;
+
+struct AxisVerdict<'a> {
+    axis: Axis,
+    cells: Vec<&'a Cell>,
+    name: &'a str,
+}
+
+impl AxisVerdict<'_> {
+    fn at(&self, cell: &Cell) -> u64 {
+        self.axis.of(&cell.labels).unwrap_or(0)
+    }
+
+    fn text(&self, cell: &Cell) -> String {
+        self.axis.text(self.at(cell))
+    }
+
+    fn label(&self, cell: &Cell) -> String {
+        self.axis.label(self.at(cell))
+    }
+
+    fn rate(cell: &Cell) -> f64 {
+        cell.summary.as_ref().map_or(0.0, |s| s.rate.value)
+    }
+
+    /// Streams or disks added one after the other.
+    fn adding(&self) -> Option<String> {
+        let (first, last) = (*self.cells.first()?, *self.cells.last()?);
+        let (start, base) = (self.at(first), Self::rate(first));
+        if base <= 0.0 || start == 0 {
+            return None;
+        }
+        let comparison = compared(last, first)?;
+        let mut text = format!("{}: {}", self.label(last), against(&comparison, &self.label(first)));
+        // The first step that adds less than a tenth of a share per added one.
+        let share = base / start as f64;
+        let stop = self.cells.windows(2).find(|pair| {
+            let added = (self.at(pair[1]) - self.at(pair[0])) as f64;
+            added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) < HELPS * share * added
+        });
+        match stop {
+            Some(pair) => {
+                text += &format!(
+                    "; beyond {} each addition brings less than 10% of the first",
+                    self.label(pair[0])
+                )
+            }
+            None if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
+            None => {}
+        }
+        let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
+        if let Some((cell, index)) = fair {
+            text += &format!("; Jain’s fairness index at {}: {index:.2}", self.label(cell));
+        }
+        Some(text + ".")
+    }
+
+    /// Files that grow until they no longer fit into memory.
+    fn outgrowing(&self) -> Option<String> {
+        let best = self.cells.iter().copied().max_by(|a, b| Self::rate(a).total_cmp(&Self::rate(b)))?;
+        let beyond = self.cells.iter().copied().filter(|c| self.at(c) > self.at(best));
+        let fallen = beyond.clone().find(|c| Self::rate(c) < Self::rate(best) / 2.0);
+        let last = *self.cells.last()?;
+        Some(match fallen {
+            Some(cell) => format!(
+                "throughput falls below half the peak at a file of {}: {} there, {} at {}.",
+                self.text(cell),
+                units::rate(Self::rate(cell)),
+                units::rate(Self::rate(last)),
+                self.text(last)
+            ),
+            None => format!(
+                "throughput stays at or above half the peak up to a file of {} ({} there).",
+                self.text(last),
+                units::rate(Self::rate(last))
+            ),
+        })
+    }
+
+    /// Requests that do not begin at a multiple of their size.
+    fn misaligning(&self) -> Option<String> {
+        let aligned = self.cells.iter().copied().find(|c| self.at(c) == 0)?;
+        let off = self.cells.iter().copied().filter(|c| self.at(c) > 0);
+        let worst = off.min_by(|a, b| Self::rate(a).total_cmp(&Self::rate(b)))?;
+        let comparison = compared(worst, aligned)?;
+        Some(match comparison.verdict {
+            Verdict::Slower => format!(
+                "largest cost of misalignment: at {} off, {} of the aligned rate ({}–{}).",
+                units::size(self.at(worst)),
+                units::percent(comparison.ratio.value),
+                units::percent(comparison.ratio.low),
+                units::percent(comparison.ratio.high)
+            ),
+            _ => format!(
+                "no measurable cost of misalignment; lowest rate at {} off: {}.",
+                units::size(self.at(worst)),
+                against(&comparison, "aligned")
+            ),
+        })
+    }
+
+    /// Requests that arrive at a set rate.
+    fn loading(&self) -> Option<String> {
+        let served = |c: &Cell| c.summary.as_ref().and_then(|s| s.requests_per_s);
+        let borne = |c: &&&Cell| served(c).is_some_and(|r| r >= BORNE * self.at(c) as f64);
+        let most = self.cells.iter().filter(borne).copied().max_by_key(|c| self.at(c));
+        let Some(most) = most else {
+            let least = *self.cells.first()?;
+            let got = units::requests_rate(served(least)?);
+            return Some(format!("does not sustain the lowest load, {}: {got} served.", self.text(least)));
+        };
+        let tail = |c: &Cell| percentile(c, |l| l.p99_s).map(|e| spanned(e, units::seconds));
+        let mut text = format!("sustains {}", self.text(most));
+        if let (Some(light), Some(heavy)) = (tail(self.cells[0]), tail(most)) {
+            text += &if self.at(most) > self.at(self.cells[0]) {
+                format!("; p99 {light} at {}, {heavy} at that load", self.text(self.cells[0]))
+            } else {
+                format!("; p99 {light}")
+            };
+        }
+        let over = self.cells.iter().copied().find(|c| self.at(c) > self.at(most));
+        if let Some(over) = over {
+            text += &format!("; does not sustain {}", self.text(over));
+        }
+        Some(text + ".")
+    }
+}
+
+/// Sentences for the figures of an experiment beyond rates and costs.
+fn request_sentences(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
+    let asked = |figure: Figure| experiment.figures.contains(&figure);
+    let mut described = Vec::new();
+    if asked(Figure::Latency) && experiment.axis != Axis::Load {
+        described.extend(latency(document, experiment, lines));
+    }
+    if asked(Figure::Phases) {
+        described.extend(phases(document, experiment, lines));
+    }
+    if asked(Figure::Pipeline) {
+        described.extend(pipeline(document));
+    }
+    described
+}
+
+fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Option<String> {
+    let mut found: Vec<(String, crate::stats::Estimate)> = Vec::new();
+    for line in lines {
+        for &c in &line.cells {
+            let at = experiment.axis.of(&document.cells[c].labels);
+            let at = at.map_or_else(String::new, |at| format!(", {}", experiment.axis.label(at)));
+            let tail = percentile(&document.cells[c], |l| l.p99_s);
+            found.extend(tail.map(|tail| (format!("{}{at}", line.name), tail)));
+        }
+    }
+    found.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let described = |(name, tail): &(String, crate::stats::Estimate)| {
+        format!("{} ({name})", spanned(*tail, units::seconds))
+    };
+    match found.as_slice() {
+        [] => None,
+        [only] => Some(format!("p99 of request time: {}.", described(only))),
+        [least, .., most] => {
+            Some(format!("p99 of request time: lowest {}, highest {}.", described(least), described(most)))
+        }
+    }
+}
+
+fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Option<String> {
+    let line = lines.iter().find(|l| l.cells.iter().any(|&c| parts(&document.cells[c]).is_some()))?;
+    let described = |&c: &usize| {
+        let cell = &document.cells[c];
+        let sizes = parts(cell)?;
+        let whole: f64 = sizes.iter().flatten().sum();
+        let most =
+            (0..PARTS.len()).max_by(|&a, &b| sizes[a].unwrap_or(0.0).total_cmp(&sizes[b].unwrap_or(0.0)))?;
+        let at = experiment
+            .axis
+            .of(&cell.labels)
+            .map_or_else(|| line.name.clone(), |at| experiment.axis.label(at));
+        let share = units::percent(sizes[most].unwrap_or(0.0) / whole);
+        Some(format!("{share} of {} in “{}” ({at})", units::seconds(whole), PARTS[most].0))
+    };
+    let measured: Vec<String> = line.cells.iter().filter_map(described).collect();
+    match measured.as_slice() {
+        [] => None,
+        [only] => Some(format!("Longest phase of a request: {only}.")),
+        [first, .., last] => Some(format!("Longest phase of a request: {first}; {last}.")),
+    }
+}
+
+fn pipeline(document: &Document) -> Option<String> {
+    let pipeline = document.findings.pipeline.as_ref()?;
+    let narrow = &pipeline.stages[narrowest(pipeline)?];
+    let real = narrow.real?;
+    let mut text = format!("Narrowest stage: the {}, {}", narrow.name, spanned(real, units::rate));
+    if let Some(advertised) = narrow.advertised.filter(|a| *a > 0.0) {
+        text += &format!(
+            ", {} of the {} advertised",
+            units::percent(real.value / advertised),
+            units::rate(advertised)
+        );
+    }
+    let lost = pipeline.stages.iter().filter_map(|s| {
+        let (real, advertised) = (s.real?.value, s.advertised.filter(|a| *a > 0.0)?);
+        Some((s, real / advertised))
+    });
+    if let Some((stage, share)) = lost.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|l| l.0.name != narrow.name)
+    {
+        text += &format!(
+            "; largest gap to the advertised rate: the {}, at {} of it",
+            stage.name,
+            units::percent(share)
+        );
+    }
+    Some(text + ".")
 }

@@ -2,13 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::options::TableOptions;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, RuleVerdict, Series, SeriesHalfPower, StopReason, experiments, series,
 };
 use crate::report::{spanned, verdict};
 use crate::units;
+
+/// Layout of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Columns of the terminal; at least 60.
+    pub width: usize,
+    /// True if headings and warnings are coloured by ANSI escapes.
+    pub colour: bool,
+}
+
+impl Default for TableOptions {
+    /// 80 columns, no colour.
+    fn default() -> Self {
+        Self { width: 80, colour: false }
+    }
+}
 
 /// Widths of the columns after the path: rate, ±, roof, half-power, µs per request, ms per MB.
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
@@ -90,7 +105,6 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// Adds the paths of an experiment.
 fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
     for peak in peaks {
         let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
@@ -114,7 +128,6 @@ fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
     }
 }
 
-/// Adds a name and the values of the columns.
 fn row(sheet: &mut Sheet, indent: usize, name: (&str, &str), values: impl IntoIterator<Item = String>) {
     let values: Vec<_> = values.into_iter().zip(COLUMNS).map(|(value, width)| (value, width, "")).collect();
     sheet.row(indent, name, &values);
@@ -134,29 +147,26 @@ fn half_power(document: &Document, peak: &Peak) -> String {
     request.or(depth).unwrap_or("-".into())
 }
 
-fn choices(sheet: &mut Sheet, document: &Document) {
-    if document.findings.choices.is_empty() {
-        return;
+/// Adds a heading and the items, if there are any.
+fn listed<T>(sheet: &mut Sheet, heading: &str, items: &[T], mut add: impl FnMut(&mut Sheet, &T)) {
+    if !items.is_empty() {
+        sheet.heading(heading);
+        items.iter().for_each(|item| add(sheet, item));
     }
-    sheet.heading("Strategy chosen for each job");
-    for choice in &document.findings.choices {
+}
+
+fn choices(sheet: &mut Sheet, document: &Document) {
+    listed(sheet, "Strategy chosen for each job", &document.findings.choices, |sheet, choice| {
         sheet.wrapped(0, &format!("{}: {}", choice.job, choice.strategy));
         sheet.wrapped(4, &choice.evidence);
-    }
+    });
 }
 
-/// Adds a line for each job that `auto` did beside the strategies.
 fn regrets(sheet: &mut Sheet, document: &Document) {
-    if document.findings.regrets.is_empty() {
-        return;
-    }
-    sheet.heading("auto against the best strategy of each job");
-    for regret in &document.findings.regrets {
-        sheet.wrapped(0, &regret.text());
-    }
+    let heading = "auto against the best strategy of each job";
+    listed(sheet, heading, &document.findings.regrets, |sheet, regret| sheet.wrapped(0, &regret.text()));
 }
 
-/// Adds the numbers of the rules of 1997 by verdict.
 fn rules(sheet: &mut Sheet, document: &Document) {
     let rules = &document.findings.rules;
     if rules.is_empty() {
@@ -173,34 +183,23 @@ fn rules(sheet: &mut Sheet, document: &Document) {
 }
 
 fn advice(sheet: &mut Sheet, document: &Document) {
-    if document.findings.advice.is_empty() {
-        return;
-    }
-    sheet.heading("Advice");
-    for (i, advice) in document.findings.advice.iter().enumerate() {
-        sheet.wrapped(0, &format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
-        if let Some(setting) = &advice.setting {
-            sheet.wrapped(4, setting);
-        }
-    }
+    let mut number = 0;
+    listed(sheet, "Advice", &document.findings.advice, |sheet, advice| {
+        number += 1;
+        sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.standing()));
+        advice.setting.iter().for_each(|setting| sheet.wrapped(4, setting));
+    });
 }
 
-/// Adds the strategy to use for each kind of job.
 fn use_this(sheet: &mut Sheet, document: &Document) {
-    if document.findings.use_this.is_empty() {
-        return;
-    }
-    sheet.heading("Use this");
-    for found in &document.findings.use_this {
+    listed(sheet, "Use this", &document.findings.use_this, |sheet, found| {
         let rate = spanned(found.rate, |rate| found.rate_text(rate));
         sheet.wrapped(0, &format!("{}, {}: {}, {rate}", found.job.words(), found.place, found.method));
         let other = found.no_difference_from.as_ref();
         let other = other.map(|other| format!("no significant difference from {other}"));
-        [other, found.command.clone(), found.plain.clone()]
-            .iter()
-            .flatten()
-            .for_each(|text| sheet.wrapped(4, text));
-    }
+        let more = [other, found.command.clone(), found.plain.clone()];
+        more.iter().flatten().for_each(|text| sheet.wrapped(4, text));
+    });
 }
 
 fn peers(sheet: &mut Sheet, document: &Document) {

@@ -1,7 +1,6 @@
 //! The summary of a run on one page of a terminal: headline figures, the strategies to use, advice, warnings.
 
-use super::full::head;
-use super::options::TableOptions;
+use super::full::{TableOptions, head};
 use crate::block::text::Sheet;
 use crate::document::{Document, Recommendation, StopReason, experiments, series};
 use crate::report::{NO_DEFAULT, advice, capital, spanned, tiles, verdict};
@@ -9,9 +8,7 @@ use crate::units;
 
 /// Lines of a summary at 80 columns: a page of 60, less those in which `bench` names its files.
 pub(super) const LINES: usize = 55;
-/// Lines of warnings.
 const WARNINGS: usize = 8;
-/// Widths of the columns: name, rate.
 const NAME: usize = 17;
 const RATE: usize = 12;
 

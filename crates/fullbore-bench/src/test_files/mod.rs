@@ -70,7 +70,7 @@ pub(crate) struct TestFiles {
     /// Notes on the test files.
     pub(crate) notes: Vec<String>,
     /// Files of other lengths, created on first use.
-    sized: RefCell<BTreeMap<(&'static str, u64), File>>,
+    sized: RefCell<BTreeMap<(String, u64), File>>,
     /// Small files by their length, created on first use.
     small: RefCell<BTreeMap<u64, Vec<File>>>,
     seed: u64,
@@ -328,9 +328,9 @@ impl TestFiles {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn random_file(&self, purpose: &'static str, len: u64) -> Result<File> {
+    pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
         self.has_files()?;
-        if let Some(file) = self.sized.borrow().get(&(purpose, len)) {
+        if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
             return Ok(file.clone());
         }
         let mut temporaries = self.temporaries.borrow_mut();
@@ -340,7 +340,7 @@ impl TestFiles {
             FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), progress: &progress };
         let file = creator.file(&format!("{purpose}-{len}"), len, |_| false)?;
         temporaries.append(&mut creator.temporaries);
-        self.sized.borrow_mut().insert((purpose, len), file.clone());
+        self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());
         Ok(file)
     }
 
@@ -350,7 +350,7 @@ impl TestFiles {
     /// The system's.
     pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
         self.has_files()?;
-        if let Some(file) = self.sized.borrow().get(&(name, self.transform_len)) {
+        if let Some(file) = self.sized.borrow().get(&(name.to_owned(), self.transform_len)) {
             return Ok(file.clone());
         }
         let text = Text::new(self.seed, LINE)
@@ -364,7 +364,7 @@ impl TestFiles {
         };
         let file = creator.fill(name, &text, self.transform_len, |_| false)?;
         self.temporaries.borrow_mut().append(&mut creator.temporaries);
-        self.sized.borrow_mut().insert((name, self.transform_len), file.clone());
+        self.sized.borrow_mut().insert((name.to_owned(), self.transform_len), file.clone());
         Ok(file)
     }
 

@@ -14,10 +14,9 @@ use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
-use super::context::RunContext;
+use super::settings::{OutputTarget, Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};
@@ -26,31 +25,16 @@ use crate::test_files::{Needs, TestFiles};
 /// Bytes of the input over which a tool's output is verified.
 const VERIFY_BYTES: usize = 256 << 10;
 
-/// Settings of a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CommandSpec {
-    /// Name of the task.
     task: String,
     /// Name of the tool: `fullbore`, or a peer.
     tool: String,
-    /// Page-cache state of the input.
     cache: CacheState,
-    /// Destination of the output file.
     output: Option<OutputTarget>,
 }
 
-/// Destination of the output file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OutputTarget {
-    /// A name that does not exist.
-    New,
-    /// The name of an existing file of the same length.
-    Existing,
-}
-
-/// A trial that runs a command.
 #[derive(Debug)]
 struct CommandWorkload {
     spec: CommandSpec,
@@ -71,8 +55,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         let known = names(&mut task.tools.iter().map(|tool| tool.name));
         return Err(format!("tool {:?} cannot do {:?}: name one of {known}", spec.tool, spec.task));
     };
-    if task.makes != spec.output.is_some() {
-        let what = if task.makes {
+    if task.expected.creates() != spec.output.is_some() {
+        let what = if task.expected.creates() {
             "creates a file: set output = \"new\" or \"existing\""
         } else {
             "creates no file: leave out output"
@@ -85,7 +69,6 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     Ok(Box::new(CommandWorkload { spec, task, tool, program: PathBuf::new() }))
 }
 
-/// Paths for a run.
 #[derive(Debug)]
 struct CommandPaths<'a> {
     input: &'a Path,
@@ -93,7 +76,6 @@ struct CommandPaths<'a> {
     output: &'a Path,
 }
 
-/// Result of a run.
 #[derive(Debug)]
 struct CommandRun {
     seconds: f64,
@@ -125,7 +107,6 @@ impl CommandWorkload {
         }
     }
 
-    /// True if two files are read.
     fn reads_both(&self) -> bool {
         self.task.input == Input::TwoTexts
     }
@@ -207,7 +188,6 @@ impl CommandWorkload {
         Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what))
     }
 
-    /// Finds the program.
     fn find_program(&self, context: &RunContext<'_>) -> Result<PathBuf> {
         let refuse = |what: String| Error::new(ErrorKind::Unsupported, "run", self.tool.name, what);
         let Some(name) = self.tool.program() else {
@@ -268,9 +248,7 @@ impl Workload for CommandWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         test_files.has_files()?;
-        if test_files.in_memory && self.spec.cache == CacheState::Cold {
-            return Err(context.no_device());
-        }
+        context.check_device(self.spec.cache == CacheState::Cold)?;
         self.program = self.find_program(context)?;
         self.verify_output(test_files)
     }

@@ -4,41 +4,29 @@
 
 use fullbore::operation::hash::{Hash, hex};
 
-/// Name of our own program, as a tool.
 pub(super) const OURS: &str = "fullbore";
 
-/// A task for which users have commands.
 #[derive(Debug)]
 pub(super) struct CommandTask {
-    /// Name in a grid and in labels.
     pub(super) name: &'static str,
-    /// Kind of the input.
     pub(super) input: Input,
-    /// True if the task creates a file.
-    pub(super) makes: bool,
-    /// Expected result for a small input.
     pub(super) expected: ExpectedOutput,
     /// Tools that can do it, ours first.
     pub(super) tools: &'static [Tool],
 }
 
-/// The input of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
-    /// Random bytes.
     Random,
-    /// Text.
     Text,
     /// Two identical texts.
     TwoTexts,
 }
 
-/// Expected result of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ExpectedOutput {
     /// The output has the same bytes; an archive adds a header and padding.
     Same,
-    /// The output has these bytes.
     Bytes(fn(&[u8]) -> Vec<u8>),
     /// One of the printed words.
     Word(fn(&[u8]) -> String),
@@ -46,10 +34,15 @@ pub(super) enum ExpectedOutput {
     Status,
 }
 
-/// A tool for a task.
+impl ExpectedOutput {
+    /// True if the task creates a file.
+    pub(super) fn creates(self) -> bool {
+        matches!(self, Self::Same | Self::Bytes(_))
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Tool {
-    /// Name in a grid and in labels.
     pub(super) name: &'static str,
     /// Name of the program; empty: ours.
     program: &'static str,
@@ -81,12 +74,10 @@ impl Tool {
     }
 }
 
-/// All tasks.
 pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "copy",
         input: Input::Random,
-        makes: true,
         expected: ExpectedOutput::Same,
         tools: &[
             own_tool(&["copy", "{input}", "{output}"]),
@@ -100,7 +91,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "count lines",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| text.iter().filter(|&&byte| byte == b'\n').count().to_string()),
         tools: &[
             own_tool(&["wc", "-l", "{input}"]),
@@ -112,7 +102,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "count words",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| {
             let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             words.count().to_string()
@@ -126,7 +115,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "find a phrase",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| {
             matching(text, |line| line.windows(7).any(|part| part == b"was the"))
         }),
@@ -140,7 +128,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "find a pattern",
         input: Input::Text,
-        makes: false,
         expected: ExpectedOutput::Word(|text| matching(text, ends_in_er)),
         tools: &[
             own_tool(&["grep", "-c", "[a-z]+er[ ,.]", "{input}"]),
@@ -151,7 +138,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "compare",
         input: Input::TwoTexts,
-        makes: false,
         expected: ExpectedOutput::Status,
         tools: &[
             own_tool(&["cmp", "{input}", "{same}"]),
@@ -162,14 +148,12 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "sum blake3",
         input: Input::Random,
-        makes: false,
         expected: ExpectedOutput::Word(|data| sum("blake3", data)),
         tools: &[own_tool(&["sum", "-a", "blake3", "{input}"]), peer_tool("b3sum", &["{input}"])],
     },
     CommandTask {
         name: "sum sha256",
         input: Input::Random,
-        makes: false,
         expected: ExpectedOutput::Word(|data| sum("sha256", data)),
         tools: &[
             own_tool(&["sum", "-a", "sha256", "{input}"]),
@@ -181,7 +165,6 @@ pub(super) const TASKS: &[CommandTask] = &[
     CommandTask {
         name: "to capitals",
         input: Input::Text,
-        makes: true,
         expected: ExpectedOutput::Bytes(<[u8]>::to_ascii_uppercase),
         tools: &[
             own_tool(&["transform", "upper", "{input}", "{output}"]),
@@ -196,7 +179,6 @@ fn matching(text: &[u8], has: impl Fn(&[u8]) -> bool) -> String {
     text.split(|&byte| byte == b'\n').filter(|line| has(line)).count().to_string()
 }
 
-/// Matches `[a-z]+er[ ,.]`.
 fn ends_in_er(line: &[u8]) -> bool {
     line.windows(4).any(|part| {
         part[0].is_ascii_lowercase() && &part[1..3] == b"er" && matches!(part[3], b' ' | b',' | b'.')

@@ -13,12 +13,10 @@ use fullbore::Result;
 use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 
-use super::entry::Interface;
 use super::in_flight::{self, OwnedBuffer, PassIo};
-use super::open::{Completion, OpenConfig};
+use super::open::{Completion, Interface, OpenConfig};
 use super::pass::Pass;
 
-/// A file of a runtime, with the buffers of its calls.
 struct CompioFile {
     // Dropped before its runtime.
     file: File,
@@ -32,10 +30,7 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     let failed = |error| Error::io("open", &config.path, error);
     let runtime = Runtime::new().map_err(failed)?;
     let mut options = OpenOptions::new();
-    match config.bytes.writes() {
-        true => options.write(true),
-        false => options.read(true),
-    };
+    options.read(!config.bytes.writes()).write(config.bytes.writes());
     if config.direct {
         #[cfg(target_os = "linux")]
         options.custom_flags(fullbore::sys::OpenFlags::DIRECT.bits() as i32);
@@ -66,7 +61,6 @@ impl OwnedBuffer for Slice<Vec<u8>> {
     }
 }
 
-/// Transfers a record.
 async fn call(
     mut file: &File,
     config: &OpenConfig,
@@ -82,7 +76,6 @@ async fn call(
 }
 
 impl CompioFile {
-    /// Runs tasks, each of which takes the next record not yet taken.
     fn tasks(&mut self, pass: &Pass) -> Result<()> {
         let shared = Rc::new((Cell::new(0), self.config.clone(), pass.clone()));
         let lanes: Vec<_> = self

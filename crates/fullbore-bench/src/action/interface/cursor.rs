@@ -8,14 +8,12 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::stream::FileStream;
 
-use super::entry::Interface;
-use super::open::{OpenConfig, buffer, standard};
+use super::open::{Interface, OpenConfig, buffer, standard};
 use super::pass::Pass;
 
 /// Default buffer of std's readers and writers, in bytes.
 const BUFFER: usize = 8 << 10;
 
-/// A file with a position.
 struct CursorFile<S> {
     stream: S,
     buffer: Buf,
@@ -24,7 +22,6 @@ struct CursorFile<S> {
 
 /// A stream with a position whose written bytes can be flushed to the device.
 trait SyncStream {
-    /// Flushes written bytes to the device.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -54,61 +51,70 @@ impl SyncStream for FileStream {
 
 /// Opens a `std::fs::File`: one system call per record.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let (stream, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
-    Ok(match config.bytes.writes() {
-        true => Box::new(CursorWriter(CursorFile { stream, buffer, config })),
-        false => Box::new(CursorReader(CursorFile { stream, buffer, config })),
-    })
+    over(standard(config)?, config, pool)
 }
 
 /// Opens a `std::fs::File` with `BufReader` or `BufWriter`.
 pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let (file, config, buffer) = (standard(config)?, config.clone(), buffer(pool)?);
     let size = config.buffer.unwrap_or(BUFFER);
-    Ok(match config.bytes.writes() {
-        true => Box::new(CursorWriter(CursorFile {
-            stream: BufWriter::with_capacity(size, file),
-            buffer,
-            config,
-        })),
-        false => Box::new(CursorReader(CursorFile {
-            stream: BufReader::with_capacity(size, file),
-            buffer,
-            config,
-        })),
-    })
+    let (file, buffer, config) = (standard(config)?, buffer(pool)?, config.clone());
+    if config.bytes.writes() {
+        let stream = BufWriter::with_capacity(size, file);
+        return Ok(Box::new(CursorWriter(CursorFile { stream, buffer, config })));
+    }
+    let stream = BufReader::with_capacity(size, file);
+    Ok(Box::new(CursorReader(CursorFile { stream, buffer, config })))
 }
 
 /// Opens a `fullbore::stream::FileStream`.
 pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let (file, config, buffer) = (super::open::handle(config)?, config.clone(), buffer(pool)?);
+    let file = super::open::handle(config)?;
     let stream = match config.buffer {
         Some(size) => FileStream::with_buffer(file, size),
         None => FileStream::new(file),
     };
-    Ok(match config.bytes.writes() {
-        true => Box::new(CursorWriter(CursorFile { stream, buffer, config })),
-        false => Box::new(CursorReader(CursorFile { stream, buffer, config })),
-    })
+    over(stream, config, pool)
 }
 
-/// A stream that is read.
-struct CursorReader<S>(CursorFile<S>);
+fn over<S>(stream: S, config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>>
+where
+    S: SyncStream + Read + Write + Seek + 'static,
+{
+    let file = CursorFile { stream, buffer: buffer(pool)?, config: config.clone() };
+    Ok(if config.bytes.writes() { Box::new(CursorWriter(file)) } else { Box::new(CursorReader(file)) })
+}
 
-impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
-    fn pass(&mut self, pass: &Pass) -> Result<()> {
-        let CursorFile { stream, buffer, config } = &mut self.0;
+impl<S: Seek> CursorFile<S> {
+    /// Calls `transfer` for each record with its offset, at its position and with a buffer of its length.
+    fn records(
+        &mut self,
+        pass: &Pass,
+        mut transfer: impl FnMut(&mut S, &mut Buf, &OpenConfig, u64) -> Result<()>,
+    ) -> Result<()> {
+        let Self { stream, buffer, config } = self;
         let mut here = None;
         for (offset, len) in pass.records() {
             if here != Some(offset) {
                 stream.seek(pass.seek(offset)).map_err(|error| failed("seek in", config, error))?;
             }
             buffer.place(0, len);
-            stream.read_exact(buffer.data_mut()).map_err(|error| failed("read", config, error).at(offset))?;
-            config.bytes.observe(offset, buffer.data());
+            transfer(stream, buffer, config, offset)?;
             here = Some(offset + len as u64);
         }
         Ok(())
+    }
+}
+
+struct CursorReader<S>(CursorFile<S>);
+
+impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        self.0.records(pass, |stream, buffer, config, offset| {
+            let read = stream.read_exact(buffer.data_mut());
+            read.map_err(|error| failed("read", config, error).at(offset))?;
+            config.bytes.observe(offset, buffer.data());
+            Ok(())
+        })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -116,23 +122,15 @@ impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
     }
 }
 
-/// A stream that is written.
 struct CursorWriter<S>(CursorFile<S>);
 
 impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        let CursorFile { stream, buffer, config } = &mut self.0;
-        let mut here = None;
-        for (offset, len) in pass.records() {
-            if here != Some(offset) {
-                stream.seek(pass.seek(offset)).map_err(|error| failed("seek in", config, error))?;
-            }
-            buffer.place(0, len);
+        self.0.records(pass, |stream, buffer, config, offset| {
             config.bytes.make(offset, buffer.data_mut());
-            stream.write_all(buffer.data()).map_err(|error| failed("write", config, error).at(offset))?;
-            here = Some(offset + len as u64);
-        }
-        stream.flush().map_err(|error| failed("write", config, error))
+            stream.write_all(buffer.data()).map_err(|error| failed("write", config, error).at(offset))
+        })?;
+        self.0.stream.flush().map_err(|error| failed("write", &self.0.config, error))
     }
 
     fn flush(&mut self) -> Result<()> {

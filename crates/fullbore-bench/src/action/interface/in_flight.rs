@@ -1,17 +1,18 @@
-//! Concurrent awaited calls and the ways to wait for them, shared by the asynchronous interfaces.
+//! Concurrent awaited calls and the ways to wait for them, shared by the asynchronous interfaces; and that of the library,
+//! `fullbore::asynchronous`: futures on its own driver, awaited by a bare `block_on`.
 
 use std::future::Future;
 
+use fullbore::Result;
+use fullbore::asynchronous::{AsyncFile, Driver};
+use fullbore::buf::{Buf, Buffer, Pool};
+use futures_lite::future::block_on;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt};
 
-use fullbore::Result;
-use fullbore::buf::Buf;
-
-use super::open::Completion;
+use super::open::{Completion, Interface, OpenConfig, buffer, handle};
 use super::pass::{Pass, Payload};
 
-/// A pass in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PassIo<'a> {
     pub(super) pass: &'a Pass,
@@ -21,7 +22,6 @@ pub(super) struct PassIo<'a> {
 }
 
 impl PassIo<'_> {
-    /// Prepares `memory` for a record.
     pub(super) fn prepare<M: OwnedBuffer>(&self, memory: &mut M, (offset, len): (u64, usize)) {
         memory.resize(len, self.each);
         if self.bytes.writes() {
@@ -29,7 +29,6 @@ impl PassIo<'_> {
         }
     }
 
-    /// Handles a completed record.
     pub(super) fn complete<M: OwnedBuffer>(&self, memory: &mut M, offset: u64) {
         if !self.bytes.writes() {
             memory.parts(|at, data| self.bytes.observe(offset + at, data));
@@ -163,4 +162,44 @@ where
         }
     }
     Ok(())
+}
+
+struct AsyncFileIo<M> {
+    file: AsyncFile,
+    memory: Vec<M>,
+    config: OpenConfig,
+}
+
+/// Opens an `AsyncFile` on the driver that the process shares.
+pub(super) fn open(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let file = AsyncFile::new(handle(config)?, &Driver::shared()?);
+    let config = config.clone();
+    if config.vectors == 1 {
+        let memory: Vec<Buf> = (0..config.depth).map(|_| buffer(pool)).collect::<Result<_>>()?;
+        return Ok(Box::new(AsyncFileIo { file, memory, config }));
+    }
+    let mut several = || (0..config.vectors).map(|_| buffer(pool)).collect::<Result<Vec<Buf>>>();
+    let memory = (0..config.depth).map(|_| several()).collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(AsyncFileIo { file, memory, config }))
+}
+
+impl<M: OwnedBuffer + Buffer> Interface for AsyncFileIo<M> {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        let Self { file, memory, config } = self;
+        let writes = config.bytes.writes();
+        let call = |memory: M, offset| {
+            let transfer =
+                if writes { file.write_all_at(memory, offset) } else { file.read_exact_at(memory, offset) };
+            async move {
+                let (done, memory) = transfer.await;
+                (done.map(drop), memory)
+            }
+        };
+        let job = PassIo { pass, bytes: &config.bytes, each: config.memory().1 };
+        block_on(run(job, config.completion, memory, call))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        block_on(self.file.sync_data())
+    }
 }

@@ -3,11 +3,9 @@
 //! The actions `read` and `write` measure engines; this action measures the calls of a programmer. Each kind of
 //! interface has one file, and one line in the registry.
 
-mod asynchronous;
 #[cfg(feature = "peers")]
 mod compio;
 mod cursor;
-mod entry;
 mod in_flight;
 mod open;
 mod pass;
@@ -18,7 +16,6 @@ mod settings;
 mod tests;
 #[cfg(feature = "peers")]
 mod tokio;
-mod vectored;
 mod workload;
 
 pub(super) use workload::parse;

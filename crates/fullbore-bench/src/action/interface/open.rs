@@ -1,4 +1,4 @@
-//! The file of a pass: its options, its buffers and the calls that open it.
+//! An interface and its capabilities; the file of a pass: its options, its buffers and the calls that open it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,13 +9,46 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Access, CachePolicy, File, Hint, Mode, OpenOptions};
 use serde::Deserialize;
 
-use super::pass::Payload;
+use super::pass::{Pass, Payload};
 
-/// The way to wait for concurrent calls.
+/// An open file under an interface.
+pub(super) trait Interface {
+    /// Transfers every record of the pass; written bytes are passed to the system before it returns.
+    ///
+    /// # Errors
+    /// The system's. A record that cannot be read whole is an error.
+    fn pass(&mut self, pass: &Pass) -> Result<()>;
+
+    /// Flushes written bytes to the device.
+    fn flush(&mut self) -> Result<()>;
+}
+
+/// Opens a file, with buffers from a pool.
+pub(super) type OpenInterface = fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>;
+
+pub(super) struct InterfaceEntry {
+    pub(super) name: &'static str,
+    pub(super) takes: &'static [OptionalSetting],
+    pub(super) completions: &'static [Completion],
+    pub(super) open: OpenInterface,
+}
+
+/// A setting that only some interfaces take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OptionalSetting {
+    Buffer,
+    Direct,
+    Hints,
+    /// `file = "new"`: it can create a file and state its future length.
+    New,
+    /// `allocation` other than `extend` and `size`.
+    Preallocation,
+    Vectors,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Completion {
-    /// One call at a time.
     #[default]
     Each,
     /// Starts `depth` calls, then waits for all of them.
@@ -43,7 +76,6 @@ impl Completion {
     }
 }
 
-/// The way in which a new file gets its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Allocation {
@@ -79,20 +111,15 @@ pub(super) struct OpenConfig {
     pub(super) record: usize,
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
-    /// True if the page cache is bypassed.
     pub(super) direct: bool,
-    /// Hint for the system; `None`: none.
     pub(super) hint: Option<Hint>,
-    /// Buffers per call.
     pub(super) vectors: usize,
-    /// Concurrent calls.
     pub(super) depth: usize,
     pub(super) completion: Completion,
     pub(super) bytes: Payload,
 }
 
 impl OpenConfig {
-    /// Returns the number of buffers and the length of each in bytes.
     pub(super) fn memory(&self) -> (usize, usize) {
         (self.depth * self.vectors, self.record / self.vectors)
     }
@@ -107,20 +134,15 @@ impl OpenConfig {
     }
 }
 
-/// Takes a buffer from the pool.
 pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
     let none = || Error::new(ErrorKind::Invalid, "measure", "memory", "no buffer is left");
     pool.take().ok_or_else(none)
 }
 
-/// Opens the file as std does.
 pub(super) fn standard(config: &OpenConfig) -> Result<fs::File> {
     let failed = |error| Error::io("open", &config.path, error);
     let mut options = fs::File::options();
-    match config.bytes.writes() {
-        true => options.write(true),
-        false => options.read(true),
-    };
+    options.read(!config.bytes.writes()).write(config.bytes.writes());
     let Some((len, allocation)) = config.new else {
         return options.open(&config.path).map_err(failed);
     };

@@ -12,7 +12,6 @@ use fullbore::pattern::Order;
 /// Written data is stamped in units of this length, in bytes.
 const BLOCK: usize = 4096;
 
-/// Records of a file, in an order.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
     range: Range<u64>,
@@ -23,29 +22,23 @@ pub(super) struct Pass {
     file: u64,
 }
 
-/// The order of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOrder {
-    /// From start to end.
     Forward,
     /// From end to start; each offset is relative to the end of the file.
     Backward,
     /// Each at most once, as [`Order::Random`].
     Random {
-        /// Seed of the permutation.
         seed: u64,
-        /// Number of records.
         count: u64,
     },
 }
 
 impl Pass {
-    /// Creates a pass of records of `record` bytes over a range of a file of `file` bytes.
     pub(super) fn new(range: Range<u64>, record: usize, order: RecordOrder, file: u64) -> Self {
         Self { range, record, order, file }
     }
 
-    /// Returns the number of records.
     pub(super) fn count(&self) -> u64 {
         match self.order {
             RecordOrder::Forward | RecordOrder::Backward => self.blocks(),
@@ -53,7 +46,6 @@ impl Pass {
         }
     }
 
-    /// Returns offset and length in bytes of record `index`.
     pub(super) fn record(&self, index: u64) -> (u64, usize) {
         let block = match self.order {
             RecordOrder::Forward => index,
@@ -64,12 +56,10 @@ impl Pass {
         (offset, (self.range.end - offset).min(self.record as u64) as usize)
     }
 
-    /// Returns all records.
     pub(super) fn records(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         (0..self.count()).map(|index| self.record(index))
     }
 
-    /// Returns the total length of all records in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let len = self.range.end - self.range.start;
         match self.order {
@@ -82,7 +72,6 @@ impl Pass {
         }
     }
 
-    /// Returns the seek with which a stream reaches `offset`.
     pub(super) fn seek(&self, offset: u64) -> SeekFrom {
         match self.order {
             RecordOrder::Backward => SeekFrom::End(-((self.file - offset) as i64)),
@@ -98,14 +87,11 @@ impl Pass {
 /// Callback for read data: offset and bytes of a record or a part of it.
 pub(super) type Observer = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
 
-/// The source or use of the bytes.
 #[derive(Clone)]
 pub(super) enum Payload {
     /// Read and discarded, or passed to an observer.
     Read(Option<Observer>),
-    /// Generated and written.
     Write {
-        /// Generator of the bytes.
         data: Arc<Stamped>,
         /// True if all records are whole blocks; two of those differ only in their stamps.
         blocks: bool,
@@ -124,12 +110,10 @@ impl Payload {
         Self::Write { data: Arc::new(data), blocks: each.is_multiple_of(BLOCK) }
     }
 
-    /// True if the bytes are written.
     pub(super) fn writes(&self) -> bool {
         matches!(self, Self::Write { .. })
     }
 
-    /// Handles data read at `offset`.
     #[inline]
     pub(super) fn observe(&self, offset: u64, data: &[u8]) {
         match self {

@@ -1,6 +1,8 @@
-//! Interfaces with an offset per call: one call at a time, or one thread per concurrent call.
+//! Interfaces with an offset per call: one call at a time, one thread per concurrent call, or several buffers per call, over
+//! which a record is scattered or from which it is gathered.
 
 use std::fs;
+use std::io::{IoSlice, IoSliceMut};
 #[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +12,14 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::file::File;
 
-use super::entry::Interface;
-use super::open::{Completion, OpenConfig, buffer, handle, standard};
+use super::open::{Completion, Interface, OpenConfig, buffer, handle, standard};
 use super::pass::{Pass, Payload};
 
-/// A file that is read and written at offsets.
 trait PositionalIo: Sync {
-    /// Fills `data`.
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Writes all of `data`.
     fn write(&self, data: &[u8], offset: u64) -> Result<()>;
 
-    /// Flushes written bytes to the device.
     fn sync(&self) -> Result<()>;
 }
 
@@ -95,10 +92,8 @@ impl PositionalIo for StdFile {
     }
 }
 
-/// A positional file with the buffers of its threads.
 struct PositionalFile<F> {
     file: F,
-    /// One per thread.
     buffers: Vec<Buf>,
     bytes: Payload,
 }
@@ -112,7 +107,7 @@ pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn I
 /// Opens a `fullbore::file::File`.
 pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     if config.vectors > 1 {
-        return super::vectored::open(config, pool);
+        return open_vectored(config, pool);
     }
     over(handle(config)?, config, pool)
 }
@@ -163,7 +158,6 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
     }
 }
 
-/// Transfers one record.
 #[inline]
 fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64, len: usize) -> Result<()> {
     buffer.place(0, len);
@@ -174,4 +168,69 @@ fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64
     file.read(buffer.data_mut(), offset)?;
     bytes.observe(offset, buffer.data());
     Ok(())
+}
+
+/// Maximum number of buffers per call.
+pub(super) const MOST_VECTORS: usize = 64;
+
+struct VectoredFile {
+    file: File,
+    buffers: Vec<Buf>,
+    /// Length of a buffer in bytes.
+    each: usize,
+    bytes: Payload,
+}
+
+/// Opens a `fullbore::file::File` with `config.vectors` buffers per call.
+fn open_vectored(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
+    let buffers = (0..config.vectors).map(|_| buffer(pool)).collect::<Result<_>>()?;
+    let each = config.record / config.vectors;
+    Ok(Box::new(VectoredFile { file: handle(config)?, buffers, each, bytes: config.bytes.clone() }))
+}
+
+impl Interface for VectoredFile {
+    fn pass(&mut self, pass: &Pass) -> Result<()> {
+        for (offset, len) in pass.records() {
+            // The last record may be shorter.
+            for (index, buffer) in self.buffers.iter_mut().enumerate() {
+                buffer.place(0, len.saturating_sub(index * self.each).min(self.each));
+            }
+            if self.bytes.writes() { self.write(offset)? } else { self.read(offset)? }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.sync_data()
+    }
+}
+
+impl VectoredFile {
+    fn read(&mut self, offset: u64) -> Result<()> {
+        let count = self.buffers.len();
+        let mut slices: [IoSliceMut<'_>; MOST_VECTORS] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        for (slice, buffer) in slices.iter_mut().zip(&mut self.buffers) {
+            *slice = IoSliceMut::new(buffer.data_mut());
+        }
+        self.file.read_exact_vectored_at(&mut slices[..count], offset)?;
+        let mut at = offset;
+        for buffer in &self.buffers {
+            self.bytes.observe(at, buffer.data());
+            at += buffer.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64) -> Result<()> {
+        let mut at = offset;
+        for buffer in &mut self.buffers {
+            self.bytes.make(at, buffer.data_mut());
+            at += buffer.len() as u64;
+        }
+        let mut slices = [IoSlice::new(&[]); MOST_VECTORS];
+        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
+            *slice = IoSlice::new(buffer.data());
+        }
+        self.file.write_all_vectored_at(&slices[..self.buffers.len()], offset)
+    }
 }

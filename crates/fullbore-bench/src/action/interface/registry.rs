@@ -1,24 +1,15 @@
 //! The registry of interfaces. A new interface is a file in this folder and a line here.
 
-#[cfg(not(feature = "peers"))]
-use fullbore::Result;
-#[cfg(not(feature = "peers"))]
-use fullbore::buf::Pool;
-#[cfg(not(feature = "peers"))]
-use fullbore::error::{Error, ErrorKind};
-
-#[cfg(not(feature = "peers"))]
-use super::entry::Interface;
-use super::entry::InterfaceEntry;
-use super::entry::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
 use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
-#[cfg(not(feature = "peers"))]
-use super::open::OpenConfig;
-use super::{asynchronous, cursor, positional};
-#[cfg(feature = "peers")]
-use super::{compio, tokio};
+use super::open::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+use super::open::{InterfaceEntry, OpenInterface};
+use super::{cursor, in_flight, positional};
 
-/// All interfaces.
+#[cfg(feature = "peers")]
+const PEERS: [OpenInterface; 2] = [super::tokio::open, super::compio::open];
+#[cfg(not(feature = "peers"))]
+const PEERS: [OpenInterface; 2] = [unavailable; 2];
+
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
     InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: cursor::open_std },
     InterfaceEntry {
@@ -49,31 +40,24 @@ pub(super) const INTERFACES: &[InterfaceEntry] = &[
         name: "asynchronous",
         takes: &[Direct, Hints, Vectors],
         completions: &[Each, Batch, Ordered, Any],
-        open: asynchronous::open,
+        open: in_flight::open,
     },
-    InterfaceEntry {
-        name: "tokio",
-        takes: &[],
-        completions: &[Each, Tasks],
-        #[cfg(feature = "peers")]
-        open: tokio::open,
-        #[cfg(not(feature = "peers"))]
-        open: unavailable,
-    },
+    InterfaceEntry { name: "tokio", takes: &[], completions: &[Each, Tasks], open: PEERS[0] },
     InterfaceEntry {
         name: "compio",
         takes: &[Direct],
         completions: &[Each, Batch, Ordered, Any, Tasks],
-        #[cfg(feature = "peers")]
-        open: compio::open,
-        #[cfg(not(feature = "peers"))]
-        open: unavailable,
+        open: PEERS[1],
     },
 ];
 
 /// Returns the error for a peer that this program does not contain.
 #[cfg(not(feature = "peers"))]
-fn unavailable(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Interface>> {
+fn unavailable(
+    config: &super::open::OpenConfig,
+    _pool: &mut fullbore::buf::Pool,
+) -> fullbore::Result<Box<dyn super::open::Interface>> {
+    use fullbore::error::{Error, ErrorKind};
     let what = "this program was built without its peers";
     Err(Error::new(ErrorKind::Unsupported, "measure", &config.path, what)
         .advise("build fullbore with --features peers"))

@@ -4,11 +4,11 @@ use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::entry::{InterfaceEntry, OptionalSetting};
-use super::open::{Allocation, Completion};
+use super::open::{Allocation, Completion, InterfaceEntry, OptionalSetting};
+use super::positional::MOST_VECTORS;
 use super::registry::INTERFACES;
-use super::vectored;
 use crate::action::one_way::Direction;
+use crate::action::settings::{RequestOrder, bytes, refuse};
 use crate::document::CacheState;
 
 /// Maximum length of a record and of a buffer, in bytes.
@@ -17,79 +17,39 @@ const LARGEST: u64 = 64 << 20;
 /// Maximum number of concurrent calls.
 const DEEPEST: usize = 256;
 
-/// Settings of an interface.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceSpec {
-    /// Name in the registry.
     pub(super) interface: String,
     pub(super) direction: Direction,
-    /// Bytes per call.
     record: String,
     #[serde(default)]
-    pub(super) order: InterfaceOrder,
-    /// Requested page-cache state.
+    pub(super) order: RequestOrder,
     pub(super) cache: Option<CacheState>,
-    /// True if the page cache is bypassed.
     #[serde(default)]
     pub(super) direct: bool,
-    /// True if the time includes flushing writes to the device.
     pub(super) flush: Option<bool>,
-    /// Length of the interface's own buffer.
     buffer: Option<String>,
-    /// Hint passed to the system when the file is opened.
     pub(super) hint: Option<AccessHint>,
-    /// Buffers per call.
     pub(super) vectors: Option<usize>,
-    /// Concurrent calls.
     pub(super) depth: Option<usize>,
-    /// Way to wait for them.
     #[serde(default)]
     pub(super) completion: Completion,
     #[serde(default)]
     pub(super) file: InterfaceFileState,
-    /// Allocation of a new file.
     pub(super) allocation: Option<Allocation>,
-}
-
-/// Order of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum InterfaceOrder {
-    /// From start to end.
-    #[default]
-    Sequential,
-    /// From end to start; each offset is relative to the end of the file.
-    Backward,
-    /// Each record at most once, in random order over the whole file.
-    Random,
-    /// The same, over the first half of the file, as in the action `read`.
-    RandomHalf,
-}
-
-impl InterfaceOrder {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Backward => "backward",
-            Self::Random => "random",
-            Self::RandomHalf => "random over half",
-        }
-    }
 }
 
 /// State of the file before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InterfaceFileState {
-    /// Blocks with data, which are overwritten.
     #[default]
     Overwritten,
     /// No file; creating, allocating and closing it count.
     New,
 }
 
-/// Hint to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AccessHint {
@@ -120,20 +80,16 @@ impl AccessHint {
     }
 }
 
-/// Validated settings.
 #[derive(Debug)]
 pub(super) struct ValidatedSpec {
     pub(super) spec: InterfaceSpec,
-    /// Bytes per call.
     pub(super) record: usize,
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
 }
 
 impl InterfaceSpec {
-    /// Validates the settings.
     pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
-        let bytes = |text: &str| size::parse(text).map_err(|error| error.to_string());
         let record = bytes(&self.record)?;
         if !(1..=LARGEST).contains(&record) {
             return Err(format!("record: expected 1 byte to {}, found {record}", size::exact(LARGEST)));
@@ -195,34 +151,27 @@ impl InterfaceSpec {
     fn check_values(&self, record: u64) -> Result<(), String> {
         let writes = self.direction.writes();
         let new = self.file == InterfaceFileState::New;
+        let vectors = self.vectors.unwrap_or(1);
+        if !(1..=MOST_VECTORS).contains(&vectors) {
+            return Err(format!("vectors is from 1 to {MOST_VECTORS}"));
+        }
+        let threads = self.completion == Completion::Threads;
+        refuse([
+            (!writes && (new || self.flush.is_some()), "file and flush are for writes"),
+            (
+                self.allocation.is_some() != new,
+                "allocation is for new files: set it if file = \"new\", and only then",
+            ),
+            (
+                new && self.order != RequestOrder::Sequential,
+                "a new file is written sequentially: leave out order",
+            ),
+            (new && self.cache.is_some(), "a new file is not cached: leave out cache"),
+            (self.direct && self.cache.is_some(), "direct bypasses the page cache: leave cache out"),
+            (!record.is_multiple_of(vectors as u64), "vectors does not divide record"),
+            (vectors > 1 && threads, "several vectors need one thread: completion is not \"threads\""),
+        ])?;
         let wrong = |what: &str| Err(what.to_owned());
-        if !writes && (new || self.flush.is_some()) {
-            return wrong("file and flush are for writes");
-        }
-        if self.allocation.is_some() != new {
-            return wrong("allocation is for new files: set it if file = \"new\", and only then");
-        }
-        if new && self.order != InterfaceOrder::Sequential {
-            return wrong("a new file is written sequentially: leave out order");
-        }
-        if new && self.cache.is_some() {
-            return wrong("a new file is not cached: leave out cache");
-        }
-        if self.direct && self.cache.is_some() {
-            return wrong("direct bypasses the page cache: leave cache out");
-        }
-        match self.vectors {
-            Some(count) if !(1..=vectored::MOST).contains(&count) => {
-                return Err(format!("vectors is from 1 to {}", vectored::MOST));
-            }
-            Some(count) if !record.is_multiple_of(count as u64) => {
-                return wrong("vectors does not divide record");
-            }
-            Some(count) if count > 1 && self.completion == Completion::Threads => {
-                return wrong("several vectors need one thread: completion is not \"threads\"");
-            }
-            _ => {}
-        }
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),
             (Completion::Each, Some(_)) => wrong("a depth above 1 needs completion"),
@@ -234,7 +183,6 @@ impl InterfaceSpec {
 }
 
 impl ValidatedSpec {
-    /// Returns the remaining distinctions from other trials.
     pub(super) fn variant(&self) -> Option<String> {
         let spec = &self.spec;
         let buffer = self.buffer.map(|buffer| match buffer {

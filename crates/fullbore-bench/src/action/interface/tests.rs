@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
-use super::entry::{Interface, InterfaceEntry, OptionalSetting};
-use super::open::{Allocation, Completion, OpenConfig};
+use super::open::{Allocation, Completion, Interface, InterfaceEntry, OpenConfig, OptionalSetting};
 use super::pass::{Pass, Payload, RecordOrder};
 use super::registry::INTERFACES;
 use super::workload::parse;
@@ -15,7 +14,6 @@ use fullbore::Result;
 use fullbore::error::ErrorKind;
 use fullbore::file::Hint;
 
-/// Seed of the written data.
 const SEED: u64 = 7;
 
 /// Lengths of files in bytes: whole pages and others, shorter than a record and longer than many.
@@ -95,11 +93,19 @@ fn passes(len: u64, record: usize) -> Vec<(Pass, &'static str)> {
     ]
 }
 
-/// The data read, and the number of reads of each byte.
 #[derive(Debug)]
 struct ReadCoverage {
     data: Vec<u8>,
     times: Vec<u8>,
+}
+
+impl ReadCoverage {
+    /// Checks that the bytes that were read are those of `data`, and forgets them.
+    fn check(&mut self, data: &[u8], what: &str) {
+        let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
+        assert!(self.data.iter().zip(data).zip(&self.times).all(right), "{what}: other data");
+        (self.data, self.times) = (vec![0; data.len()], vec![0; data.len()]);
+    }
 }
 
 fn observer(len: u64) -> (Arc<Mutex<ReadCoverage>>, Payload) {
@@ -137,9 +143,7 @@ fn every_interface_reads_each_byte_of_the_pass_once() {
                     opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                     let mut seen = seen.lock().unwrap();
                     assert!(seen.times == wanted, "{what}: other bytes than requested");
-                    let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
-                    assert!(seen.data.iter().zip(&data).zip(&wanted).all(right), "{what}: other data");
-                    (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+                    seen.check(&data, &what);
                 }
             }
         }
@@ -245,9 +249,7 @@ fn direct_passes_transfer_the_same_bytes() {
                 opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
                 let mut seen = seen.lock().unwrap();
                 assert_eq!(seen.times.iter().filter(|&&times| times == 1).count(), 40 * record, "{what}");
-                let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
-                assert!(seen.data.iter().zip(&data).zip(&seen.times).all(right), "{what}: other data");
-                (seen.data, seen.times) = (vec![0; len as usize], vec![0; len as usize]);
+                seen.check(&data, &what);
             }
         }
     }

@@ -11,17 +11,14 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
-use super::entry::Interface;
-use super::open::OpenConfig;
+use super::open::{Interface, OpenConfig};
 use super::pass::{Pass, Payload};
 
-/// One file per task, each with its own position.
 struct TokioFile {
     tasks: Vec<TokioTask>,
     config: OpenConfig,
 }
 
-/// State of a task.
 struct TokioTask {
     file: File,
     data: Vec<u8>,
@@ -54,7 +51,6 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     Ok(Box::new(TokioFile { tasks, config: config.clone() }))
 }
 
-/// Returns a counter from 0.
 fn counter() -> impl FnMut() -> u64 {
     let mut next = 0;
     move || {

@@ -10,14 +10,13 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
-use super::entry::{Interface, InterfaceEntry};
-use super::open::{Completion, OpenConfig};
+use super::open::{Completion, Interface, InterfaceEntry, OpenConfig};
 use super::pass::{Pass, Payload, RecordOrder};
-use super::settings::{InterfaceFileState, InterfaceOrder, InterfaceSpec, ValidatedSpec};
-use crate::action::context::RunContext;
-use crate::action::precondition::Precondition;
+use super::settings::{InterfaceFileState, InterfaceSpec, ValidatedSpec};
+use crate::action::one_way::Precondition;
+use crate::action::settings::{RequestOrder, Settings, settings};
 use crate::action::workload::{
-    ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until, settings,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
@@ -36,7 +35,6 @@ struct InterfaceWorkload {
     known: bool,
 }
 
-/// Parameters of the next run.
 struct PreparedRun {
     pass: Pass,
     config: OpenConfig,
@@ -76,7 +74,6 @@ impl InterfaceWorkload {
         Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
     }
 
-    /// Returns the file that exists throughout the run.
     fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
         self.precondition().file(test_files)
     }
@@ -113,7 +110,7 @@ impl InterfaceWorkload {
         let record = self.validated.record as u64;
         let order = self.validated.spec.order;
         let mut span = iteration.span;
-        if !self.known && order != InterfaceOrder::Sequential {
+        if !self.known && order != RequestOrder::Sequential {
             // With seeks on a rotational disk, a whole span would take minutes.
             span = span.min(FIRST * record);
         }
@@ -126,11 +123,11 @@ impl InterfaceWorkload {
             start..start + span
         };
         let (range, order) = match order {
-            InterfaceOrder::Random => (0..len, random),
-            InterfaceOrder::RandomHalf => (0..len / 2, random),
-            InterfaceOrder::Sequential if self.is_new() => (0..span, RecordOrder::Forward),
-            InterfaceOrder::Sequential => (run(), RecordOrder::Forward),
-            InterfaceOrder::Backward => (run(), RecordOrder::Backward),
+            RequestOrder::Random => (0..len, random),
+            RequestOrder::RandomHalf => (0..len / 2, random),
+            RequestOrder::Sequential if self.is_new() => (0..span, RecordOrder::Forward),
+            RequestOrder::Sequential => (run(), RecordOrder::Forward),
+            RequestOrder::Backward => (run(), RecordOrder::Backward),
         };
         (Pass::new(range.clone(), self.validated.record, order, len), range)
     }
@@ -171,11 +168,8 @@ impl Workload for InterfaceWorkload {
     }
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
-        let test_files = context.test_files();
         let spec = &self.validated.spec;
-        if test_files.in_memory && (spec.cache == Some(CacheState::Cold) || spec.direct) {
-            return Err(context.no_device());
-        }
+        context.check_device(spec.cache == Some(CacheState::Cold) || spec.direct)?;
         // A trial open, to check that the interface works here.
         let config = self.config(context, self.validated.record as u64);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
@@ -214,12 +208,8 @@ impl Workload for InterfaceWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let unready = || {
-            Error::new(
-                ErrorKind::Invalid,
-                "measure",
-                context.test_files().directory(),
-                "the trial was not prepared",
-            )
+            let directory = context.test_files().directory();
+            Error::new(ErrorKind::Invalid, "measure", directory, "the trial was not prepared")
         };
         let ready = self.ready.as_mut().ok_or_else(unready)?;
         let flush = self.validated.spec.flush == Some(true);
@@ -238,14 +228,9 @@ impl Workload for InterfaceWorkload {
         drop(made);
         let seconds = clock.elapsed().as_secs_f64();
         self.known = true;
-        Ok(RunResult {
-            bytes: ready.pass.bytes(),
-            seconds: Some(seconds),
-            requests: ready.pass.count(),
-            // With several in flight, the mean number is not measured.
-            depth: (self.depth() == 1).then_some(1.0),
-            ..RunResult::default()
-        })
+        let (bytes, requests) = (ready.pass.bytes(), ready.pass.count());
+        // With several in flight, the mean number is not measured.
+        Ok(RunResult::timed(bytes, seconds, requests, (self.depth() == 1).then_some(1.0)))
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
@@ -257,7 +242,6 @@ impl Workload for InterfaceWorkload {
     }
 }
 
-/// Removes the new file.
 fn remove(context: &RunContext<'_>) {
     let _ = std::fs::remove_file(&context.test_files().fresh);
 }
@@ -273,7 +257,6 @@ mod tests {
     use super::*;
     use crate::action::workload::DeviceIo;
 
-    /// Length in bytes, the smallest of test files.
     const LEN: u64 = 16 << 20;
 
     fn trial(text: &str) -> InterfaceWorkload {

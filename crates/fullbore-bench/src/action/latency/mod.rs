@@ -1,7 +1,5 @@
 //! Latency of requests that arrive at a set rate: percentiles of an open loop, without coordinated omission.
 
-mod arrivals;
-mod async_server;
 mod open_loop;
 mod threads;
 
@@ -15,16 +13,12 @@ use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
-use self::arrivals::{Spacing, schedule};
-use self::async_server::AsyncServer;
-use self::open_loop::{ServedRequests, serve};
-use super::context::RunContext;
-use super::one_way::{Direction, OneWayIo};
+use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
+use super::settings::{RequestOrder, Settings, refuse, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
@@ -39,7 +33,6 @@ const PATIENCE: f64 = 3.0;
 /// Duration of the closed loop that measures the storage's maximum rate, in seconds.
 const CLOSED_LOOP_SECONDS: f64 = 0.5;
 
-/// Settings of requests at a set rate.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LatencySpec {
@@ -48,42 +41,36 @@ struct LatencySpec {
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,
-    /// Requests per second.
     load: Option<f64>,
     /// Requests per second as a share of the closed loop's with the same strategy.
     share: Option<f64>,
     #[serde(default)]
     direction: Direction,
-    #[serde(default)]
-    order: LatencyOrder,
+    #[serde(default = "random")]
+    order: RequestOrder,
     #[serde(default)]
     arrivals: Spacing,
     /// Requested page-cache state; none if the page cache is bypassed.
     cache: Option<CacheState>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-enum LatencyOrder {
-    #[default]
-    Random,
-    Sequential,
+fn random() -> RequestOrder {
+    RequestOrder::Random
 }
 
-/// A trial of requests at a set rate.
 #[derive(Debug)]
 struct LatencyWorkload {
     spec: LatencySpec,
     io: OneWayIo,
     /// Requests per second, known once opened.
     load: f64,
-    /// Iteration of the next run.
     iteration: Iteration,
     seconds: f64,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: LatencySpec = settings(given)?;
+    spec.order.check(&[RequestOrder::Random, RequestOrder::Sequential])?;
     let load = match (spec.load, spec.share) {
         (Some(load), None) => load,
         // The rate is known after a closed loop has run.
@@ -99,26 +86,21 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let strategy = requested.plain();
     let (method, cache) = spec.direction.of(&strategy);
     let (method, direct) = (method.capabilities, method.capabilities.passes_cache(cache));
-    if !method.transfers || method.mapped {
-        return Err("this method makes no requests, so it has no latency: name one that does".into());
-    }
-    if method.batched {
-        return Err("this method batches requests, so it cannot start each when it is due".into());
-    }
-    if method.depth > 1 && strategy.workers > 1 {
-        return Err("a method with depth takes one worker".into());
-    }
-    match (direct, spec.cache, spec.direction) {
-        (true, Some(_), _) => return Err("this strategy bypasses the page cache: leave out `cache`".into()),
-        (false, _, Direction::Write) => {
-            return Err(
-                "buffered writes do not wait for the device: name a strategy that bypasses the page cache"
-                    .into(),
-            );
-        }
-        (false, Some(CacheState::Mixed), _) => return Err("`cache` is warm or cold".into()),
-        _ => {}
-    }
+    let (buffered_writes, mixed) = (spec.direction.writes(), spec.cache == Some(CacheState::Mixed));
+    refuse([
+        (
+            !method.transfers || method.mapped,
+            "this method makes no requests, so it has no latency: name one that does",
+        ),
+        (method.batched, "this method batches requests, so it cannot start each when it is due"),
+        (method.depth > 1 && strategy.workers > 1, "a method with depth takes one worker"),
+        (direct && spec.cache.is_some(), "this strategy bypasses the page cache: leave out `cache`"),
+        (
+            !direct && buffered_writes,
+            "buffered writes do not wait for the device: name a strategy that bypasses the page cache",
+        ),
+        (mixed, "`cache` is warm or cold"),
+    ])?;
     let iteration = Iteration { span: 0, number: 0 };
     let io = OneWayIo::new(spec.direction, requested);
     Ok(Box::new(LatencyWorkload { spec, io, load: 0.0, iteration, seconds: 0.0 }))
@@ -145,8 +127,8 @@ impl LatencyWorkload {
 
     fn order(&self, seed: u64, count: u64) -> Order {
         match self.spec.order {
-            LatencyOrder::Random => Order::Random { seed, count },
-            LatencyOrder::Sequential => Order::Sequential,
+            RequestOrder::Random => Order::Random { seed, count },
+            _ => Order::Sequential,
         }
     }
 
@@ -170,7 +152,7 @@ impl LatencyWorkload {
         let rate = loop {
             count = count.min(blocks);
             self.ready(self.file(test_files))?;
-            let end = if self.spec.order == LatencyOrder::Sequential { count } else { blocks };
+            let end = if self.spec.order == RequestOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
             let stats = match self.io.data() {
                 Some(data) => {
@@ -206,8 +188,8 @@ impl LatencyWorkload {
         let blocks = file.stamp()?.len / strategy.request as u64;
         // A different part each time, so that no device cache holds it.
         let first = match self.spec.order {
-            LatencyOrder::Random => 0,
-            LatencyOrder::Sequential => number.wrapping_mul((self.load * seconds) as u64) % blocks,
+            RequestOrder::Random => 0,
+            _ => number.wrapping_mul((self.load * seconds) as u64) % blocks,
         };
         let order = self.order(context.seed.wrapping_add(number), blocks);
         let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
@@ -224,12 +206,8 @@ impl LatencyWorkload {
                 let target = &target;
                 Ok(move |number| {
                     let buf = pool.take().ok_or_else(|| {
-                        Error::new(
-                            ErrorKind::Invalid,
-                            "take a buffer from",
-                            "memory",
-                            "the only one is in use",
-                        )
+                        let what = "the only one is in use";
+                        Error::new(ErrorKind::Invalid, "take a buffer from", "memory", what)
                     })?;
                     target.ask(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
@@ -246,7 +224,6 @@ impl LatencyWorkload {
     }
 }
 
-/// Returns the percentiles that a sample stores.
 pub(super) fn percentiles(latencies: &Latencies) -> Option<Latency> {
     let at = |share| latencies.quantile(share).map(|time| time.as_secs_f64());
     Some(Latency {
@@ -264,14 +241,11 @@ impl Workload for LatencyWorkload {
     }
 
     fn labels(&self) -> Labels {
-        let word = |random, sequential: &str| {
-            if self.spec.order == LatencyOrder::Random { random } else { sequential.to_owned() }
-        };
         Labels {
             // The depth of an open loop is a result.
             depth: None,
             cache: self.spec.cache,
-            order: Some(word("random".into(), "sequential")),
+            order: Some(self.spec.order.words().into()),
             load_per_s: (self.load > 0.0).then_some(self.load.round() as u64),
             variant: Some(format!("open loop, {}", self.spec.arrivals.word())),
             ..self.io.labels()
@@ -280,9 +254,7 @@ impl Workload for LatencyWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory && !self.warm() {
-            return Err(context.no_device());
-        }
+        context.check_device(!self.warm())?;
         let file = self.file(test_files).clone();
         let strategy = self.io.plan(&file, test_files.len)?;
         self.io.set_strategy(strategy, context.seed);
@@ -324,13 +296,9 @@ impl Workload for LatencyWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let served = self.serve(self.iteration.number, self.seconds, context)?;
-        Ok(RunResult {
-            bytes: served.done * self.io.strategy().request as u64,
-            seconds: Some(served.seconds.max(self.seconds)),
-            requests: served.done,
-            depth: Some(served.depth),
-            latency: percentiles(&served.latencies),
-            ..RunResult::default()
-        })
+        let bytes = served.done * self.io.strategy().request as u64;
+        let seconds = served.seconds.max(self.seconds);
+        let result = RunResult::timed(bytes, seconds, served.done, Some(served.depth));
+        Ok(RunResult { latency: percentiles(&served.latencies), ..result })
     }
 }

@@ -8,11 +8,58 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use fullbore::Result;
-use fullbore::engine::Latencies;
+use fullbore::buf::Pool;
+use fullbore::engine::{IoQueue, Latencies};
+use fullbore::error::{Error, ErrorKind};
+use serde::Deserialize;
 
-/// A server of requests, with its clock.
+use super::super::one_way::Target;
+use crate::clock::Clock;
+use crate::stats::Xoshiro256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Spacing {
+    /// Poisson arrivals, as of many independent users: exponentially distributed gaps.
+    #[default]
+    Poisson,
+    Constant,
+}
+
+impl Spacing {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Poisson => "poisson",
+            Self::Constant => "constant",
+        }
+    }
+}
+
+/// Returns the arrival times of `load` requests per second over `seconds`, in seconds from the start, ascending.
+///
+/// Poisson arrivals are conditioned on their number, which is therefore the same in every sample: exponentially
+/// distributed gaps, scaled so that their sum is the time (the order statistics of a uniform sample).
+pub(super) fn schedule(spacing: Spacing, load: f64, seconds: f64, seed: u64) -> Vec<f64> {
+    let count = ((load * seconds).round() as usize).max(1);
+    let mut dice = Xoshiro256::seeded(seed);
+    let gap = || match spacing {
+        // 1 - u is in (0, 1], so the logarithm is finite.
+        Spacing::Poisson => -(1.0 - dice.unit()).ln(),
+        Spacing::Constant => 1.0,
+    };
+    let gaps: Vec<f64> = std::iter::repeat_with(gap).take(count + 1).collect();
+    let scale = seconds / gaps.iter().sum::<f64>();
+    let mut now = 0.0;
+    gaps[..count]
+        .iter()
+        .map(|gap| {
+            now += gap * scale;
+            now
+        })
+        .collect()
+}
+
 pub(super) trait Server {
-    /// Returns the seconds since the start.
     fn now(&self) -> f64;
 
     /// Starts request `number`; `slot` identifies it on completion.
@@ -25,19 +72,16 @@ pub(super) trait Server {
     fn wait(&mut self, until: f64) -> Result<()>;
 }
 
-/// Statistics of a served schedule.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServedRequests {
     /// Latencies from the due time to the observed completion; for requests never started, the time that they had
     /// waited at the end.
     pub(super) latencies: Latencies,
-    /// Completed requests.
     pub(super) done: u64,
     /// Requests that were due and never started.
     pub(super) given_up: u64,
     /// Maximum number of requests due and not started.
     pub(super) backlog: usize,
-    /// Mean number of requests in flight.
     pub(super) depth: f64,
     /// Seconds from the start to the end of the last request.
     pub(super) seconds: f64,
@@ -114,10 +158,87 @@ pub(super) fn seconds(time: f64) -> Duration {
     Duration::try_from_secs_f64(time.max(0.0)).unwrap_or(Duration::MAX)
 }
 
+/// Wakes this thread from sleep at the requested time, not up to 50 µs later, the default (`PR_SET_TIMERSLACK`).
+pub(super) fn sleep_precisely() {
+    // A failure makes requests slightly late, and their latency includes that.
+    let _ = fullbore::sys::set_timer_slack(std::num::NonZeroU64::MIN);
+}
+
+pub(super) struct AsyncServer<'a> {
+    queue: IoQueue,
+    pool: Pool,
+    target: &'a Target<'a>,
+    clock: Clock,
+}
+
+impl<'a> AsyncServer<'a> {
+    pub(super) fn open(target: &'a Target<'a>, depth: usize) -> Result<Self> {
+        let (queue, pool) = target.open(depth)?;
+        sleep_precisely();
+        Ok(Self { queue, pool, target, clock: Clock::start() })
+    }
+}
+
+impl Server for AsyncServer<'_> {
+    fn now(&self) -> f64 {
+        self.clock.seconds()
+    }
+
+    fn begin(&mut self, slot: usize, number: u64) -> Result<()> {
+        let buf = self.pool.take().ok_or_else(|| {
+            Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "no buffer for a free slot")
+        })?;
+        self.target.ask(&mut self.queue, slot as u64, number, buf)?;
+        // Each request is submitted when it is due, not in batches.
+        self.queue.commit()
+    }
+
+    fn finished(&mut self) -> Result<Option<usize>> {
+        Ok(self.queue.ready()?.map(|done| {
+            self.pool.put(done.buf);
+            done.token as usize
+        }))
+    }
+
+    fn wait(&mut self, until: f64) -> Result<()> {
+        // With requests in flight, only polling sees them complete in time.
+        if self.queue.in_flight() == 0 {
+            self.clock.wait_until(until);
+        } else {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::arrivals::{Spacing, schedule};
     use super::*;
+
+    #[test]
+    fn constant_requests_are_evenly_spaced() {
+        let dues = schedule(Spacing::Constant, 100.0, 1.0, 1);
+        assert_eq!(dues.len(), 100);
+        assert!(dues.windows(2).all(|two| (two[1] - two[0] - 1.0 / 101.0).abs() < 1e-9));
+        assert!(dues[99] < 1.0);
+    }
+
+    /// Gaps have mean and standard deviation 1/load; the variance of counts in intervals equals their mean.
+    #[test]
+    fn poisson_gaps_are_exponential() {
+        let dues = schedule(Spacing::Poisson, 1000.0, 100.0, 7);
+        assert_eq!(dues.len(), 100_000);
+        assert!(dues.is_sorted() && dues[99_999] < 100.0);
+        let gaps: Vec<f64> = dues.windows(2).map(|two| two[1] - two[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        assert!((mean / 1e-3 - 1.0).abs() < 0.02, "{mean}");
+        assert!((deviation / 1e-3 - 1.0).abs() < 0.03, "{deviation}");
+        let mut counts = vec![0f64; 10_000];
+        dues.iter().for_each(|due| counts[((due * 100.0) as usize).min(9_999)] += 1.0);
+        let variance = counts.iter().map(|count| (count - 10.0).powi(2)).sum::<f64>() / counts.len() as f64;
+        assert!((variance / 10.0 - 1.0).abs() < 0.06, "{variance}");
+    }
 
     /// A device with one server that takes `service` seconds per request, first come, first served, in simulated time.
     /// It stalls from `stall.0` to `stall.1`.

@@ -8,8 +8,7 @@ use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 
-use super::async_server::sleep_precisely;
-use super::open_loop::{ServedRequests, seconds};
+use super::open_loop::{ServedRequests, seconds, sleep_precisely};
 use crate::clock::Clock;
 
 /// Shared state of the threads; the thread that holds the lock waits for the next request.
@@ -21,7 +20,6 @@ struct SharedSchedule {
     given_up: u64,
 }
 
-/// Result of one thread.
 #[derive(Default)]
 struct ThreadResult {
     latencies: Latencies,
@@ -135,7 +133,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use super::super::arrivals::{Spacing, schedule};
+    use super::super::open_loop::{Spacing, schedule};
     use super::*;
 
     #[test]

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One event of the block layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Event {
     /// Monotonic time in seconds.
@@ -15,12 +14,10 @@ pub(super) struct Event {
     pub(super) kind: EventKind,
     /// First sector on the disk, in units of 512 bytes.
     pub(super) sector: u64,
-    /// Number of sectors.
     pub(super) count: u64,
     pub(super) writes: bool,
 }
 
-/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
     /// A bio entered the block layer.
@@ -76,9 +73,7 @@ pub(super) struct TraceSums {
     pub(super) issued: f64,
     /// Sum of the times of completion.
     pub(super) completed: f64,
-    /// Requests issued to the device.
     pub(super) device_requests: u64,
-    /// Bios merged into another request.
     pub(super) merges: u64,
 }
 

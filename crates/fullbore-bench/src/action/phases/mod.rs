@@ -5,28 +5,25 @@
 //! Without it, the device time is that of the counters (`/sys/block/*/stat`), and the queue time is unknown.
 
 mod events;
-mod timestamps;
 mod trace;
 
 use std::ops::Range;
 
 use fullbore::Result;
+use fullbore::engine::Latencies;
 use fullbore::file::File;
 use fullbore::pattern::Order;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
 use serde::Deserialize;
 
 use self::events::{TraceSums, sum_events};
-use self::timestamps::RequestTimestamps;
 use self::trace::Trace;
-use super::context::RunContext;
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::target::Target;
+use super::settings::{Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunResult, Settings, Workload, repeat_until,
-    settings,
+    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -42,7 +39,6 @@ const TRACED: f64 = 0.01;
 
 const SECTOR: u64 = 512;
 
-/// Settings of a trial of phases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PhasesSpec {
@@ -54,7 +50,6 @@ struct PhasesSpec {
     direction: Direction,
 }
 
-/// A trial that splits requests' time into phases.
 #[derive(Debug)]
 struct PhasesWorkload {
     io: OneWayIo,
@@ -119,7 +114,7 @@ impl PhasesWorkload {
             blocks: test_files.len / request as u64,
             request,
         };
-        timestamps::run(&target, depth, requests)
+        time_requests(&target, depth, requests)
     }
 }
 
@@ -153,7 +148,6 @@ fn sector_ranges(
     Ok((sectors, numbers))
 }
 
-/// Combines the times of application, trace and counters.
 fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
     let requests = stamps.requests as f64;
     let total = stamps.seen - stamps.submitted;
@@ -207,9 +201,7 @@ impl Workload for PhasesWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        if test_files.in_memory {
-            return Err(context.no_device());
-        }
+        context.check_device(true)?;
         let strategy = self.io.plan(&test_files.cold, test_files.len)?;
         self.io.set_strategy(strategy, context.seed);
         self.devices = context.devices.to_vec();
@@ -264,14 +256,9 @@ impl Workload for PhasesWorkload {
             ms: after.ms - before.ms,
         });
         let stamps = &self.stamps;
-        Ok(RunResult {
-            bytes: stamps.bytes,
-            seconds: Some(stamps.seconds),
-            requests: stamps.requests,
-            depth: Some((stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9)),
-            latency: percentiles(&stamps.latencies),
-            ..RunResult::default()
-        })
+        let depth = (stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9);
+        let result = RunResult::timed(stamps.bytes, stamps.seconds, stamps.requests, Some(depth));
+        Ok(RunResult { latency: percentiles(&stamps.latencies), ..result })
     }
 
     fn finish_measurement(&mut self, done: &mut RunResult) -> Result<()> {
@@ -287,6 +274,79 @@ impl Workload for PhasesWorkload {
         self.trace = None;
         Ok(())
     }
+}
+
+/// Returns the monotonic time in seconds.
+fn now() -> f64 {
+    fullbore::sys::monotonic_nanoseconds() as f64 * 1e-9
+}
+
+/// Sums over requests, in seconds; times count from the origin.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct RequestTimestamps {
+    /// Monotonic time of the first submission.
+    origin: f64,
+    /// Sum of the times of submission.
+    submitted: f64,
+    /// Sum of the times of completion.
+    seen: f64,
+    /// Time in submitting calls; `None` if the same call waits for the device.
+    call: Option<f64>,
+    requests: u64,
+    bytes: u64,
+    /// Duration from the first submission to the last completion.
+    seconds: f64,
+    latencies: Latencies,
+}
+
+/// Keeps `depth` requests in flight until `requests` have completed.
+fn time_requests(target: &Target<'_>, depth: usize, requests: u64) -> Result<RequestTimestamps> {
+    let (mut channel, mut pool) = target.open(depth)?;
+    let apart = target.capabilities().depth > 1;
+    let mut stamps = RequestTimestamps { call: apart.then_some(0.0), ..RequestTimestamps::default() };
+    channel.time_requests();
+    // By token, which is a slot.
+    let mut submitted = vec![0.0; depth];
+    let mut vacant: Vec<usize> = (0..depth).rev().collect();
+    let mut number = 0;
+    stamps.origin = now();
+    let since = |origin: f64| now() - origin;
+    while stamps.requests < requests {
+        let mut fresh = Vec::new();
+        while number < requests
+            && let Some(slot) = vacant.pop()
+            && let Some(buf) = pool.take()
+        {
+            submitted[slot] = since(stamps.origin);
+            target.ask(&mut channel, slot as u64, number, buf)?;
+            fresh.push(slot);
+            number += 1;
+        }
+        channel.commit()?;
+        if let Some(call) = &mut stamps.call {
+            let handed = since(stamps.origin);
+            *call += fresh.iter().map(|&slot| handed - submitted[slot]).sum::<f64>();
+        }
+        let Some(mut done) = channel.next()? else { break };
+        let seen = since(stamps.origin);
+        // Completions that arrived together have the same time.
+        loop {
+            let slot = done.token as usize;
+            stamps.submitted += submitted[slot];
+            stamps.seen += seen;
+            stamps.requests += 1;
+            stamps.bytes += done.buf.len() as u64;
+            stamps.seconds = seen;
+            vacant.push(slot);
+            pool.put(done.buf);
+            match channel.ready()? {
+                Some(more) => done = more,
+                None => break,
+            }
+        }
+    }
+    stamps.latencies = channel.take_latencies();
+    Ok(stamps)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The kernel's tracing of block requests: a separate instance, invisible to other users of tracing, removed
 //! afterwards.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use fullbore::error::Error;
 use fullbore::file::Temporary;

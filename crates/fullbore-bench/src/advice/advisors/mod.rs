@@ -1,59 +1,69 @@
-//! The advisors: one question per file, in one list.
+//! The advisors, in one table: the cells that each compares, and its advice on them.
 
-mod alignment;
-mod allocation;
-mod defaults;
-mod depth;
-mod direct;
-mod disks;
-mod economy;
-mod interfaces;
-mod latency;
-mod memory;
+mod axes;
+mod files;
 mod methods;
-mod peers;
-mod profile;
-mod random;
-mod request;
-mod settings;
-mod strategies;
-mod stream_buffer;
-mod streams;
-mod variants;
-mod workers;
 
-pub(super) use alignment::{off as offset_words, pairs as alignment_pairs};
-pub(super) use allocation::{groups as allocation_groups, with as allocation_with};
-pub(super) use direct::pairs as direct_pairs;
-pub(super) use disks::{describe_disks, disk_sweeps};
+pub(super) use axes::{describe_disks, disk_sweeps};
+pub(super) use files::{alignment_pairs, allocation_groups, offset_words, with_growth};
+pub(super) use methods::direct_pairs;
 
+use self::Advisor::{Any, Axis, Grouped, Sweeps};
 use super::candidate::{Audience, Candidate};
-use super::input::AdviceInput;
+use super::input::{AdviceInput, EligibleCell, by_task};
+use super::sweep::{DEPTH, FILE, LOAD, STREAMS, Sweep, SweepAxis, WORKERS, sweeps};
 
-/// Derives advice from the cells.
-pub(super) type Advisor = fn(&AdviceInput<'_>) -> Vec<Candidate>;
+type Cells = for<'a> fn(&AdviceInput<'a>) -> Vec<EligibleCell<'a>>;
+type Groups = for<'a> fn(&AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>>;
+type OfGroup = for<'a> fn(&[EligibleCell<'a>], &AdviceInput<'a>) -> Option<Candidate>;
+type OfSweep = for<'a> fn(&Sweep<'a>, &AdviceInput<'a>) -> Option<Candidate>;
 
-/// All advisors. A new one is a file and a line here.
-pub(super) const ADVISORS: &[(Advisor, Audience)] = &[
-    (defaults::advise, Audience::Defaults),
-    (disks::advise, Audience::Conditions),
-    (streams::advise, Audience::Conditions),
-    (latency::advise, Audience::Conditions),
-    (memory::advise, Audience::Conditions),
-    (alignment::advise, Audience::Conditions),
-    (interfaces::advise, Audience::Conditions),
-    (stream_buffer::advise, Audience::Conditions),
-    (peers::advise, Audience::Conditions),
-    (profile::advise, Audience::Details),
-    (request::advise, Audience::Details),
-    (depth::advise, Audience::Details),
-    (workers::advise, Audience::Details),
-    (methods::advise, Audience::Details),
-    (direct::advise, Audience::Details),
-    (allocation::advise, Audience::Details),
-    (random::advise, Audience::Details),
-    (economy::advise, Audience::Details),
-    (strategies::advise, Audience::Details),
-    (variants::advise, Audience::Details),
-    (settings::advise, Audience::Details),
+/// The advice on cells that differ along an axis or within a group, or on any others.
+enum Advisor {
+    Axis(Cells, &'static SweepAxis, OfSweep),
+    Sweeps(for<'a> fn(&AdviceInput<'a>) -> Vec<Sweep<'a>>, OfSweep),
+    Grouped(Groups, OfGroup),
+    Any(fn(&AdviceInput<'_>) -> Vec<Candidate>),
+}
+
+/// All advisors. A new one is a function and a line here.
+const ADVISORS: &[(Advisor, Audience)] = &[
+    (Any(files::defaults), Audience::Defaults),
+    (Sweeps(disk_sweeps, axes::disks), Audience::Conditions),
+    (Axis(|input| input.ours(), &STREAMS, axes::streams), Audience::Conditions),
+    (Axis(|input| input.ours(), &LOAD, axes::latency), Audience::Conditions),
+    (Axis(axes::with_memory_limit, &FILE, axes::memory), Audience::Conditions),
+    (Any(files::alignment), Audience::Conditions),
+    (Grouped(methods::interfaces, methods::interface), Audience::Conditions),
+    (Grouped(methods::stream_buffers, methods::stream_buffer), Audience::Conditions),
+    (Any(files::peers), Audience::Conditions),
+    (Any(files::profile), Audience::Details),
+    (Sweeps(axes::request_sweeps, axes::request), Audience::Details),
+    (Axis(axes::sequential, &DEPTH, axes::depth), Audience::Details),
+    (Axis(|input| input.own(), &WORKERS, axes::workers), Audience::Details),
+    (Grouped(methods::free, methods::fastest_method), Audience::Details),
+    (Any(methods::direct), Audience::Details),
+    (Grouped(allocation_groups, files::preallocating), Audience::Details),
+    (Grouped(allocation_groups, files::overwriting), Audience::Details),
+    (Grouped(methods::small_random, methods::random), Audience::Details),
+    (Grouped(|input| by_task(&input.own()), methods::economy), Audience::Details),
+    (Grouped(files::whole_files, files::auto), Audience::Details),
+    (Grouped(files::whole_files, files::family), Audience::Details),
+    (Grouped(methods::variants, methods::variant), Audience::Details),
+    (Any(methods::settings), Audience::Details),
 ];
+
+pub(super) fn candidates(input: &AdviceInput<'_>) -> Vec<(Audience, Candidate)> {
+    let of = |(advisor, audience): &(Advisor, Audience)| {
+        let of_sweeps =
+            |all: Vec<Sweep<'_>>, of: OfSweep| all.iter().filter_map(|one| of(one, input)).collect();
+        let found: Vec<Candidate> = match advisor {
+            Axis(cells, axis, of) => of_sweeps(sweeps(&cells(input), axis), *of),
+            Sweeps(all, of) => of_sweeps(all(input), *of),
+            Grouped(groups, of) => groups(input).iter().filter_map(|group| of(group, input)).collect(),
+            Any(of) => of(input),
+        };
+        found.into_iter().map(|candidate| (*audience, candidate)).collect::<Vec<_>>()
+    };
+    ADVISORS.iter().flat_map(of).collect()
+}

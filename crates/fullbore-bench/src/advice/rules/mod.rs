@@ -1,42 +1,41 @@
 //! The ten rules of 1997, each tested on the cells.
 
-mod growth;
-mod parallel;
+mod comparisons;
 mod rule_tally;
-mod sizes;
 
 use rule_tally::RuleResult;
 
 use super::input::AdviceInput;
 use crate::document::Rule;
 
-/// The test of a rule.
 type Test = fn(&AdviceInput<'_>) -> RuleResult;
 
 /// In the order of the paper's section 6: its nine bullets, and the one pitfall in writing that is not a bullet.
 const RULES: [(&str, Test); 10] = [
-    ("Larger requests are faster: use at least 8 KiB, 64 KiB if possible.", sizes::larger_is_faster),
-    ("Small requests take far more CPU time per byte than large ones.", sizes::small_costs_more_cpu),
+    ("Larger requests are faster: use at least 8 KiB, 64 KiB if possible.", comparisons::larger_is_faster),
+    ("Small requests take far more CPU time per byte than large ones.", comparisons::small_costs_more_cpu),
     (
         "Where requests must be small, two in flight are not enough: eight are noticeably faster.",
-        parallel::eight_deep,
+        comparisons::eight_deep,
     ),
     (
         "A write cache in the drive speeds up small writes considerably; for larger ones three in flight come close.",
-        parallel::write_cache,
+        comparisons::write_cache,
     ),
-    ("Three disks saturate what they share; further disks do not help.", parallel::three_disks),
+    ("Three disks saturate what they share; further disks do not help.", comparisons::three_disks),
     (
         "The file system's buffering coalesces requests below 64 KiB and makes them faster.",
-        sizes::buffering_helps,
+        comparisons::buffering_helps,
     ),
-    ("From 64 KiB up, buffering is slower than bypassing the page cache.", sizes::buffering_hurts),
-    ("Preallocate a file to its final size.", growth::preallocation),
-    ("Extending a file while writing serialises requests and slows them considerably.", growth::extending),
-    ("Requests that straddle stripe or block boundaries are split, and slower.", growth::straddling),
+    ("From 64 KiB up, buffering is slower than bypassing the page cache.", comparisons::buffering_hurts),
+    ("Preallocate a file to its final size.", comparisons::preallocation),
+    (
+        "Extending a file while writing serialises requests and slows them considerably.",
+        comparisons::extending,
+    ),
+    ("Requests that straddle stripe or block boundaries are split, and slower.", comparisons::straddling),
 ];
 
-/// Tests all rules.
 pub(super) fn tested(input: &AdviceInput<'_>) -> Vec<Rule> {
     let mut tested = Vec::with_capacity(RULES.len());
     for (number, (rule, test)) in (1u8..).zip(RULES) {

@@ -1,12 +1,12 @@
 //! The decision on a rule by several paths: each supports it, contradicts it, or is undecided.
 
-use super::super::input::EligibleCell;
-use super::super::ratio::Ratio;
+use super::super::input::{AdviceInput, EligibleCell};
+use super::super::ratio::{Ratio, speed};
 use super::super::words::times;
 use crate::document::RuleVerdict;
+use crate::stats::Bootstrap;
 use crate::units;
 
-/// The result of a rule.
 pub(super) struct RuleResult {
     pub(super) verdict: RuleVerdict,
     pub(super) evidence: String,
@@ -26,7 +26,6 @@ impl RuleResult {
     }
 }
 
-/// The result of one path.
 struct Observation<'a> {
     /// The comparison, without the figure.
     what: String,
@@ -34,18 +33,30 @@ struct Observation<'a> {
     cells: Vec<EligibleCell<'a>>,
 }
 
-/// Results of all paths, by verdict.
 pub(super) struct RuleTally<'a> {
     threshold: f64,
+    bootstrap: &'a Bootstrap,
     supporting: Vec<Observation<'a>>,
     contradicting: Vec<Observation<'a>>,
     undecided: Vec<Observation<'a>>,
 }
 
 impl<'a> RuleTally<'a> {
-    /// A tally for ratios that exceed `threshold`.
-    pub(super) fn new(threshold: f64) -> Self {
-        Self { threshold, supporting: Vec::new(), contradicting: Vec::new(), undecided: Vec::new() }
+    pub(super) fn new(threshold: f64, input: &AdviceInput<'a>) -> Self {
+        let (supporting, contradicting, undecided) = Default::default();
+        Self { threshold, bootstrap: input.bootstrap, supporting, contradicting, undecided }
+    }
+
+    /// [Adds](Self::add) the ratio of two cells' rates; false if there is none.
+    pub(super) fn compare(
+        &mut self,
+        first: EligibleCell<'a>,
+        second: EligibleCell<'a>,
+        what: String,
+    ) -> bool {
+        let found = speed(first, second, self.bootstrap);
+        found.iter().for_each(|found| self.add(found, what.clone(), &[first, second]));
+        found.is_some()
     }
 
     /// Adds a path's ratio. It supports the rule if it reaches the threshold and the cells' intervals do not overlap,
@@ -154,7 +165,6 @@ impl<'a> RuleTally<'a> {
     }
 }
 
-/// Number of examples in a sentence.
 const SHOWN: usize = 3;
 
 fn examples(observations: &[Observation<'_>]) -> String {

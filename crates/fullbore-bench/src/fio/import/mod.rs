@@ -1,14 +1,12 @@
 //! Import of fio's job files as experiments: each job is a grid, on the meter's own test file.
 
 mod ignored;
-mod ini;
 mod load;
-mod notes;
-mod value;
+mod syntax;
 
 use self::load::Load;
-pub use self::notes::ImportError;
-use self::notes::Notes;
+pub use self::syntax::ImportError;
+use self::syntax::{Notes, sections};
 
 /// An imported job file.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,12 +36,12 @@ pub struct Imported {
 /// # Errors
 /// At the first line that cannot be measured here, with the option and the reason.
 pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
-    let sections = ini::sections(text)?;
-    if sections.is_empty() {
+    let jobs = sections(text)?;
+    if jobs.is_empty() {
         return Err(ImportError { line: 1, option: "the file".into(), why: "no [job]".into() });
     }
     let mut notes = Notes::default();
-    let loads = sections.iter().map(|one| Load::read(one, &mut notes)).collect::<Result<Vec<_>, _>>()?;
+    let loads = jobs.iter().map(|one| Load::read(one, &mut notes)).collect::<Result<Vec<_>, _>>()?;
     let sizes: Vec<u64> = loads.iter().filter_map(|load| load.file).collect();
     let size = sizes.iter().copied().max();
     if sizes.iter().any(|one| Some(*one) != size) {

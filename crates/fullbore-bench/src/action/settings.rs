@@ -1,0 +1,94 @@
+//! Settings that several actions share.
+
+use serde::Deserialize;
+
+/// Settings of one trial: a value for each key of the grid.
+pub(crate) type Settings = toml::Table;
+
+/// Deserialises settings into an action's own type, whose errors name unknown keys.
+pub(super) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> Result<T, String> {
+    settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+/// The strategy that the planner chooses, in the syntax of `--strategy`.
+pub(super) fn auto() -> String {
+    "auto".into()
+}
+
+/// Parses a size to bytes.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    fullbore::size::parse(text).map_err(|error| error.to_string())
+}
+
+/// Refuses settings with the first of these that is true.
+pub(super) fn refuse<const N: usize>(wrong: [(bool, &str); N]) -> Result<(), String> {
+    wrong.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, what)| Err(what.into()))
+}
+
+/// Order of the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RequestOrder {
+    #[default]
+    Sequential,
+    /// From end to start; each offset is relative to the end of the file.
+    Backward,
+    /// Each block at most once, in random order over the whole file.
+    Random,
+    /// The same, over the first half of the file.
+    RandomHalf,
+}
+
+impl RequestOrder {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Backward => "backward",
+            Self::Random => "random",
+            Self::RandomHalf => "random over half",
+        }
+    }
+
+    /// Refuses an order that is none of `known`.
+    pub(super) fn check(self, known: &[Self]) -> Result<(), String> {
+        let words: Vec<&str> = known.iter().map(|order| order.words()).collect();
+        let unknown = || format!("order {}: expected {}", self.words(), words.join(" or "));
+        known.contains(&self).then_some(()).ok_or_else(unknown)
+    }
+}
+
+/// State of a file before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FileState {
+    /// It has blocks with data, which are overwritten.
+    #[default]
+    Overwritten,
+    /// A new file, which grows with every request.
+    Extended,
+    /// It has its length and its blocks, which were never written.
+    Preallocated,
+    /// An old file with blocks and data, truncated when it is opened.
+    Truncated,
+}
+
+impl FileState {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Overwritten => "overwritten",
+            Self::Extended => "extended",
+            Self::Preallocated => "preallocated",
+            Self::Truncated => "truncated",
+        }
+    }
+}
+
+/// Destination of an output file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OutputTarget {
+    /// The blocks of an existing file of the same length.
+    #[default]
+    Existing,
+    New,
+}
