@@ -16,11 +16,10 @@ use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code, OpenFlags, OsStrExt};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
-use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
 use serde_json::json;
 
-use crate::exit::{Exit, reason};
+use crate::exit::{Exit, StandardOutput, reason};
 
 /// Compare two files byte by byte
 #[derive(Debug, Args)]
