@@ -1,22 +1,20 @@
 //! Long runs: contenders are tried, results stay, and later runs learn.
 
-use std::fs;
-use std::time::{Duration, SystemTime};
-
-use serde_json::Value;
-
-use crate::support::{TestDir, bytes};
+use crate::support::*;
+use std::time::SystemTime;
 
 /// The length of the test files in bytes: long enough for a trial in the page cache.
 const LEN: usize = 512 << 20;
 
 /// Writes a file long enough for a trial, of lines, all in the page cache; returns the number of lines.
 fn long_file(dir: &TestDir, name: &str) -> usize {
-    let mut data = bytes(LEN, 7);
+    const BLOCK: usize = 4 << 20;
     // Text, so that searches see lines.
-    data.iter_mut().for_each(|byte| *byte = b"abcdefghijklmno\n"[usize::from(*byte) % 16]);
-    dir.file(name, &data);
-    data.iter().filter(|&&byte| byte == b'\n').count()
+    let text = |byte: u8| b"abcdefghijklmno\n"[usize::from(byte) % 16];
+    let block: Vec<u8> = bytes(BLOCK, 7).into_iter().map(text).collect();
+    let mut file = File::create(dir.at(name)).unwrap();
+    (0..LEN / BLOCK).for_each(|_| file.write_all(&block).unwrap());
+    LEN / BLOCK * block.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 /// The first result of up to eight runs. The noise of the first samples decides if a trial is expected to pay: while other tests
@@ -101,7 +99,7 @@ fn runs_learn_unless_they_are_told_not_to() {
     fs::create_dir(dir.at("config")).unwrap();
     dir.run("wc -l --no-learn input").succeeds();
     let mut forbidden = dir.command("wc -l input");
-    crate::support::run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
+    run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
     assert!(!place.exists());
     let shown = of_runs(|| {
         dir.run("wc -l input").succeeds();

@@ -1,13 +1,7 @@
 //! The command line: errors name the wrong argument and a remedy, help fits a terminal, completions and manual pages
 //! have all flags.
 
-use std::fs;
-
-use crate::support::{
-    NOWHERE, TestDir, assert_contains, bytes, fullbore, has, installed, name_binary, no_directory, or_skip,
-    run, run_with, transform,
-};
-
+use crate::support::*;
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = TestDir::new();

@@ -1,15 +1,9 @@
 //! `fullbore bench`: the quick run, its results, and clean-up.
 
-use std::fs;
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
-
+use crate::support::*;
 use fullbore_bench::document::{Document, Proof};
 #[cfg(unix)]
-use rustix::process::{Pid, Signal, kill_process};
-
-use crate::support::{TestDir, assert_contains, fullbore, names, run, start};
+use rustix::process::kill_process;
 
 /// A short run.
 const SHORT: &str = "bench --dir . --time 24 --size 32M";
@@ -123,7 +117,7 @@ fn interrupted_run_leaves_no_files() {
                 .unwrap();
             thread::sleep(Duration::from_millis(after));
             kill_process(Pid::from_child(&child), signal).unwrap();
-            assert_eq!(crate::support::code(child.wait().unwrap()), code, "after {after} ms");
+            assert_eq!(code(child.wait().unwrap()), code, "after {after} ms");
             assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
         }
     }

@@ -1,22 +1,7 @@
 //! A file that is truncated or modified while being read: an error of its own, for every method, and no result.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
+use crate::support::*;
 use fullbore::file::File as Mapped;
-#[cfg(unix)]
-use rustix::process::Signal;
-
-use crate::support::{
-    TestDir, bytes, fullbore, installed, methods, named, or_skip, refused, run, start, start_unread,
-    transform, write_at,
-};
 
 /// Many times the capacity of a pipe and all requests in flight.
 const LENGTH: usize = 24 << 20;
@@ -130,7 +115,7 @@ fn modified_input_is_an_error() {
 }
 
 /// Calls `change` repeatedly, with an increasing number, while a program runs to its end.
-fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::support::Finished {
+fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> Finished {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

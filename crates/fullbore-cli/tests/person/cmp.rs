@@ -1,13 +1,6 @@
 //! `fullbore cmp` and GNU `cmp`: the same bytes on both outputs and the same exit code, case by case.
 
-use std::fs;
-use std::io::{Seek, SeekFrom, Write};
-#[cfg(unix)]
-use std::process::Command;
-use std::time::{Duration, Instant};
-
-use crate::support::{Finished, TestDir, assert_contains, bytes, fullbore, has, run, start};
-
+use crate::support::*;
 /// True if a GNU `cmp` with known wording is installed.
 #[cfg(unix)]
 fn peer() -> bool {

@@ -1,26 +1,10 @@
 //! `fullbore copy` and `cp`: the same trees and exit codes, and the additions: no partial copies, verification,
 //! resumption.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::{self, File};
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt;
-#[cfg(unix)]
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
+use crate::support::*;
 #[cfg(unix)]
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 
-use crate::support::{
-    KILLED, TestDir, assert_contains, bytes, fullbore, or_skip, run, run_with, slashes, start, write_at,
-};
-#[cfg(unix)]
-use crate::support::{Mount, Unprivileged};
 use crate::trees::{same, seen};
 
 fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
@@ -192,11 +176,11 @@ fn a_directory_is_not_copied_into_itself() {
     dir.file("a/file", "x");
     #[cfg(unix)]
     symlink("..", dir.at("a/up")).unwrap();
-    let names = crate::support::names(&dir.at("a"));
+    let names = names(&dir.at("a"));
     for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
         let ended = run(copy(["-r"]).arg(dir.at(source)).arg(dir.at(target)));
         ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
-        assert_eq!(crate::support::names(&dir.at("a")), names, "{source} {target}");
+        assert_eq!(names(&dir.at("a")), names, "{source} {target}");
     }
     if cfg!(unix) {
         dir.run("copy -rL a other").fails(1, &["cannot copy cyclic symbolic link"]);
@@ -263,7 +247,7 @@ fn failures_are_reported_and_the_rest_is_copied() {
             "source/closed': Permission denied",
         ],
     );
-    assert_eq!(crate::support::names(&target), ["a", "z"]);
+    assert_eq!(names(&target), ["a", "z"]);
     // An unwritable target is replaced only with --force.
     let mine = target.join("a");
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o444)).unwrap();
@@ -352,16 +336,15 @@ fn full_disk_is_reported_and_leaves_no_partial_file() {
     for options in [&[][..], &["--verify"], &["--resume"], &["--reflink=never", "--workers", "1"]] {
         let ended = run(copy(options).arg(dir.at("large")).arg(disk.join("large")));
         ended.fails(1, &["disk/large", "No space left on device"]);
-        let left: Vec<_> =
-            crate::support::names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
+        let left: Vec<_> = names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
         assert!(left.is_empty(), "{options:?}: {left:?}");
-        for name in crate::support::names(&disk) {
+        for name in names(&disk) {
             fs::remove_file(disk.join(name)).unwrap();
         }
     }
     let ended = run(copy(["-r"]).arg(dir.at("source")).arg(disk.join("tree")));
     ended.fails(1, &["disk/tree/", "No space left on device"]);
-    let whole = crate::support::names(&disk.join("tree"));
+    let whole = names(&disk.join("tree"));
     assert!(whole.len() > 5 && whole.len() < 40, "{whole:?}");
     for name in whole {
         assert!(
@@ -369,7 +352,7 @@ fn full_disk_is_reported_and_leaves_no_partial_file() {
                 == fs::read(dir.at("source").join(&name)).unwrap()
         );
     }
-    assert_eq!(crate::support::names(&disk), ["tree"]);
+    assert_eq!(names(&disk), ["tree"]);
 }
 
 #[test]
@@ -422,7 +405,7 @@ fn blocks_are_shared_if_the_file_system_supports_it() {
     };
     let ended = dir.run("copy --reflink=always source memory/x");
     ended.fails(1, &["cannot clone", "different file systems"]);
-    assert!(crate::support::names(&dir.at("memory")).is_empty());
+    assert!(names(&dir.at("memory")).is_empty());
     drop(tmpfs);
 }
 

@@ -1,7 +1,6 @@
 //! `sum` and `wc` under the names of coreutils' tools, compared with them.
 
-use crate::support::{TestDir, bytes, fullbore, has, installed, or_skip, run, run_with, shell};
-
+use crate::support::*;
 /// Creates a directory with the tools' names in `bin`, all linked to this program.
 fn with_names() -> TestDir {
     let dir = TestDir::new();

@@ -5,14 +5,8 @@
 //!
 //! [`Corpus::new`] makes all that is cheap; [`long_line`] and [`huge`] what is not. Tests run ours and its peer over each.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Permissions};
-use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-
-use crate::support::bytes;
+use crate::support::*;
+use std::fs::Permissions;
 
 /// The uses of a file of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,8 @@
 //! The binary called as `cp`: the same messages, exit codes and files.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 #[cfg(unix)]
 use crate::cp_lines::{LINES, SETUP};
-#[cfg(unix)]
-use crate::support::{Mount, Unprivileged};
-use crate::support::{TestDir, bytes, fullbore, installed, name_binary, or_skip, run, system_text};
+use crate::support::*;
 #[cfg(unix)]
 use crate::trees::seen;
 
@@ -26,7 +18,7 @@ fn program(test_dir: &TestDir) -> PathBuf {
 
 /// Runs a shell line in which `cp` is this program or the machine's.
 #[cfg(unix)]
-fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::support::Finished {
+fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> Finished {
     let names = program(test_dir);
     let mut command = Command::new("bash");
     command.args(["-c", text]).current_dir(place).env("LC_ALL", "C");
@@ -43,16 +35,16 @@ fn line(test_dir: &TestDir, place: &Path, text: &str, ours: bool) -> crate::supp
 
 /// Runs a shell line in the directory, in which `cp` is this program.
 #[cfg(unix)]
-fn ours(test_dir: &TestDir, text: &str) -> crate::support::Finished {
+fn ours(test_dir: &TestDir, text: &str) -> Finished {
     line(test_dir, test_dir.path(), text, true)
 }
 
 /// Runs a line of space-separated words in the directory.
 #[cfg(windows)]
-fn ours(test_dir: &TestDir, text: &str) -> crate::support::Finished {
+fn ours(test_dir: &TestDir, text: &str) -> Finished {
     let mut command = Command::new(program(test_dir).join("cp.exe"));
     command.args(text.split(' ').skip(1)).current_dir(test_dir.path());
-    run(command.env("XDG_CONFIG_HOME", crate::support::NOWHERE))
+    run(command.env("XDG_CONFIG_HOME", NOWHERE))
 }
 
 // GNU `cp` as the peer, in shell lines.
@@ -159,7 +151,7 @@ fn directories_with_one_name_are_merged_for_any_number_of_workers() {
                 assert_eq!(fs::read(&path).unwrap(), [source], "{}", path.display());
             }
         }
-        assert_eq!(crate::support::names(&target), ["x"]);
+        assert_eq!(names(&target), ["x"]);
         fs::remove_dir_all(&target).unwrap();
     }
 }
@@ -281,10 +273,10 @@ fn one_file_system_is_respected() {
     test_dir.file("s/mount/there", "x");
     test_dir.file("s/here", "x");
     test_dir.run("cp -rx s t").succeeds();
-    assert_eq!(crate::support::names(&test_dir.at("t")), ["here", "mount"]);
-    assert!(crate::support::names(&test_dir.at("t/mount")).is_empty());
+    assert_eq!(names(&test_dir.at("t")), ["here", "mount"]);
+    assert!(names(&test_dir.at("t/mount")).is_empty());
     test_dir.run("cp -rx s/mount u").succeeds();
-    assert_eq!(crate::support::names(&test_dir.at("u")), ["there"]);
+    assert_eq!(names(&test_dir.at("u")), ["there"]);
 }
 
 /// Access control lists, on every file system of the test environment.

@@ -1,20 +1,8 @@
 //! `dedupe`: duplicates found, linked, and left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use serde_json::Value;
-
 #[cfg(unix)]
 use crate::streams::fifo;
-#[cfg(unix)]
-use crate::support::Mount;
-use crate::support::{TestDir, bytes, fullbore, identity, installed, or_skip, run, slashes};
+use crate::support::*;
 
 fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = fullbore(["dedupe"]);

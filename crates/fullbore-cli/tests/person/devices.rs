@@ -1,11 +1,7 @@
 //! Block devices: read like files, written only if named explicitly.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-
 use crate::bench::{TWO_CELLS, measure_until};
-use crate::support::{TestDir, bytes, fullbore, installed, or_skip, root, run, transform};
+use crate::support::*;
 
 /// A loop device on a file until it is dropped.
 struct Loop(PathBuf);

@@ -1,12 +1,6 @@
 //! Invalid documents: too long, endless, or of one long line.
 
-use std::fs::{self, File};
-use std::path::Path;
-
-#[cfg(unix)]
-use crate::support::shell;
-use crate::support::{TestDir, fullbore, run};
-
+use crate::support::*;
 /// Runs the command, on Unix with 400 MB of address space: it must reject the document with a short message that names
 /// the limit.
 #[track_caller]

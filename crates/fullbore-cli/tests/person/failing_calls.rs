@@ -1,13 +1,7 @@
 //! Each system call that creates, names or closes a file fails in turn: no hidden file is left, and no old file is
 //! lost.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::support::{TestDir, bytes, has, run};
-
+use crate::support::*;
 /// The calls with their errors. Calls of the dynamic loader are excluded, because their failures do not concern this
 /// program.
 const CALLS: [(&str, &str); 15] = [
@@ -161,7 +155,7 @@ fn without_descriptors_nothing_hidden_is_left() {
             make(dir.path());
             let before = seen(dir.path());
             let line = format!("ulimit -n {limit}; cd \"$1\" && exec \"$0\" {words}");
-            let ended = crate::support::shell(&line, &[dir.path()]);
+            let ended = shell(&line, &[dir.path()]);
             let after = seen(dir.path());
             let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
             assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");

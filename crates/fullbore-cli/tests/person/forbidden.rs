@@ -1,12 +1,7 @@
 //! io_uring forbidden by a sandbox, as in containers, although the kernel supports it.
 
-use std::collections::BTreeMap;
-use std::process::Command;
-use std::thread;
-
+use crate::support::*;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-
-use crate::support::{Finished, TestDir, bytes, fullbore, run, transform};
 
 /// `io_uring_setup(2)`: the same number on every architecture.
 const IO_URING_SETUP: i64 = 425;

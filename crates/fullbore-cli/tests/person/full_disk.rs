@@ -1,11 +1,6 @@
 //! A full disk: the system's error message, an intact old output, nothing left behind, no signal.
 
-use std::fs;
-
-use crate::support::{
-    Mount, TestDir, bytes, fullbore, methods, named, or_skip, refused, refused_method, run, transform,
-};
-
+use crate::support::*;
 #[test]
 fn full_disk_is_reported_and_loses_nothing() {
     let dir = TestDir::new();
@@ -31,10 +26,10 @@ fn full_disk_is_reported_and_loses_nothing() {
             }
             ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
             assert!(fs::read(&output).unwrap() == old, "{strategy}");
-            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
+            assert_eq!(names(&disk), ["out"], "{strategy}");
             let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
             ended.fails(2, &["disk/new", "No space left on device"]);
-            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
+            assert_eq!(names(&disk), ["out"], "{strategy}");
         }
     }
     for method in ["splice", "copy_file_range"] {
@@ -55,7 +50,7 @@ fn full_disk_is_reported_and_loses_nothing() {
         run(&mut over).fails(2, &["disk/out", "No space left on device"]);
         fs::write(&output, &old).unwrap();
     }
-    assert_eq!(crate::support::names(&disk), ["out"]);
+    assert_eq!(names(&disk), ["out"]);
     rustix::fs::sync();
     assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
 }

@@ -1,10 +1,6 @@
 //! `fullbore gen`: exact sizes, and the same bytes from the same seed for every strategy.
 
-use std::fs;
-use std::path::Path;
-
-use crate::support::{TestDir, fullbore, methods, named, refused, run};
-
+use crate::support::*;
 #[test]
 fn sizes_are_exact_in_every_unit() {
     let dir = TestDir::new();

@@ -1,15 +1,8 @@
 //! `grep` and `rg`: the same bytes and the same exit status, over difficult files. The tests are skipped without an
 //! `rg` of version 15 or later in `FULLBORE_RG` or the path.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt;
-#[cfg(unix)]
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-use crate::support::{fullbore, write_at};
+use crate::support::*;
+use std::process::Output;
 
 /// Returns the `rg` to compare with, if there is one.
 fn rg() -> Option<PathBuf> {

@@ -1,17 +1,7 @@
 //! Flags of `grep` beyond the search: PCRE2, commands that read files, links, a configuration file; and lines longer
 //! than the memory limit.
 
-use std::fs;
-use std::io::Write;
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, fullbore, has, run, run_with, slashes};
-#[cfg(windows)]
-use crate::support::{binary, name_binary};
-
+use crate::support::*;
 #[test]
 fn pcre2_has_look_around_and_backreferences() {
     let dir = TestDir::new();

@@ -1,16 +1,10 @@
 //! Names changed by another process during a run, and systems that lack a call: nothing is written elsewhere, nothing
 //! is left.
 
+use crate::support::*;
 use std::ffi::CString;
-use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
-
-use crate::support::{Mount, TestDir, bytes, fullbore, has, names, or_skip, root, run};
 
 /// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
@@ -130,7 +124,7 @@ fn deep_trees_are_copied_with_few_descriptors() {
     }
     for (options, target) in [("-r", "new"), ("-a", "archive"), ("-rT", "new"), ("-rT --resume", "resumed")] {
         let line = format!("ulimit -n 20; cd \"$1\"; exec \"$0\" copy {options} s {target}");
-        crate::support::shell(&line, &[dir.path()]).succeeds();
+        shell(&line, &[dir.path()]).succeeds();
         let same = Command::new("diff").arg("-r").arg(dir.at("s")).arg(dir.at(target)).output().unwrap();
         assert!(same.status.success(), "{options}: {}", String::from_utf8_lossy(&same.stdout));
         assert_eq!(left(dir.path()), [""; 0], "{options}");
@@ -148,7 +142,7 @@ fn an_error_leaves_no_temporary_directory() {
     }
     for limit in 3..14 {
         let line = format!("ulimit -n {limit}; cd \"$1\"; exec \"$0\" copy -r s d");
-        let ended = crate::support::shell(&line, &[dir.path()]);
+        let ended = shell(&line, &[dir.path()]);
         assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");
         if dir.at("d").exists() {
             fs::remove_dir_all(dir.at("d")).unwrap();
@@ -158,7 +152,7 @@ fn an_error_leaves_no_temporary_directory() {
 
 /// Runs the command with system calls made to fail, and returns it with the trace of the calls; `None` if that is not
 /// possible.
-fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate::support::Finished, String)> {
+fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(Finished, String)> {
     let trace = dir.at("trace");
     let traced = |inject: &[&str], command: &Command| {
         let mut traced = Command::new("strace");
@@ -225,7 +219,7 @@ fn without_proc_temporaries_are_their_owners_alone() {
     let Some(()) = or_skip("without /proc", root()) else { return };
     let dir = TestDir::open_to_all();
     dir.file("source", bytes(3_000_000, 1));
-    let Some(user) = crate::support::Unprivileged::new() else { return };
+    let Some(user) = Unprivileged::new() else { return };
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let mount = TestDir::new();
     let probe = Mount::in_memory("size=50%", &mount.at("probe"));

@@ -1,13 +1,7 @@
 //! SIGKILL at many moments of a copy: the destination is the complete old file or the complete new one, and files left
 //! in its directory are hidden.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use crate::support::{KILLED, TestDir, bytes, run, start, transform};
-
+use crate::support::*;
 /// Duration of the rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
 /// Long enough to be interrupted in the middle, short enough for many rounds.

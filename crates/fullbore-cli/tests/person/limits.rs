@@ -1,14 +1,6 @@
 //! Limits of the environment: file sizes, memory, ignored signals, closed streams, no `/proc`.
 
-use std::fs;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
-
-use rustix::process::Signal;
-
-use crate::support::{TestDir, bytes, fullbore, named, run, shell, start, system_text, transform};
-
+use crate::support::*;
 #[test]
 fn past_a_file_size_limit_it_fails_with_a_message() {
     let dir = TestDir::new();

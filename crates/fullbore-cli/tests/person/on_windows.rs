@@ -1,11 +1,7 @@
 //! Paths, names and open files as Windows has them.
 
-use std::fs::{self, File};
+use crate::support::*;
 use std::os::windows::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::support::{TestDir, fullbore, name_binary, names, run, slashes, system_text};
 
 /// `FILE_SHARE_READ`.
 const SHARE_READ: u32 = 1;

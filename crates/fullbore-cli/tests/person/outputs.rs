@@ -1,15 +1,7 @@
 //! Safe outputs: protected files are not written, replaced files keep their permissions, and failures leave the old
 //! file and nothing else.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
-
-#[cfg(unix)]
-use crate::support::{Mount, Unprivileged, root, shell};
-use crate::support::{TestDir, bytes, fullbore, not_found, or_skip, run, start, system_text, transform};
-
+use crate::support::*;
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -276,7 +268,7 @@ fn without_rights_nothing_is_read_or_written() {
     denied(&["transform", "upper"], &[&input, &closed.join("new")], "new");
     denied(&["gen", "1M"], &[&closed.join("new")], "new");
     assert_eq!(fs::read(&guarded).unwrap(), b"old");
-    assert_eq!(crate::support::names(&closed), [""; 0]);
+    assert_eq!(names(&closed), [""; 0]);
     assert_eq!(dir.names(), ["closed", "guarded", "in", "out", "secret"]);
     set_mode(&closed, 0o755);
 }
@@ -304,5 +296,5 @@ fn read_only_file_system_is_reported() {
         .fails(2, &["ead-only file system"]);
     run(&mut transform("upper", &place.join("old"), &dir.at("out"), &[])).succeeds();
     assert_eq!(fs::read(place.join("old")).unwrap(), b"old");
-    assert_eq!(crate::support::names(&place), ["old"]);
+    assert_eq!(names(&place), ["old"]);
 }

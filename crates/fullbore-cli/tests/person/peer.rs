@@ -3,18 +3,11 @@
 //! Peers are searched for in the directories of `FULLBORE_PEERS` (colon-separated) and in `PATH`. If a tool or a peer
 //! is missing, the test is skipped with a message. A difference does not end a test: all of them are listed at its end.
 
-use std::ffi::{OsStr, OsString};
+use crate::support::*;
 use std::fmt::Write as _;
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use crate::corpus::{Corpus, CorpusFile, FileClass, PIPED};
-use crate::support::{Finished, TestDir, fullbore, has, run, run_with};
 
 /// Maximum number of listed differences.
 const LISTED: usize = 40;

@@ -1,17 +1,11 @@
 //! `fullbore probe`: any path, without blocking and without leaving files.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::symlink;
+use crate::support::*;
 #[cfg(unix)]
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 
 #[cfg(unix)]
 use crate::streams::fifo;
-#[cfg(unix)]
-use crate::support::Unprivileged;
-use crate::support::{TestDir, assert_contains, bytes, fullbore, run, system_text};
 
 /// Access methods that work for every regular file of the system.
 const METHODS: &[&str] = match cfg!(windows) {

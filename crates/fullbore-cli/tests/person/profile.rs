@@ -1,13 +1,8 @@
 //! `fullbore profile`: shown, used and removed.
 
-use std::fs;
-use std::path::Path;
-
+use crate::support::*;
 use fullbore::file::File;
 use fullbore::strategy::key;
-use serde_json::json;
-
-use crate::support::{TestDir, assert_contains, bytes, fullbore, not_found, run};
 
 /// Saves entries as from measurements of the directory's own file system and of another.
 fn save(dir: &TestDir) {

@@ -1,15 +1,8 @@
 //! `fullbore report`: results shown again, compared and rejected, and exit codes for build servers.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
-
+use crate::support::*;
 use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample, SummaryOptions};
 use fullbore_bench::stats::Xoshiro256;
-use serde_json::Value;
-
-use crate::support::{NULL, TestDir, fullbore, installed, names, not_found, or_skip, run, run_with};
 
 /// Results with a cell for each rate, with 1% of noise.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
@@ -137,9 +130,9 @@ fn terminal_output_has_its_width_and_colours_unless_disabled() {
     };
     let Some(()) = or_skip("output on a terminal", installed("script")) else { return };
     let (a, b) = (dir.at("a.json"), dir.at("b.json"));
-    let coloured = crate::support::shell(&line(""), &[&a, &b]).succeeds().text();
+    let coloured = shell(&line(""), &[&a, &b]).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
-    let plain = crate::support::shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
+    let plain = shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
     assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
     let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
     assert!((81..=100).contains(&widest), "{widest}: {plain}");
@@ -272,10 +265,7 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     {
         assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::metadata(NULL).unwrap().len() == 0);
-        let ended = crate::support::shell(
-            "set -o pipefail; \"$0\" report \"$1\" --json | head -c 10",
-            &[&dir.at("a.json")],
-        );
+        let ended = shell("set -o pipefail; \"$0\" report \"$1\" --json | head -c 10", &[&dir.at("a.json")]);
         // The document may fit into the pipe before its reader closes it.
         assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
     }
@@ -295,7 +285,7 @@ fn one_document_renders_as_text_and_charts() {
     let dir = dir();
     dir.run("report a.json --quiet --markdown a.md --svg charts").succeeds();
     assert!(fs::read_to_string(dir.at("a.md")).unwrap().starts_with("# "));
-    let pictures = crate::support::names(&dir.at("charts"));
+    let pictures = names(&dir.at("charts"));
     assert!(!pictures.is_empty());
     for name in pictures {
         let picture = fs::read_to_string(dir.at("charts").join(&name)).unwrap();

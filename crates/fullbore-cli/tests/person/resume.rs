@@ -1,18 +1,6 @@
 //! `copy --resume`: an interrupted run is continued, without interference by other users.
 
-use std::ffi::OsStr;
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use crate::support::{Finished, KILLED, TestDir, bytes, fullbore, names, or_skip, run, start, write_at};
-#[cfg(unix)]
-use crate::support::{Unprivileged, root};
-
+use crate::support::*;
 /// Long enough to interrupt a run in the middle.
 const LENGTH: usize = 96 << 20;
 

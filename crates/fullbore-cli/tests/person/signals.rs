@@ -1,19 +1,9 @@
 //! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is intact, nothing is left behind, the exit code reports
 //! the signal.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-#[cfg(unix)]
-use rustix::process::Signal;
-
 #[cfg(unix)]
 use crate::streams::fifo;
-use crate::support::{KILLED, TestDir, bytes, fullbore, run, start, start_unread, transform};
+use crate::support::*;
 
 /// Long enough to be interrupted in the middle.
 const LENGTH: usize = 48 << 20;

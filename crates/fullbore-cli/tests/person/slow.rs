@@ -1,11 +1,7 @@
 //! A slow file among quick ones: the results before it are printed immediately, even while workers wait for it.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, fullbore, run, start_unread};
+use crate::support::*;
+use std::io::{BufRead, BufReader};
 
 fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

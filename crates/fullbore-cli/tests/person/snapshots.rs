@@ -1,11 +1,7 @@
 //! The state of a large input is determined once before a run and once after it, and passed down in between. The
 //! evidence is the trace of the system calls.
 
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::{TestDir, bytes, fullbore, run};
-
+use crate::support::*;
 /// A length that no other file has, in bytes.
 const LEN: usize = 20_000_003;
 

@@ -1,11 +1,6 @@
 //! Every command that prints reports a closed or full standard output, with the exit code of its peer.
 
-use std::path::Path;
-
-use crate::support::TestDir;
-#[cfg(unix)]
-use crate::support::shell;
-
+use crate::support::*;
 /// Shell lines with commands that print, and the exit code if printing fails.
 const PRINTING: &[(&str, i32)] = &[
     ("--help", 2),

@@ -1,22 +1,8 @@
 //! `sum` and the tools whose lists it prints and checks.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt;
-#[cfg(unix)]
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-
 #[cfg(unix)]
 use crate::streams::fifo;
-#[cfg(unix)]
-use crate::support::shell;
-use crate::support::{
-    Finished, NULL, TestDir, assert_contains, bytes, fullbore, has, installed, not_found, or_skip, run,
-    run_with,
-};
+use crate::support::*;
 
 /// The peer of each algorithm.
 const PEERS: &[(&str, &str)] = &[

@@ -1,22 +1,30 @@
-//! Support for all tests: the binary, a temporary directory, and programs with a time limit.
+//! Support for all tests: the binary, a temporary directory, programs with a time limit, and what most tests import.
 
-pub(crate) use fullbore_testkit::ground::bytes;
-use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
 #[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
+pub(crate) use std::os::unix::ffi::{OsStrExt, OsStringExt};
+#[cfg(unix)]
+pub(crate) use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 #[cfg(unix)]
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
 
+pub(crate) use std::collections::{BTreeMap, BTreeSet};
+pub(crate) use std::ffi::{OsStr, OsString};
+pub(crate) use std::fs::{self, File};
+pub(crate) use std::io::{Read, Seek, SeekFrom, Write};
+pub(crate) use std::path::{Path, PathBuf};
+pub(crate) use std::process::{Command, Stdio};
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::thread::{self, sleep};
+pub(crate) use std::time::{Duration, Instant};
+
+pub(crate) use fullbore_testkit::cases;
+pub(crate) use fullbore_testkit::ground::bytes;
 #[cfg(unix)]
-use rustix::process::{Pid, Signal};
+pub(crate) use rustix::process::{Pid, Signal};
+pub(crate) use serde_json::{Value, json};
 
 /// Time after which a program counts as hanging. Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -85,6 +93,40 @@ impl TestDir {
         self.at(name)
     }
 
+    /// Creates directories.
+    pub(crate) fn directories<const N: usize>(&self, names: [&str; N]) {
+        names.iter().for_each(|name| fs::create_dir_all(self.at(name)).unwrap());
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.at(name)).unwrap()
+    }
+
+    /// Returns the permission bits of a file.
+    #[cfg(unix)]
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        fs::metadata(self.at(name)).unwrap().mode() & 0o7777
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Creates a named pipe.
+    #[cfg(unix)]
+    pub(crate) fn fifo(&self, name: &str) -> PathBuf {
+        rustix::fs::mkfifoat(rustix::fs::CWD, self.at(name), 0o666.into()).unwrap();
+        self.at(name)
+    }
+
+    /// Runs a shell line in this directory, with the binary as `$0`.
+    #[cfg(unix)]
+    #[track_caller]
+    pub(crate) fn shell(&self, line: &str) -> Finished {
+        shell(&format!("cd \"$1\"; {line}"), &[self.path()])
+    }
+
     /// Returns the command with space-separated words, in this directory, with the profile of this directory.
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = fullbore([""; 0]);
@@ -105,12 +147,11 @@ impl TestDir {
     }
 }
 
+/// Returns the names in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "lost+found")
-        .collect();
+    let entries = fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name != "lost+found").collect();
     names.sort();
     names
 }
@@ -166,7 +207,17 @@ impl Finished {
         self
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// True if it succeeded; false if the command reported a method as unavailable.
+    #[track_caller]
+    pub(crate) fn succeeds_unless_refused(self) -> bool {
+        let refused = refused(&self);
+        if !refused {
+            self.succeeds();
+        }
+        !refused
+    }
+
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap()
     }
 
@@ -465,6 +516,12 @@ pub(crate) fn named() -> Vec<&'static str> {
     std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
 }
 
+/// Every named strategy, every access method, and `more` strategies.
+pub(crate) fn strategies(more: &[&str]) -> Vec<String> {
+    let methods = methods().into_iter().map(|method| format!("method={method}"));
+    named().into_iter().map(str::to_owned).chain(methods).chain(more.iter().map(ToString::to_string)).collect()
+}
+
 /// As [`refused_method`], for any method that reads and writes.
 pub(crate) fn refused(ended: &Finished) -> bool {
     methods().iter().any(|method| refused_method(ended, method))
@@ -477,4 +534,30 @@ pub(crate) fn refused_method(ended: &Finished, method: &str) -> bool {
         println!("skipped: {}", ended.stderr.trim());
     }
     refused
+}
+
+/// Returns a command that runs under `strace` with these options and writes its trace to `log`; `None`, with the reason
+/// printed, if tracing is not possible.
+#[cfg(target_os = "linux")]
+pub(crate) fn traced(options: &[String], log: &Path, command: &Command) -> Option<Command> {
+    static POSSIBLE: OnceLock<bool> = OnceLock::new();
+    let possible = || {
+        let said = Command::new("strace").args(["-qq", "-o", NULL, "true"]).output();
+        said.is_ok_and(|said| said.status.success())
+    };
+    if !POSSIBLE.get_or_init(possible) {
+        println!("skipped: no strace with permission to trace");
+        return None;
+    }
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o"]).arg(log).args(options);
+    traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => traced.env(name, value),
+            None => traced.env_remove(name),
+        };
+    }
+    command.get_current_dir().into_iter().for_each(|directory| drop(traced.current_dir(directory)));
+    Some(traced)
 }

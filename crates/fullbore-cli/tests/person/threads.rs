@@ -1,11 +1,6 @@
 //! If the system allows only few or no threads, every command does its work with those it gets.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, bytes, has, run};
-
+use crate::support::*;
 /// A user without other processes: the limit counts processes per user.
 const USER: &str = "61234";
 

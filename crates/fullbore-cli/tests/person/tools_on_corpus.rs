@@ -1,14 +1,8 @@
 //! Each tool and its peer over every difficult file: the same bytes on standard output, the same exit code.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::Command;
-
 use crate::corpus::{Corpus, CorpusFile, FileClass, huge, long_line};
 use crate::peer::{Pair, fed, plain_name};
-use crate::support::run;
+use crate::support::*;
 
 /// Every file that can be read to its end in reasonable time by some user.
 fn readable(corpus: &Corpus) -> Vec<CorpusFile> {

@@ -1,16 +1,6 @@
 //! `fullbore transform`: operations, strategies and messages.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
-
-use crate::support::{
-    TestDir, assert_contains, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method,
-    run, run_with, start, start_unread, transform,
-};
-
+use crate::support::*;
 /// Applies an operation according to its definition.
 fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
     let each = |change: &dyn Fn(u8) -> u8| data.iter().map(|&byte| change(byte)).collect();

@@ -1,16 +1,6 @@
 //! `fullbore wc` and GNU `wc`: the same bytes, exit codes and error messages.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
-#[cfg(unix)]
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::process::{Command, Stdio};
-
-#[cfg(unix)]
-use crate::support::shell;
-use crate::support::{Finished, NULL, TestDir, bytes, fullbore, not_found, run, run_with};
-
+use crate::support::*;
 const FLAGS: [&[&str]; 13] = [
     &[],
     &["-c"],
