@@ -87,7 +87,7 @@ fn every_tool_has_the_same_result_with_and_without_trials() {
     for words in ["copy input out", "transform shift:0 input out", "transform shift:0 --overwrite input out"]
     {
         dir.run(words).succeeds();
-        assert!(fs::read(dir.at("out")).unwrap() == fs::read(dir.at("other")).unwrap(), "{words}");
+        assert!(dir.read("out") == dir.read("other"), "{words}");
     }
 }
 
@@ -96,7 +96,7 @@ fn runs_learn_unless_they_are_told_not_to() {
     let dir = TestDir::new();
     long_file(&dir, "input");
     let place = dir.at("config/fullbore/learned.json");
-    fs::create_dir(dir.at("config")).unwrap();
+    dir.directories(["config"]);
     dir.run("wc -l --no-learn input").succeeds();
     let mut forbidden = dir.command("wc -l input");
     run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();

@@ -171,7 +171,7 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
     let one = dir.file("one", "a b\nc\n");
     let text = |words: &str| dir.run(words).succeeds().text();
     text("cp -rR -vv -a -a --reflink=auto --reflink=never one two");
-    assert_eq!(fs::read(dir.at("two")).unwrap(), fs::read(&one).unwrap());
+    assert_eq!(dir.read("two"), fs::read(&one).unwrap());
     text("cp --refl=nev --rec --sync d one three");
     assert_eq!(text("wc -ll --w --tot=al --total n one"), "2 3 one\n");
     assert_eq!(text("wc --m -- one"), "3 one\n");

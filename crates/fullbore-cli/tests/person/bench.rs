@@ -71,7 +71,7 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     dir.file("in", vec![7; 3 << 20]);
     let explained = dir.run("transform shift:1 --explain in out").succeeds().stderr;
     assert!(explained.contains(" here on 20"), "{explained}");
-    assert_eq!(fs::read(dir.at("out")).unwrap(), vec![8; 3 << 20]);
+    assert_eq!(dir.read("out"), vec![8; 3 << 20]);
 }
 
 // A file system in memory.
@@ -117,7 +117,7 @@ fn interrupted_run_leaves_no_files() {
                 .unwrap();
             thread::sleep(Duration::from_millis(after));
             kill_process(Pid::from_child(&child), signal).unwrap();
-            assert_eq!(code(child.wait().unwrap()), code, "after {after} ms");
+            assert_eq!(super::support::code(child.wait().unwrap()), code, "after {after} ms");
             assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
         }
     }
@@ -132,7 +132,7 @@ fn unmeasurable_directories_are_rejected_first() {
     dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
     dir.file("file", "x");
     dir.run("bench --dir file").fails(2, &["file", "irectory"]);
-    fs::create_dir(dir.at("taken")).unwrap();
+    dir.directories(["taken"]);
     dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
     assert_eq!(dir.names(), ["file", "taken"]);
 }

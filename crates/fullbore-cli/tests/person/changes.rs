@@ -19,7 +19,7 @@ fn truncated_input_is_an_error_on_a_pipe() {
     for strategy in strategies() {
         let input = dir.file("in", &data);
         let mut running =
-            start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
+            start_unread(&mut dir.command(&format!("transform none in - --strategy {strategy}")));
         let mut out = running.child.stdout.take().unwrap();
         // The first bytes have arrived, so the read has begun; the full pipe prevents it from completing.
         let mut first = [0; 100];
@@ -68,7 +68,7 @@ fn truncated_input_leaves_the_old_output() {
         for attempt in 0..40u32 {
             let input = dir.file("in", &data);
             let output = dir.file("out", "old");
-            let running = start(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
+            let running = start(&mut dir.command(&format!("transform shift:1 in out --strategy {strategy}")));
             sleep(undisturbed.mul_f64((0.5 + f64::from(attempt * 7 % 10)) / 10.0));
             running.signal(Signal::STOP);
             File::options().write(true).open(&input).unwrap().set_len(5000).unwrap();
@@ -102,7 +102,7 @@ fn modified_input_is_an_error() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 3));
     let output = dir.file("out", "old");
-    let mut running = start_unread(&mut transform("none", &input, "-".as_ref(), &[]));
+    let mut running = start_unread(&mut dir.command("transform none in -"));
     let mut out = running.child.stdout.take().unwrap();
     out.read_exact(&mut [0; 100]).unwrap();
     sleep(Duration::from_millis(20));
@@ -189,5 +189,5 @@ fn verified_copy_detects_changes_through_a_mapping() {
     }
     let source = fs::read(&path).unwrap();
     dir.run("copy --reflink=never --verify in out").succeeds();
-    assert!(fs::read(dir.at("out")).unwrap() == source);
+    assert!(dir.read("out") == source);
 }

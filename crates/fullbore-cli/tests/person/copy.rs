@@ -172,19 +172,19 @@ fn a_tree_is_copied_as_cp_does() {
 #[test]
 fn a_directory_is_not_copied_into_itself() {
     let dir = TestDir::new();
-    fs::create_dir_all(dir.at("a/b")).unwrap();
+    dir.directories(["a/b"]);
     dir.file("a/file", "x");
     #[cfg(unix)]
     symlink("..", dir.at("a/up")).unwrap();
-    let names = names(&dir.at("a"));
+    let before = names(&dir.at("a"));
     for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
         let ended = run(copy(["-r"]).arg(dir.at(source)).arg(dir.at(target)));
         ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
-        assert_eq!(names(&dir.at("a")), names, "{source} {target}");
+        assert_eq!(names(&dir.at("a")), before, "{source} {target}");
     }
     if cfg!(unix) {
         dir.run("copy -rL a other").fails(1, &["cannot copy cyclic symbolic link"]);
-        assert_eq!(fs::read(dir.at("other/file")).unwrap(), b"x");
+        assert_eq!(dir.read("other/file"), b"x");
     }
 }
 
@@ -261,7 +261,7 @@ fn failures_are_reported_and_the_rest_is_copied() {
 #[test]
 fn verbose_lists_names_and_summary_adds_up() {
     let dir = TestDir::new();
-    fs::create_dir(dir.at("s")).unwrap();
+    dir.directories(["s"]);
     // Names on Windows have no control characters, and a file there is data to its end.
     let (name, line, holes) = match cfg!(unix) {
         true => ("s/a\nb", "'s/a'$'\\n''b' -> 't/a'$'\\n''b'\n", 9 << 20),
@@ -328,7 +328,7 @@ fn full_disk_is_reported_and_leaves_no_partial_file() {
     let dir = TestDir::new();
     let Some(_disk) = or_skip("a full disk", Mount::in_memory("size=4M", &dir.at("disk"))) else { return };
     let disk = dir.at("disk");
-    fs::create_dir(dir.at("source")).unwrap();
+    dir.directories(["source"]);
     for index in 0..40 {
         dir.file(&format!("source/{index:02}"), bytes(200_000, index));
     }
@@ -394,7 +394,7 @@ fn blocks_are_shared_if_the_file_system_supports_it() {
             for (way, cloned) in [("auto", len), ("always", len), ("never", 0)] {
                 let ended = dir.run(&format!("copy --json --reflink={way} disk/{name} disk/t")).succeeds();
                 assert_eq!(ended.json()["copy"]["cloned"], cloned, "{way} {name}");
-                assert!(fs::read(dir.at("disk/t")).unwrap() == fs::read(&path).unwrap());
+                assert!(dir.read("disk/t") == fs::read(&path).unwrap());
             }
         }
     }

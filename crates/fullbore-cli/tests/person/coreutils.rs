@@ -4,7 +4,7 @@ use crate::support::*;
 /// Creates a directory with the tools' names in `bin`, all linked to this program.
 fn with_names() -> TestDir {
     let dir = TestDir::new();
-    std::fs::create_dir(dir.at("bin")).unwrap();
+    dir.directories(["bin"]);
     for name in ["cksum", "md5sum", "b2sum", "sha256sum", "wc"] {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), dir.at("bin").join(name)).unwrap();
     }

@@ -92,8 +92,7 @@ fn link_does_not_replace_its_target() {
     let test_dir = TestDir::new();
     test_dir.file("foo", "x");
     symlink("foo", test_dir.at("link")).unwrap();
-    fs::create_dir_all(test_dir.at("source")).unwrap();
-    fs::create_dir_all(test_dir.at("target")).unwrap();
+    test_dir.directories(["source", "target"]);
     test_dir.file("target/foo", "x");
     symlink("../target/foo", test_dir.at("source/foo")).unwrap();
     for arguments in
@@ -103,7 +102,7 @@ fn link_does_not_replace_its_target() {
         ended.fails(1, &["are the same file"]);
         for name in ["foo", "target/foo"] {
             assert!(fs::symlink_metadata(test_dir.at(name)).unwrap().is_file(), "{arguments}");
-            assert_eq!(fs::read(test_dir.at(name)).unwrap(), b"x", "{arguments}");
+            assert_eq!(test_dir.read(name), b"x", "{arguments}");
         }
     }
 }
@@ -115,7 +114,7 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     test_dir.file("old", "old");
     for flags in ["-n", "-nf", "-f -n", "-n -f", "-rnf", "-n -u", "-u -n", "-in"] {
         ours(&test_dir, &format!("cp {flags} new old")).succeeds();
-        assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old", "{flags}");
+        assert_eq!(test_dir.read("old"), b"old", "{flags}");
     }
     #[cfg(unix)]
     {
@@ -126,9 +125,9 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     }
     ours(&test_dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
     ours(&test_dir, "cp --update=none new old").succeeds();
-    assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"old");
+    assert_eq!(test_dir.read("old"), b"old");
     ours(&test_dir, "cp --update=all new old").succeeds();
-    assert_eq!(fs::read(test_dir.at("old")).unwrap(), b"new");
+    assert_eq!(test_dir.read("old"), b"new");
 }
 
 #[test]
@@ -194,7 +193,7 @@ fn files_of_sysfs_are_copied() {
     };
     for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
         run(fullbore(["cp", flag]).arg(&file).arg(test_dir.at("one"))).succeeds();
-        assert_eq!(fs::read(test_dir.at("one")).unwrap(), fs::read(&file).unwrap(), "{flag}");
+        assert_eq!(test_dir.read("one"), fs::read(&file).unwrap(), "{flag}");
     }
 }
 
@@ -248,15 +247,13 @@ fn debug_and_time_print_details() {
 #[test]
 fn links_to_directories_are_kept_on_request() {
     let test_dir = TestDir::new();
-    fs::create_dir_all(test_dir.at("s/d")).unwrap();
-    fs::create_dir_all(test_dir.at("t")).unwrap();
-    fs::create_dir_all(test_dir.at("other")).unwrap();
+    test_dir.directories(["s/d", "t", "other"]);
     test_dir.file("s/d/file", "x");
     symlink("../other", test_dir.at("t/d")).unwrap();
     ours(&test_dir, "cp -r s/. t")
         .fails(1, &["cp: cannot overwrite non-directory 't/./d' with directory 's/./d'\n"]);
     ours(&test_dir, "cp -r --keep-directory-symlink s/. t").succeeds();
-    assert_eq!(fs::read(test_dir.at("other/file")).unwrap(), b"x");
+    assert_eq!(test_dir.read("other/file"), b"x");
     assert!(fs::symlink_metadata(test_dir.at("t/d")).unwrap().is_symlink());
 }
 
@@ -265,7 +262,7 @@ fn links_to_directories_are_kept_on_request() {
 #[test]
 fn one_file_system_is_respected() {
     let test_dir = TestDir::new();
-    fs::create_dir_all(test_dir.at("s/mount")).unwrap();
+    test_dir.directories(["s/mount"]);
     let Some(_mount) = or_skip("a second file system", Mount::in_memory("size=50%", &test_dir.at("s/mount")))
     else {
         return;
@@ -289,7 +286,7 @@ fn access_control_lists_are_preserved() {
     let dirs = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
     let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| TestDir::within(&dir));
     for test_dir in rooms.chain([TestDir::new()]) {
-        fs::create_dir(test_dir.at("tree")).unwrap();
+        test_dir.directories(["tree"]);
         let file = test_dir.file("tree/file", bytes(300_000, 1));
         test_dir.file("tree/small", "x");
         let set =
@@ -330,7 +327,7 @@ fn access_control_lists_are_preserved() {
 fn attributes_of_unwritable_files_are_preserved() {
     let Some(somebody) = Unprivileged::new() else { return };
     let test_dir = TestDir::open_to_all();
-    fs::create_dir(test_dir.at("tree")).unwrap();
+    test_dir.directories(["tree"]);
     for (name, len) in [("tree/small", 10), ("tree/large", 3 << 20)] {
         let path = test_dir.file(name, bytes(len, 1));
         let set = rustix::fs::setxattr(&path, "user.one", b"value", rustix::fs::XattrFlags::empty());
@@ -362,7 +359,7 @@ fn backup_is_restored_when_the_copy_fails() {
     let test_dir = TestDir::new();
     test_dir.file("b", "old");
     test_dir.file("b~", "older");
-    fs::create_dir(test_dir.at("unreadable")).unwrap();
+    test_dir.directories(["unreadable"]);
     let source = test_dir.file("a", "new");
     #[cfg(unix)]
     fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
@@ -372,7 +369,7 @@ fn backup_is_restored_when_the_copy_fails() {
     // Root can read it anyway.
     let failing = if fs::read(&source).is_ok() { "/proc/self/mem" } else { "a" };
     ours(&test_dir, &format!("cp --backup=t {failing} b")).fails(1, &["cp: "]);
-    assert_eq!(fs::read(test_dir.at("b")).unwrap(), b"old");
+    assert_eq!(test_dir.read("b"), b"old");
     assert!(!test_dir.at("b.~1~").exists());
-    assert_eq!(fs::read(test_dir.at("b~")).unwrap(), b"older");
+    assert_eq!(test_dir.read("b~"), b"older");
 }

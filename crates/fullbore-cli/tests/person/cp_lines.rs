@@ -1,6 +1,5 @@
 //! Command lines of `cp` that behave as GNU's, and the files that they work on.
 
-use crate::support::*;
 /// Files of every kind, made by a shell.
 pub(crate) const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
                      mkdir -p dir/sub tree/deep into; printf 1 > tree/a; printf 2 > tree/deep/b; ln -s a tree/l; \

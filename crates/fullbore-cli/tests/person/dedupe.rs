@@ -36,9 +36,7 @@ fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
 
 /// Creates a tree with equal files of all length classes, and nearly equal ones.
 fn tree(dir: &TestDir) {
-    for directory in ["t", "t/deep", "t/.hidden"] {
-        fs::create_dir(dir.at(directory)).unwrap();
-    }
+    dir.directories(["t", "t/deep", "t/.hidden"]);
     let large = bytes(3_000_000, 1);
     let mut other = large.clone();
     other[1_500_000] ^= 1; // not visible at either end
@@ -369,6 +367,6 @@ fn reflinks_share_blocks_and_keep_the_rest() {
             (before.mode(), before.mtime(), before.mtime_nsec(), before.uid())
         );
         assert_ne!(after.ino(), fs::metadata(dir.at("xfs/a")).unwrap().ino());
-        assert!(fs::read(dir.at("xfs/b")).unwrap() == content);
+        assert!(dir.read("xfs/b") == content);
     }
 }

@@ -38,7 +38,7 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", device, &dir.at("out"), &options)).succeeds();
-        assert!(fs::read(dir.at("out")).unwrap() == data.to_ascii_uppercase(), "{strategy}");
+        assert!(dir.read("out") == data.to_ascii_uppercase(), "{strategy}");
     }
     let input = dir.file("in", bytes(1_000_001, 2));
     run(&mut transform("none", &input, device, &[])).fails(2, &["block device", "--overwrite"]);

@@ -29,7 +29,7 @@ fn overlong_documents_are_rejected_immediately() {
             refuses(words, Path::new("/dev/zero"), limit);
         }
     }
-    fs::create_dir(dir.at("run")).unwrap();
+    dir.directories(["run"]);
     fs::rename(&long, dir.at("run/results.json")).unwrap();
     refuses(&["bench", "run", "--resume"], &dir.at("run"), "64M");
     #[cfg(unix)]
@@ -40,7 +40,7 @@ fn overlong_documents_are_rejected_immediately() {
         assert!(text.contains("64M") && text.contains("4M"), "{text}");
     }
     // An unreadable profile does not prevent counting.
-    fs::create_dir(dir.at("fullbore")).unwrap();
+    dir.directories(["fullbore"]);
     fs::rename(dir.at("run/results.json"), dir.at("fullbore/profile.json")).unwrap();
     let small = dir.file("small", "a\n");
     let ended = run(fullbore(["wc", "-l"]).arg(&small).env("XDG_CONFIG_HOME", dir.path())).succeeds();

@@ -36,7 +36,7 @@ fn preprocessor_output_is_searched() {
     let dir = TestDir::new();
     dir.file("a.up", "NEEDLE\n");
     dir.file("b", "needle\n");
-    fs::create_dir(dir.at("bin")).unwrap();
+    dir.directories(["bin"]);
     let sum = name_binary(&dir.at("bin"), "sha256sum");
     let pre = sum.to_str().unwrap();
     let grep = |words: &[&str]| run(dir.command("grep --sort=path").args(words));

@@ -63,9 +63,7 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
     for trial in 0..24 {
         let how = ["hard", "reflink"][trial % 2];
         let dir = TestDir::new();
-        for directory in ["t", "t/a", "t/d", "foreign"] {
-            fs::create_dir(dir.at(directory)).unwrap();
-        }
+        dir.directories(["t", "t/a", "t/d", "foreign"]);
         symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for directory in ["t/a", "t/d", "foreign"] {
             (0..50).for_each(|file| drop(dir.file(&format!("{directory}/{file}"), format!("file {file}"))));
@@ -84,9 +82,7 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
 fn copy_does_not_follow_an_exchanged_directory() {
     for trial in 0..24 {
         let dir = TestDir::new();
-        for directory in ["s", "s/d", "s/d/new", "t", "t/d", "foreign"] {
-            fs::create_dir(dir.at(directory)).unwrap();
-        }
+        dir.directories(["s", "s/d", "s/d/new", "t", "t/d", "foreign"]);
         symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for file in 0..100 {
             dir.file(&format!("s/d/{file}"), "ours");
@@ -200,7 +196,7 @@ fn fallback_calls_keep_unfinished_files_private() {
             let Some((ended, calls)) = failing(&dir, &inject, &arguments) else { return };
             let about = format!("{inject:?} {arguments:?} {old:?}");
             assert_eq!(ended.code(), 0, "{about}: {ended}");
-            assert!(fs::read(dir.at("t")).unwrap() == content, "{about}");
+            assert!(dir.read("t") == content, "{about}");
             let kept = arguments.contains(&"-p");
             let wanted = if kept { mode } else { old.unwrap_or(mode) };
             assert_eq!(fs::metadata(dir.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");

@@ -39,7 +39,7 @@ fn closed_standard_error_is_no_failure() {
     let options = ["--explain", "--time", "--progress", "always", "--strategy", "cci-mt"];
     let said = |mut command: Command| command.stderr(full()).stdout(Stdio::null()).status().unwrap().code();
     assert_eq!(said(transform("upper", &input, &dir.at("out"), &options)), Some(0));
-    assert!(fs::read(dir.at("out")).unwrap() == data.to_ascii_uppercase());
+    assert!(dir.read("out") == data.to_ascii_uppercase());
     assert_eq!(said(transform("none", &input, "-".as_ref(), &["--json"])), Some(0));
     assert_eq!(said(transform("upper", &dir.at("missing"), &dir.at("out"), &[])), Some(2));
     assert_eq!(said(fullbore(["transform"])), Some(2));

@@ -8,6 +8,9 @@ mod arguments;
 mod bench;
 mod changes;
 mod cmp;
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
+mod cmp_as_gnu;
 mod copy;
 // GNU coreutils as peers, in shell lines.
 #[cfg(unix)]
@@ -77,3 +80,6 @@ mod tools_on_corpus;
 mod transform;
 mod trees;
 mod wc;
+// GNU `wc` as the peer.
+#[cfg(unix)]
+mod wc_as_gnu;

@@ -116,7 +116,7 @@ fn a_new_file_has_the_mode_of_any_new_file() {
 fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
     let dir = TestDir::new();
     let input = dir.file("in", "abc");
-    fs::create_dir(dir.at("far")).unwrap();
+    dir.directories(["far"]);
     let target = dir.file("far/target", "old");
     symlink("far/target", dir.at("link")).unwrap();
     symlink("link", dir.at("link to link")).unwrap();
@@ -136,10 +136,7 @@ fn another_name_of_the_old_file_keeps_the_old_bytes() {
     let output = dir.file("out", "old");
     fs::hard_link(&output, dir.at("other")).unwrap();
     dir.run("transform upper in out").succeeds();
-    assert_eq!(
-        (fs::read(&output).unwrap(), fs::read(dir.at("other")).unwrap()),
-        (b"ABC".to_vec(), b"old".to_vec())
-    );
+    assert_eq!((fs::read(&output).unwrap(), dir.read("other")), (b"ABC".to_vec(), b"old".to_vec()));
 }
 
 #[test]
@@ -175,7 +172,7 @@ fn input_as_output_is_rejected_under_any_name() {
 fn directories_are_neither_inputs_nor_outputs() {
     let dir = TestDir::new();
     dir.file("in", "abc");
-    fs::create_dir(dir.at("directory")).unwrap();
+    dir.directories(["directory"]);
     dir.run("transform upper directory out").fails(2, &["directory", "name a file"]);
     dir.run("transform upper in directory").fails(2, &["it is a directory", "name a file in it"]);
     dir.run("transform upper in directory --overwrite").fails(2, &["it is a directory"]);
@@ -252,7 +249,7 @@ fn without_rights_nothing_is_read_or_written() {
     set_mode(&secret, 0o200);
     let guarded = dir.file("guarded", "old");
     set_mode(&guarded, 0o444);
-    fs::create_dir(dir.at("closed")).unwrap();
+    dir.directories(["closed"]);
     let closed = dir.at("closed");
     set_mode(&closed, 0o555);
     let Some(person) = Unprivileged::new() else { return };

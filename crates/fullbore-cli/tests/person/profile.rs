@@ -25,7 +25,7 @@ fn save(dir: &TestDir) {
             "another": system("/elsewhere".as_ref(), "read, cold"),
         },
     });
-    fs::create_dir_all(dir.at("config/fullbore")).unwrap();
+    dir.directories(["config/fullbore"]);
     fs::write(dir.at("config/fullbore/profile.json"), text.to_string()).unwrap();
 }
 

@@ -69,7 +69,7 @@ fn one_document_is_shown_in_every_form() {
     assert!(quiet.stdout.is_empty());
     assert_eq!(dir.names(), ["a.json", "b.json", "r.html", "s.csv"]);
     // The folder that bench creates, and standard input.
-    fs::create_dir(dir.at("results")).unwrap();
+    dir.directories(["results"]);
     fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
     assert_eq!(dir.run("report results").succeeds().text(), table);
     // Compressed with gzip, as published results are; Windows has no such program.
@@ -78,7 +78,7 @@ fn one_document_is_shown_in_every_form() {
         assert_eq!(names(&dir.at("results")), ["results.json.gz"]);
         assert_eq!(dir.run("report results").succeeds().text(), table);
         assert_eq!(dir.run("report results/results.json.gz").succeeds().text(), table);
-        let whole = fs::read(dir.at("results/results.json.gz")).unwrap();
+        let whole = dir.read("results/results.json.gz");
         assert_eq!(run_with(&mut dir.command("report -"), &whole).succeeds().text(), table);
         dir.file("cut.json.gz", &whole[..whole.len() / 2]);
         dir.run("report cut.json.gz").fails(2, &["cut.json.gz"]);
@@ -197,7 +197,7 @@ fn invalid_document_is_named_with_advice() {
         String::from_utf8(text(&results(&[1e9], 1))).unwrap().replacen("\"version\": 1", "\"version\": 9", 1);
     let mut empty = results(&[1e9], 1);
     empty.cells.clear();
-    fs::create_dir(dir.at("folder")).unwrap();
+    dir.directories(["folder"]);
     let cases: [(&str, Vec<u8>, &str); 9] = [
         ("nothing.json", Vec::new(), "empty"),
         ("blank.json", b" \n".to_vec(), "empty"),

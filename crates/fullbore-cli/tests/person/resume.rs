@@ -154,7 +154,7 @@ fn a_stale_journal_stops_no_later_copy() {
 fn same_command_resumes_the_tree() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 5);
-    fs::create_dir_all(dir.at("src/in")).unwrap();
+    dir.directories(["src/in"]);
     dir.file("src/in/large", &data);
     dir.file("src/small", "bytes");
     let (source, target) = (dir.at("src"), dir.at("dst"));
@@ -192,7 +192,7 @@ fn same_command_resumes_the_tree() {
 fn tree_with_failures_is_resumed() {
     let Some(other) = Unprivileged::new() else { return };
     let dir = TestDir::open_to_all();
-    fs::create_dir(dir.at("src")).unwrap();
+    dir.directories(["src"]);
     let closed = dir.file("src/closed", "bytes");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if rustix::process::geteuid().is_root() {

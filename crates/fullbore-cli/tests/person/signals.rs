@@ -35,7 +35,7 @@ fn interrupted_run_leaves_the_old_file_and_nothing_else() {
         for (turn, delay) in delays(8, longest).enumerate() {
             let (signal, wanted) = if turn % 2 == 0 { (Signal::INT, 130) } else { (Signal::TERM, 143) };
             let output = dir.file("out", "old");
-            let running = start(&mut transform("shift:1", &input, &output, &["--strategy", strategy]));
+            let running = start(&mut dir.command(&format!("transform shift:1 in out --strategy {strategy}")));
             sleep(delay);
             running.signal(signal);
             let ended = running.end();
@@ -84,11 +84,11 @@ fn killed_run_leaves_the_old_file() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 2));
     let longest = undisturbed(&input, &dir.at("scratch"), "auto");
-    let new = fs::read(dir.at("scratch")).unwrap();
+    let new = dir.read("scratch");
     let mut killed = 0;
     for delay in delays(8, longest) {
         let output = dir.file("out", "old");
-        let mut running = start(&mut transform("shift:1", &input, &output, &[]));
+        let mut running = start(&mut dir.command("transform shift:1 in out"));
         sleep(delay);
         running.kill();
         let ended = running.end();
@@ -122,7 +122,7 @@ fn waiting_for_a_pipe_can_be_interrupted() {
         assert_eq!(running.end().code(), wanted, "in read");
         drop(writer);
         // Blocked in writing.
-        let mut running = start_unread(&mut transform("upper", "/dev/zero".as_ref(), "-".as_ref(), &[]));
+        let mut running = start_unread(&mut dir.command("transform upper /dev/zero -"));
         sleep(Duration::from_millis(100));
         assert!(running.alive());
         running.signal(signal);

@@ -102,8 +102,8 @@ fn no_file_replaces_a_closed_stream() {
     let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]);
     shell(r#""$0" cp a c >&- <&-"#).succeeds();
     shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
-    assert_eq!(std::fs::read(dir.at("c")).unwrap(), b"x\ny\n");
-    assert_eq!(std::fs::read(dir.at("d")).unwrap(), b"X\nY\n");
+    assert_eq!(dir.read("c"), b"x\ny\n");
+    assert_eq!(dir.read("d"), b"X\nY\n");
     for words in ["wc", "sum", "cmp - a", "transform upper - e"] {
         let ended = shell(&format!(r#""$0" {words} <&-"#));
         assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");

@@ -25,7 +25,7 @@ fn proc_files_with_zero_size_are_read() {
             let options = ["--strategy", strategy];
             let ended = run(&mut transform("swab", path.as_ref(), &dir.at("out"), &options)).succeeds();
             assert!(ended.stdout.is_empty());
-            let found = fs::read(dir.at("out")).unwrap();
+            let found = dir.read("out");
             // The clock rates in it change all the time.
             assert!(found.len().abs_diff(wanted.len()) < 200, "{path} {strategy}: {} bytes", found.len());
             let back = dir.run("transform swab out -").succeeds().text();
@@ -44,7 +44,7 @@ fn character_devices_are_read_and_written() {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", &input, NULL.as_ref(), &options)).succeeds();
         run(&mut transform("upper", NULL.as_ref(), &dir.at("out"), &options)).succeeds();
-        assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
+        assert_eq!(dir.read("out"), b"", "{strategy}");
     }
     dir.run(&format!("transform upper {NULL} {NULL}")).succeeds();
     dir.run(&format!("transform upper in {NULL} --overwrite")).succeeds();
@@ -184,6 +184,6 @@ fn closed_standard_streams_are_reported() {
     let ended = shell(r#""$0" transform upper "$1" - >&-"#, &[&input]);
     assert!([0, 2].contains(&ended.code()), "{ended}");
     shell(r#""$0" transform upper "$1" "$2" >&- 2>&- <&-"#, &[&input, &dir.at("quiet")]).succeeds();
-    assert_eq!(fs::read(dir.at("quiet")).unwrap(), b"ABC");
+    assert_eq!(dir.read("quiet"), b"ABC");
     assert_eq!(fs::read(&input).unwrap(), b"abc");
 }

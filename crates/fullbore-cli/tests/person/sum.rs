@@ -70,7 +70,7 @@ fn nasty(dir: &TestDir) -> Vec<OsString> {
     }
     let sparse = fs::File::create(dir.at("sparse")).unwrap();
     sparse.set_len(40 << 20).unwrap();
-    fs::create_dir(dir.at("directory")).unwrap();
+    dir.directories(["directory"]);
     names.extend(["sparse", "missing", "directory", NULL].map(OsString::from));
     names.extend(cfg!(unix).then(|| "/proc/version".into()));
     names
@@ -220,9 +220,7 @@ fn several_hashes_in_one_pass_match_single_hashes() {
 #[test]
 fn trees_are_walked_in_the_order_of_their_paths() {
     let dir = TestDir::new();
-    for directory in ["tree/b", "tree/b/deep", "tree/b-c", "tree/.hidden", "tree/empty"] {
-        fs::create_dir_all(dir.at(directory)).unwrap();
-    }
+    dir.directories(["tree/b", "tree/b/deep", "tree/b-c", "tree/.hidden", "tree/empty"]);
     for (seed, name) in
         ["tree/z", "tree/b/x", "tree/b/deep/er", "tree/b-c/y", "tree/b.txt", "tree/b0", "tree/.hidden/h"]
             .iter()
@@ -286,7 +284,7 @@ fn lists_are_checked_as_the_peers_check_them() {
     {
         dir.file(name, bytes(if *name == "large" { 3 << 20 } else { 10 * seed }, seed as u64));
     }
-    fs::create_dir(dir.at("directory")).unwrap();
+    dir.directories(["directory"]);
     for (algorithm, peer) in peers() {
         fs::write(dir.at("list"), list(&dir, peer)).unwrap();
         fs::write(dir.at("good"), run(&mut of(&dir, peer, ["f", "large", "back\\slash"])).succeeds().stdout)
@@ -343,11 +341,8 @@ fn lists_are_checked_as_the_peers_check_them() {
                     &format!("{what}, algorithm not said"),
                 );
             }
-            let theirs = run_with(of(&dir, peer, ["-c"]).args(*options), &fs::read(dir.at("list")).unwrap());
-            let ours = run_with(
-                sum(&dir, ["-c", "-a", algorithm]).args(*options),
-                &fs::read(dir.at("list")).unwrap(),
-            );
+            let theirs = run_with(of(&dir, peer, ["-c"]).args(*options), &dir.read("list"));
+            let ours = run_with(sum(&dir, ["-c", "-a", algorithm]).args(*options), &dir.read("list"));
             same(&ours, &theirs, &format!("{peer} -c {options:?} from a pipe"));
         }
     }

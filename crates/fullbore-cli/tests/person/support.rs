@@ -519,7 +519,12 @@ pub(crate) fn named() -> Vec<&'static str> {
 /// Every named strategy, every access method, and `more` strategies.
 pub(crate) fn strategies(more: &[&str]) -> Vec<String> {
     let methods = methods().into_iter().map(|method| format!("method={method}"));
-    named().into_iter().map(str::to_owned).chain(methods).chain(more.iter().map(ToString::to_string)).collect()
+    named()
+        .into_iter()
+        .map(str::to_owned)
+        .chain(methods)
+        .chain(more.iter().map(ToString::to_string))
+        .collect()
 }
 
 /// As [`refused_method`], for any method that reads and writes.
@@ -558,6 +563,58 @@ pub(crate) fn traced(options: &[String], log: &Path, command: &Command) -> Optio
             None => traced.env_remove(name),
         };
     }
-    command.get_current_dir().into_iter().for_each(|directory| drop(traced.current_dir(directory)));
+    if let Some(directory) = command.get_current_dir() {
+        traced.current_dir(directory);
+    }
     Some(traced)
+}
+
+/// Returns a directory in which this program has the names of tools; it is kept for later runs.
+#[cfg(unix)]
+fn tools() -> &'static Path {
+    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tools");
+        fs::create_dir_all(&place).unwrap();
+        for name in ["cksum", "cmp", "cp", "md5sum", "b2sum", "sha256sum", "wc"] {
+            let link = place.join(name);
+            if fs::read_link(&link).is_ok_and(|found| found == binary()) {
+                continue;
+            }
+            let _ = fs::remove_file(&link);
+            symlink(binary(), link).unwrap();
+        }
+        place
+    })
+}
+
+/// Runs a shell line in a directory with the binary as `$0`. `ours`: this program replaces the tools.
+#[cfg(unix)]
+#[track_caller]
+pub(crate) fn line_of_tools(place: &Path, text: &str, ours: bool, locale: &str) -> Finished {
+    let mut command = Command::new("bash");
+    command.args(["-c", text]).arg(binary()).current_dir(place).stdin(Stdio::null());
+    command.env("LC_ALL", locale).env("XDG_CONFIG_HOME", NOWHERE);
+    for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
+        command.env_remove(name);
+    }
+    if ours {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all = [tools().to_owned()].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(all).unwrap());
+    }
+    run(&mut command)
+}
+
+/// True if the first line that a tool prints about its version begins with one of these texts; otherwise the test is
+/// reported as skipped.
+#[cfg(unix)]
+pub(crate) fn is_version(tool: &str, versions: &[&str]) -> bool {
+    let said = Command::new(tool).arg("--version").output();
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+    let known = versions.iter().any(|version| said.starts_with(version));
+    if !known {
+        println!("skipped: comparing with {tool}: it is {:?}", said.lines().next().unwrap_or_default());
+    }
+    known
 }

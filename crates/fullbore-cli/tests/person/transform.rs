@@ -60,7 +60,7 @@ fn operations_match_their_names() {
     for operation in OPERATIONS {
         for options in [&[][..], &["--scalar"]] {
             run(&mut transform(operation, &input, &dir.at("out"), options)).succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == defined(operation, &data), "{operation} {options:?}");
+            assert!(dir.read("out") == defined(operation, &data), "{operation} {options:?}");
         }
     }
     assert_eq!(dir.names(), ["in", "out"]);
@@ -92,7 +92,7 @@ fn transforms_match_other_programs() {
             .output()
             .unwrap();
         assert!(theirs.status.success());
-        assert!(fs::read(dir.at("ours")).unwrap() == theirs.stdout, "{operation} is not {peer}");
+        assert!(dir.read("ours") == theirs.stdout, "{operation} is not {peer}");
     }
 }
 
@@ -105,9 +105,9 @@ fn there_and_back_is_the_same_file() {
         [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
     {
         dir.run(&format!("transform {there} in there")).succeeds();
-        assert_ne!(fs::read(dir.at("there")).unwrap(), data);
+        assert_ne!(dir.read("there"), data);
         dir.run(&format!("transform {back} there back")).succeeds();
-        assert!(fs::read(dir.at("back")).unwrap() == data, "{there}, {back}");
+        assert!(dir.read("back") == data, "{there}, {back}");
     }
 }
 
@@ -130,12 +130,11 @@ fn every_strategy_gives_the_same_bytes() {
     for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
         for alloc in ["extend", "size", "fallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
-            let ended = dir.run(&format!("transform shift:10 in out --strategy {strategy}"));
-            if refused(&ended) {
+            if !dir.run(&format!("transform shift:10 in out --strategy {strategy}")).succeeds_unless_refused()
+            {
                 continue;
             }
-            ended.succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == wanted, "{strategy}");
+            assert!(dir.read("out") == wanted, "{strategy}");
         }
     }
     assert_eq!(dir.names(), ["in", "out"]);
@@ -151,7 +150,7 @@ fn kernel_copies_only_copy() {
         let ended = run(&mut transform("none", &input, &dir.at(method), &["--strategy", &option]));
         if !refused_method(&ended, method) {
             ended.succeeds();
-            assert!(fs::read(dir.at(method)).unwrap() == data, "{method}");
+            assert!(dir.read(method) == data, "{method}");
         }
         dir.run(&format!("transform upper in upper --strategy {option}")).fails(2, &[method]);
         assert!(!dir.at("upper").exists());
@@ -167,11 +166,11 @@ fn dashes_are_standard_input_and_output() {
     assert!(run_with(&mut fullbore(["transform", "rot13", "-", "-"]), &data).succeeds().stdout == wanted);
     assert!(dir.run("transform rot13 in -").succeeds().stdout == wanted);
     run_with(&mut transform("rot13", "-".as_ref(), &dir.at("out"), &[]), &data).succeeds();
-    assert!(fs::read(dir.at("out")).unwrap() == wanted);
+    assert!(dir.read("out") == wanted);
     let mut redirected = fullbore(["transform", "rot13", "-", "-"]);
     redirected.stdin(File::open(&input).unwrap()).stdout(File::create(dir.at("redirected")).unwrap());
     start(&mut redirected).end().succeeds();
-    assert!(fs::read(dir.at("redirected")).unwrap() == wanted);
+    assert!(dir.read("redirected") == wanted);
     assert!(run_with(&mut fullbore(["transform", "swab", "-", "-"]), b"abcde").succeeds().stdout == b"badce");
     for strategy in named() {
         let mut command = fullbore(["transform", "rot13", "-", "-", "--strategy", strategy]);
@@ -242,7 +241,7 @@ fn in_place_changes_the_file_itself() {
         let ended = run(command.arg(&file));
         if !refused(&ended) {
             ended.succeeds();
-            assert!(fs::read(dir.at("link")).unwrap() == defined("shift:10", &data), "{strategy}");
+            assert!(dir.read("link") == defined("shift:10", &data), "{strategy}");
         }
         fs::remove_file(dir.at("link")).unwrap();
     }
@@ -266,14 +265,11 @@ fn overwrite_uses_the_existing_file() {
                 continue;
             }
             ended.succeeds();
-            assert!(
-                fs::read(dir.at("link")).unwrap() == defined("upper", &data),
-                "{strategy} over {old} bytes"
-            );
+            assert!(dir.read("link") == defined("upper", &data), "{strategy} over {old} bytes");
         }
     }
     dir.run("transform upper in new --overwrite").succeeds();
-    assert!(fs::read(dir.at("new")).unwrap() == defined("upper", &data));
+    assert!(dir.read("new") == defined("upper", &data));
 }
 
 #[test]
@@ -297,7 +293,7 @@ fn unavailable_methods_are_replaced_or_rejected() {
     let mut command = fullbore(["transform", "upper", "-", "--explain", "--strategy", "cci-mm"]);
     let ended = run_with(command.arg(dir.at("out")), b"abc").succeeds();
     assert!(ended.stderr.contains("note: "), "{ended}");
-    run(&mut transform("upper", &input, &dir.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
+    dir.run("transform upper in out --strategy method=null").fails(2, &["null"]);
     // tmpfs has no device: an explicit request for direct I/O is an error.
     #[cfg(target_os = "linux")]
     {
@@ -349,7 +345,7 @@ fn every_durability_gives_the_file() {
     for how in ["none", "data", "full"] {
         for options in [&["--sync", how][..], &["--sync", how, "--overwrite"]] {
             run(&mut transform("upper", &input, &dir.at("out"), options)).succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == defined("upper", &data), "{options:?}");
+            assert!(dir.read("out") == defined("upper", &data), "{options:?}");
         }
     }
 }
@@ -366,12 +362,11 @@ fn an_empty_file_gives_an_empty_file() {
                 dir.file("out", old);
             }
             for options in [&["--strategy", strategy][..], &["--strategy", strategy, "--overwrite"]] {
-                let ended = run(&mut transform("shift:1", &input, &dir.at("out"), options));
-                if refused(&ended) {
+                if !run(&mut transform("shift:1", &input, &dir.at("out"), options)).succeeds_unless_refused()
+                {
                     continue;
                 }
-                ended.succeeds();
-                assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
+                assert_eq!(dir.read("out"), b"", "{strategy}");
             }
         }
     }
