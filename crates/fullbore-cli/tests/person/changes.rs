@@ -3,20 +3,18 @@
 use crate::support::*;
 use fullbore::file::File as Mapped;
 
+/// Strategies besides the named ones and the methods.
+const MORE: [&str; 3] =
+    ["method=uring,depth=8,cache=direct", "method=mmap,window=1M", "method=vectored,depth=4"];
+
 /// Many times the capacity of a pipe and all requests in flight.
 const LENGTH: usize = 24 << 20;
-
-fn strategies() -> Vec<String> {
-    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
-    let more = ["method=uring,depth=8,cache=direct", "method=mmap,window=1M", "method=vectored,depth=4"];
-    named().iter().map(ToString::to_string).chain(fields).chain(more.map(str::to_owned)).collect()
-}
 
 #[test]
 fn truncated_input_is_an_error_on_a_pipe() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    for strategy in strategies() {
+    for strategy in strategies(&MORE) {
         let input = dir.file("in", &data);
         let mut running =
             start_unread(&mut dir.command(&format!("transform none in - --strategy {strategy}")));
@@ -61,7 +59,7 @@ fn truncated_input_leaves_the_old_output() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 2);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
-    for strategy in strategies() {
+    for strategy in strategies(&MORE) {
         let undisturbed = duration(&dir, &data, &strategy);
         let mut met = false;
         // Truncates at different moments, until one of them is in the middle of a run.
@@ -136,7 +134,6 @@ fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> 
 #[cfg(target_os = "linux")]
 #[test]
 fn modified_small_input_is_an_error() {
-    let Some(()) = or_skip("changes under small files", installed("strace")) else { return };
     let dir = TestDir::new();
     let input = dir.file("in", bytes(100_000, 4));
     dir.file("other", bytes(100_000, 4));
@@ -144,25 +141,32 @@ fn modified_small_input_is_an_error() {
         write_at(&input, &number.to_le_bytes(), 90_000);
         sleep(Duration::from_millis(2));
     };
+    let calls = "read,pread64,preadv2";
+    let delay = format!("inject={calls}:delay_exit=200000:when=1+");
+    let options = [
+        "-P",
+        "in",
+        "-P",
+        "./in",
+        "-P",
+        input.to_str().unwrap(),
+        "-e",
+        &format!("trace={calls}"),
+        "-e",
+        &delay,
+    ]
+    .map(str::to_owned);
     for words in [
-        &["wc", "-l", "in"][..],
-        &["sum", "in"],
-        &["sum", "-a", "sha256", "in"],
-        &["grep", "-c", "x", "in"],
-        &["grep", "-r", "-c", "x", "."],
-        &["copy", "--reflink=never", "in", "out"],
-        &["transform", "upper", "in", "out"],
+        "wc -l in",
+        "sum in",
+        "sum -a sha256 in",
+        "grep -c x in",
+        "grep -r -c x .",
+        "copy --reflink=never in out",
+        "transform upper in out",
     ] {
-        let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o", "/dev/null", "-P", "in", "-P", "./in", "-P"]).arg(&input);
-        command.args(["-e", "trace=read,pread64,preadv2", "-e"]);
-        command.arg("inject=read,pread64,preadv2:delay_exit=200000:when=1+");
-        command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(dir.path());
-        command.env("XDG_CONFIG_HOME", "/nonexistent");
+        let Some(mut command) = traced(&options, NULL.as_ref(), &dir.command(words)) else { return };
         let ended = while_changing(&mut command, change);
-        if ended.stderr.contains("ptrace") {
-            return println!("skipped: changes under small files: {}", ended.stderr.trim());
-        }
         ended.fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{words:?}");
     }

@@ -69,7 +69,9 @@ fn block_device_needs_serial_and_no_data() {
     let name = device.0.display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
     let measure = |serial: &str, seconds: u32| {
-        format!("bench run roof own.toml --time {seconds} --output results --device {name} --serial {serial}")
+        format!(
+            "bench run roof own.toml --time {seconds} --output results --precision 50 --device {name} --serial {serial}"
+        )
     };
     dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));
     dir.run(&format!("bench run roof --device {name}")).fails(2, &["--serial"]);

@@ -15,22 +15,21 @@ fn full_disk_is_reported_and_loses_nothing() {
     let free = || rustix::fs::statvfs(&disk).unwrap().f_bavail;
     rustix::fs::sync();
     let before = free();
-    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
-    let more = ["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"];
-    for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
-        for alloc in ["extend", "size", "fallocate"] {
-            let strategy = format!("{strategy},alloc={alloc}");
-            let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
-            if refused(&ended) {
-                continue;
-            }
-            ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
-            assert!(fs::read(&output).unwrap() == old, "{strategy}");
-            assert_eq!(names(&disk), ["out"], "{strategy}");
-            let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
-            ended.fails(2, &["disk/new", "No space left on device"]);
-            assert_eq!(names(&disk), ["out"], "{strategy}");
+    let all = strategies(&["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"]);
+    let all = all.iter().flat_map(|strategy| {
+        ["extend", "size", "fallocate"].map(|alloc| format!("{strategy},alloc={alloc}"))
+    });
+    for strategy in cases("a full disk", 4, all) {
+        let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
+        if refused(&ended) {
+            continue;
         }
+        ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
+        assert!(fs::read(&output).unwrap() == old, "{strategy}");
+        assert_eq!(names(&disk), ["out"], "{strategy}");
+        let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
+        ended.fails(2, &["disk/new", "No space left on device"]);
+        assert_eq!(names(&disk), ["out"], "{strategy}");
     }
     for method in ["splice", "copy_file_range"] {
         let option = format!("method={method}");

@@ -39,16 +39,16 @@ fn the_same_seed_gives_the_same_bytes_by_any_strategy() {
     let out = dir.at("out");
     for content in [&["--content", "random"][..], &["--content", "text", "--line", "61"]] {
         let wanted = generated(&out, &[content, &["--seed", "7", "--strategy", "cci"]].concat()).unwrap();
-        let fields =
-            methods().into_iter().map(|method| format!("method={method},request=12345")).collect::<Vec<_>>();
+        let all = methods().into_iter().map(|method| format!("method={method},request=12345"));
         let more =
             ["workers=3,model=pool,stripe=64K", "workers=2,request=4K,alloc=size", "depth=8,method=uring"];
-        for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
-            let options = [content, &["--seed", "7", "--strategy", strategy]].concat();
+        let all = named().into_iter().chain(more).map(str::to_owned).chain(all);
+        for strategy in cases("gen by any strategy", 2, all) {
+            let options = [content, &["--seed", "7", "--strategy", &strategy]].concat();
             if let Some(found) = generated(&out, &options) {
                 assert!(found == wanted, "{content:?} {strategy}");
             }
-            let options = [content, &["--seed", "7", "--overwrite", "--strategy", strategy]].concat();
+            let options = [content, &["--seed", "7", "--overwrite", "--strategy", &strategy]].concat();
             if let Some(found) = generated(&out, &options) {
                 assert!(found == wanted, "{content:?} {strategy} over the old file");
             }

@@ -1,7 +1,6 @@
 //! `grep` and `rg`: the same bytes and the same exit status, over difficult files. The tests are skipped without an
 //! `rg` of version 15 or later in `FULLBORE_RG` or the path.
 
-#[cfg(unix)]
 use crate::peer::Pair;
 use crate::support::*;
 
@@ -71,7 +70,6 @@ fn corpus() -> TestDir {
     write("tree/.ignore", &[b"*.log\n"]);
     write("tree/.gitignore", &[b"c.rs\n"]);
     write("patterns", &[b"needle\nfoo\n"]);
-    #[cfg(unix)]
     {
         write("tree/new\nline", &[&lines(5)]);
         let broken = std::ffi::OsStr::from_bytes(b"tree/br\xffken");
@@ -108,7 +106,6 @@ fn settled(output: &[u8]) -> String {
 }
 
 /// This program and `rg` in the corpus, if there is an `rg` to compare with.
-#[cfg(unix)]
 fn beside_rg() -> Option<Pair> {
     let rg = std::env::var("FULLBORE_RG").unwrap_or_else(|_| "rg".into());
     let version = Command::new(&rg).arg("--version").output().ok()?;
@@ -127,7 +124,6 @@ fn beside_rg() -> Option<Pair> {
 }
 
 /// Flags of a search of one file.
-#[cfg(unix)]
 const FLAGS: [&str; 43] = [
     "",
     "-n",
@@ -174,8 +170,6 @@ const FLAGS: [&str; 43] = [
     "--context-separator XX -C1",
 ];
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_one_file_matches_rg() {
     let Some(mut beside) = beside_rg() else { return };
@@ -196,8 +190,6 @@ fn grep_of_one_file_matches_rg() {
     beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_trees_matches_rg() {
     let Some(mut beside) = beside_rg() else { return };
@@ -250,8 +242,6 @@ fn grep_of_trees_matches_rg() {
     beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_standard_input_matches_rg() {
     let Some(mut beside) = beside_rg() else { return };
@@ -276,8 +266,6 @@ fn grep_of_standard_input_matches_rg() {
     beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_errors_match_rg() {
     let Some(mut beside) = beside_rg() else { return };
@@ -315,21 +303,4 @@ fn grep_errors_match_rg() {
         beside.paths(line, &[""; 0]);
     }
     beside.end();
-}
-
-#[test]
-fn grep_explains_why_a_file_is_not_cut() {
-    let directory = corpus();
-    let explained = |arguments: &[&str]| {
-        let output =
-            fullbore(["grep", "--explain"]).args(arguments).current_dir(directory.path()).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
-    assert!(explained(&["-c", "-U", "needle\\s+x", "big"]).contains("may match over several lines"));
-    assert!(explained(&["-c", "needle", "big_utf16"]).contains("byte order mark"));
-    let cut = explained(&["-c", "needle", "big"]);
-    assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
-    let path: &Path = directory.path();
-    assert!(path.join("big").metadata().unwrap().len() > 1 << 20, "the file is searched in parts");
 }

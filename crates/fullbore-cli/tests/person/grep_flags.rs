@@ -179,3 +179,18 @@ fn line_longer_than_the_memory_is_searched() {
     coded("16M").fails(2, &["long", "--memory 32M"]);
     assert_eq!(coded("4G").succeeds().text(), "3\n");
 }
+
+#[test]
+fn grep_explains_why_a_file_is_not_cut() {
+    let dir = TestDir::new();
+    dir.file("big", "needle x\nhay\n".repeat(100_000));
+    let coded = "\u{feff}needle\nhay\nfoo x\n".repeat(50_000);
+    dir.file("utf16", coded.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let explained = |words: &str| dir.run(&format!("grep --explain -c {words}")).succeeds().stderr;
+    assert!(explained(r"-U needle\s+x big").contains("may match over several lines"));
+    assert!(explained("needle utf16").contains("byte order mark"));
+    let cut = explained("needle big");
+    assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
+    let len = dir.at("big").metadata().unwrap().len();
+    assert!(len > 1 << 20, "the file is searched in parts");
+}

@@ -60,7 +60,7 @@ fn state(directory: &Path) -> Vec<(String, Vec<u8>, u64, u64)> {
 
 #[test]
 fn dedupe_does_not_follow_an_exchanged_directory() {
-    for trial in 0..24 {
+    for trial in cases("exchanged directories", 3, 0..24) {
         let how = ["hard", "reflink"][trial % 2];
         let dir = TestDir::new();
         dir.directories(["t", "t/a", "t/d", "foreign"]);
@@ -80,7 +80,7 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
 
 #[test]
 fn copy_does_not_follow_an_exchanged_directory() {
-    for trial in 0..24 {
+    for trial in cases("exchanged directories", 4, 0..24) {
         let dir = TestDir::new();
         dir.directories(["s", "s/d", "s/d/new", "t", "t/d", "foreign"]);
         symlink(dir.at("foreign"), dir.at("link")).unwrap();
@@ -119,10 +119,8 @@ fn deep_trees_are_copied_with_few_descriptors() {
         directory.push(format!("d{level}"));
     }
     for (options, target) in [("-r", "new"), ("-a", "archive"), ("-rT", "new"), ("-rT --resume", "resumed")] {
-        let line = format!("ulimit -n 20; cd \"$1\"; exec \"$0\" copy {options} s {target}");
-        shell(&line, &[dir.path()]).succeeds();
-        let same = Command::new("diff").arg("-r").arg(dir.at("s")).arg(dir.at(target)).output().unwrap();
-        assert!(same.status.success(), "{options}: {}", String::from_utf8_lossy(&same.stdout));
+        dir.shell(&format!("ulimit -n 20; exec \"$0\" copy {options} s {target}")).succeeds();
+        dir.shell(&format!("diff -r s {target}")).succeeds();
         assert_eq!(left(dir.path()), [""; 0], "{options}");
     }
     let (one, deep) = (fs::metadata(dir.at("archive/f1")).unwrap(), dir.at("archive/d0/d1/again"));
@@ -137,8 +135,7 @@ fn an_error_leaves_no_temporary_directory() {
         dir.file(&format!("{directory}/file"), "bytes");
     }
     for limit in 3..14 {
-        let line = format!("ulimit -n {limit}; cd \"$1\"; exec \"$0\" copy -r s d");
-        let ended = shell(&line, &[dir.path()]);
+        let ended = dir.shell(&format!("ulimit -n {limit}; exec \"$0\" copy -r s d"));
         assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");
         if dir.at("d").exists() {
             fs::remove_dir_all(dir.at("d")).unwrap();
@@ -146,36 +143,14 @@ fn an_error_leaves_no_temporary_directory() {
     }
 }
 
-/// Runs the command with system calls made to fail, and returns it with the trace of the calls; `None` if that is not
-/// possible.
-fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(Finished, String)> {
-    let trace = dir.at("trace");
-    let traced = |inject: &[&str], command: &Command| {
-        let mut traced = Command::new("strace");
-        traced.arg("-f").arg("-o").arg(&trace).args(inject.iter().map(|call| format!("--inject={call}")));
-        traced.arg(command.get_program()).args(command.get_args()).current_dir(dir.path());
-        traced
-    };
-    if !has("strace")
-        || !traced(inject, &Command::new("true")).output().is_ok_and(|said| said.status.success())
-    {
-        println!("skipped: strace cannot make calls fail");
-        return None;
-    }
-    let ended = run(&mut traced(inject, &fullbore(arguments)));
-    let calls = String::from_utf8_lossy(&fs::read(&trace).unwrap()).into_owned();
-    fs::remove_file(&trace).unwrap();
-    Some((ended, calls))
-}
-
 #[test]
 fn fallback_calls_keep_unfinished_files_private() {
     let dir = TestDir::new();
     let content = bytes(3_000_000, 1);
     dir.file("source", &content);
-    fs::set_permissions(dir.at("source"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.set_mode("source", 0o640);
     dir.file("t", "");
-    let usual = fs::metadata(dir.at("t")).unwrap().mode() & 0o7777;
+    let usual = dir.mode("t");
     fs::remove_file(dir.at("t")).unwrap();
     let fail = "linkat:error=EPERM";
     let later = "linkat:error=EPERM:when=3+";
@@ -191,15 +166,21 @@ fn fallback_calls_keep_unfinished_files_private() {
         for old in [None, Some(0o604)] {
             if let Some(mode) = old {
                 dir.file("t", "old");
-                fs::set_permissions(dir.at("t"), fs::Permissions::from_mode(mode)).unwrap();
+                dir.set_mode("t", mode);
             }
-            let Some((ended, calls)) = failing(&dir, &inject, &arguments) else { return };
+            let options: Vec<_> = inject.iter().map(|call| format!("--inject={call}")).collect();
+            let mut command = fullbore(&arguments);
+            let traced = traced(&options, &dir.at("trace"), command.current_dir(dir.path()));
+            let Some(mut traced) = traced else { return };
+            let (ended, calls) = (run(&mut traced), dir.read("trace"));
+            let calls = String::from_utf8_lossy(&calls);
+            fs::remove_file(dir.at("trace")).unwrap();
             let about = format!("{inject:?} {arguments:?} {old:?}");
             assert_eq!(ended.code(), 0, "{about}: {ended}");
             assert!(dir.read("t") == content, "{about}");
             let kept = arguments.contains(&"-p");
             let wanted = if kept { mode } else { old.unwrap_or(mode) };
-            assert_eq!(fs::metadata(dir.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");
+            assert_eq!(dir.mode("t"), wanted, "{about}");
             assert_eq!(left(dir.path()), [""; 0], "{about}");
             let named = calls.lines().filter(|line| line.contains(".fullbore-") && line.contains("O_CREAT"));
             for line in named {

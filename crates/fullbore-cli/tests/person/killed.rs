@@ -1,9 +1,12 @@
-//! SIGKILL at many moments of a copy: the destination is the complete old file or the complete new one, and files left
-//! in its directory are hidden.
+//! SIGKILL at many moments of a run: the output is the complete old file or the complete new one, and files left in its
+//! directory are hidden.
 
 use crate::support::*;
 /// Duration of the rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
+/// The length of a file whose transformation can be interrupted in the middle.
+pub(crate) const SHIFTED: usize = 48 << 20;
+
 /// Long enough to be interrupted in the middle, short enough for many rounds.
 const LENGTH: usize = 12 << 20;
 
@@ -62,4 +65,36 @@ fn killed_copy_leaves_the_old_file_or_the_new_one() {
     println!("{killed} of {rounds} runs were killed before their end");
     assert!(outcomes.contains(&(KILLED, false)), "no run was killed in the middle");
     assert!(killed >= 10, "{killed} of {rounds}");
+}
+
+/// Delays spread over a run, more of them early, from a fixed seed.
+pub(crate) fn delays(count: u32, longest: Duration) -> impl Iterator<Item = Duration> {
+    bytes(count as usize, 99).into_iter().map(move |byte| longest.mul_f64((f64::from(byte) / 255.0).powi(2)))
+}
+
+/// Returns the duration of an undisturbed run.
+pub(crate) fn undisturbed(dir: &TestDir, strategy: &str) -> Duration {
+    let start = Instant::now();
+    dir.run(&format!("transform shift:1 in scratch --strategy {strategy}")).succeeds();
+    start.elapsed()
+}
+
+#[test]
+fn killed_run_leaves_the_old_file() {
+    let dir = TestDir::new();
+    dir.file("in", bytes(SHIFTED, 2));
+    let longest = undisturbed(&dir, "auto");
+    let new = dir.read("scratch");
+    let mut killed = 0;
+    for delay in delays(8, longest) {
+        let output = dir.file("out", "old");
+        let mut running = start(&mut dir.command("transform shift:1 in out"));
+        sleep(delay);
+        running.kill();
+        let ended = running.end();
+        let found = fs::read(&output).unwrap();
+        assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
+        killed += u32::from(ended.code() == KILLED && found == b"old");
+    }
+    assert!(killed > 0, "no run was killed in the middle");
 }

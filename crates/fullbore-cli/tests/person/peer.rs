@@ -3,6 +3,8 @@
 //! Peers are searched for in the directories of `FULLBORE_PEERS` (colon-separated) and in `PATH`. If a tool or a peer
 //! is missing, the test is skipped with a message. A difference does not end a test: all of them are listed at its end.
 
+use std::os::unix::process::CommandExt;
+
 use crate::corpus::{CorpusFile, FileClass, PIPED};
 use crate::support::*;
 
@@ -46,9 +48,11 @@ impl Pair {
         let ours: Vec<&str> = self.tool.split(' ').collect();
         [(binary(), ours), (self.peer.as_path(), Vec::new())].map(|(program, words)| {
             let mut command = Command::new(if self.stripped { Path::new("setpriv") } else { program });
-            if self.stripped {
-                command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
-            }
+            match self.stripped {
+                true => command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program),
+                // Messages begin with the name.
+                false => command.arg0(program.file_name().unwrap()),
+            };
             command.args(words).args(flags.split_whitespace()).args(paths).current_dir(self.dir.path());
             command.env("XDG_CONFIG_HOME", NOWHERE).env("LC_ALL", self.locale).stdin(Stdio::null());
             command.env_remove("RIPGREP_CONFIG_PATH").env_remove("POSIXLY_CORRECT");

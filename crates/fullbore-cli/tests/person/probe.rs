@@ -4,9 +4,6 @@ use crate::support::*;
 #[cfg(unix)]
 use std::os::unix::net::UnixListener;
 
-#[cfg(unix)]
-use crate::streams::fifo;
-
 /// Access methods that work for every regular file of the system.
 const METHODS: &[&str] = match cfg!(windows) {
     true => &["buffered", "mmap", "stdio", "vectored", "port", "event", "routine"],
@@ -73,7 +70,7 @@ fn directory_is_probed_with_a_temporary_file() {
 #[test]
 fn pipes_do_not_block() {
     let dir = TestDir::new();
-    let pipe = fifo(&dir, "pipe");
+    let pipe = dir.fifo("pipe");
     let _listener = UnixListener::bind(dir.at("socket")).unwrap();
     for (path, kind, methods) in [
         (pipe.as_path(), "fifo", &["buffered"][..]),

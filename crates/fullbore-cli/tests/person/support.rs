@@ -20,6 +20,8 @@ pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use std::thread::{self, sleep};
 pub(crate) use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+pub(crate) use crate::facilities::*;
 pub(crate) use fullbore_testkit::cases;
 pub(crate) use fullbore_testkit::ground::bytes;
 #[cfg(unix)]
@@ -93,9 +95,14 @@ impl TestDir {
         self.at(name)
     }
 
+    /// Creates files with the same content.
+    pub(crate) fn files<const N: usize>(&self, names: [&str; N], content: impl AsRef<[u8]>) {
+        names.iter().for_each(|name| drop(self.file(name, &content)));
+    }
+
     /// Creates directories.
-    pub(crate) fn directories<const N: usize>(&self, names: [&str; N]) {
-        names.iter().for_each(|name| fs::create_dir_all(self.at(name)).unwrap());
+    pub(crate) fn directories<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) {
+        names.into_iter().for_each(|name| fs::create_dir_all(self.at(name.as_ref())).unwrap());
     }
 
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {
@@ -158,7 +165,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 
 /// Returns the command, without the profile of the user who runs the tests.
 pub(crate) fn fullbore<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    of(binary(), arguments)
+    program(binary(), arguments)
 }
 
 /// Adds an argument. On Windows, the program expands patterns of names unless they are quoted.
@@ -171,7 +178,8 @@ pub(crate) fn verbatim(command: &mut Command, word: &str) {
     command.arg(word);
 }
 
-fn of<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
+/// Returns a program without the profile of the user who runs the tests.
+pub(crate) fn program<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null());
     command
@@ -403,36 +411,6 @@ pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
     run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
 }
 
-/// The command run by an unprivileged user.
-#[cfg(unix)]
-pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
-
-#[cfg(unix)]
-impl Unprivileged {
-    /// `None`, with the reason printed, if privileges cannot be dropped.
-    pub(crate) fn new() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            return Some(Self(None));
-        }
-        if !has("setpriv") {
-            println!("skipped: without privileges: no setpriv");
-            return None;
-        }
-        // The build may be in a directory that only root can search.
-        let copy = tempfile::tempdir().unwrap();
-        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
-        Some(Self(Some(copy)))
-    }
-
-    pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
-        let Some(copy) = &self.0 else { return fullbore(arguments) };
-        let mut command = of(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(copy.path().join("fullbore")).args(arguments);
-        command
-    }
-}
-
 /// True if a program is installed.
 pub(crate) fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
@@ -450,57 +428,6 @@ pub(crate) fn or_skip<T>(what: &str, found: Result<T, String>) -> Option<T> {
 /// The reason if a program is not installed.
 pub(crate) fn installed(program: &str) -> Result<(), String> {
     has(program).then_some(()).ok_or_else(|| format!("no {program}"))
-}
-
-/// The reason if the tests do not run as root.
-#[cfg(unix)]
-pub(crate) fn root() -> Result<(), String> {
-    rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
-}
-
-/// A mount until it is dropped.
-#[cfg(unix)]
-pub(crate) struct Mount(PathBuf);
-
-#[cfg(unix)]
-impl Mount {
-    /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
-    pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
-        root()?;
-        fs::create_dir_all(place).unwrap();
-        let said =
-            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
-        if !said.status.success() {
-            return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
-        }
-        Ok(Self(place.to_owned()))
-    }
-
-    /// Mounts a file system in memory, with options.
-    pub(crate) fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
-        Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
-    }
-
-    /// Mounts a file system of `len` bytes that a program makes in `image`.
-    pub(crate) fn of_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Self, String> {
-        let (program, options) = make.split_once(' ').unwrap();
-        installed(program)?;
-        fs::File::create(image).unwrap().set_len(len).unwrap();
-        let mut make = Command::new(program);
-        make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
-        run(&mut make).succeeds();
-        Self::new(&["-o", "loop", image.to_str().unwrap()], place)
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.0).status();
-        if !done.is_ok_and(|status| status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-        }
-    }
 }
 
 /// Every access method that reads and writes.
@@ -539,82 +466,4 @@ pub(crate) fn refused_method(ended: &Finished, method: &str) -> bool {
         println!("skipped: {}", ended.stderr.trim());
     }
     refused
-}
-
-/// Returns a command that runs under `strace` with these options and writes its trace to `log`; `None`, with the reason
-/// printed, if tracing is not possible.
-#[cfg(target_os = "linux")]
-pub(crate) fn traced(options: &[String], log: &Path, command: &Command) -> Option<Command> {
-    static POSSIBLE: OnceLock<bool> = OnceLock::new();
-    let possible = || {
-        let said = Command::new("strace").args(["-qq", "-o", NULL, "true"]).output();
-        said.is_ok_and(|said| said.status.success())
-    };
-    if !POSSIBLE.get_or_init(possible) {
-        println!("skipped: no strace with permission to trace");
-        return None;
-    }
-    let mut traced = Command::new("strace");
-    traced.args(["-f", "-qq", "-o"]).arg(log).args(options);
-    traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => traced.env(name, value),
-            None => traced.env_remove(name),
-        };
-    }
-    if let Some(directory) = command.get_current_dir() {
-        traced.current_dir(directory);
-    }
-    Some(traced)
-}
-
-/// Returns a directory in which this program has the names of tools; it is kept for later runs.
-#[cfg(unix)]
-fn tools() -> &'static Path {
-    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
-    TOOLS.get_or_init(|| {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tools");
-        fs::create_dir_all(&place).unwrap();
-        for name in ["cksum", "cmp", "cp", "md5sum", "b2sum", "sha256sum", "wc"] {
-            let link = place.join(name);
-            if fs::read_link(&link).is_ok_and(|found| found == binary()) {
-                continue;
-            }
-            let _ = fs::remove_file(&link);
-            symlink(binary(), link).unwrap();
-        }
-        place
-    })
-}
-
-/// Runs a shell line in a directory with the binary as `$0`. `ours`: this program replaces the tools.
-#[cfg(unix)]
-#[track_caller]
-pub(crate) fn line_of_tools(place: &Path, text: &str, ours: bool, locale: &str) -> Finished {
-    let mut command = Command::new("bash");
-    command.args(["-c", text]).arg(binary()).current_dir(place).stdin(Stdio::null());
-    command.env("LC_ALL", locale).env("XDG_CONFIG_HOME", NOWHERE);
-    for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
-        command.env_remove(name);
-    }
-    if ours {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let all = [tools().to_owned()].into_iter().chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(all).unwrap());
-    }
-    run(&mut command)
-}
-
-/// True if the first line that a tool prints about its version begins with one of these texts; otherwise the test is
-/// reported as skipped.
-#[cfg(unix)]
-pub(crate) fn is_version(tool: &str, versions: &[&str]) -> bool {
-    let said = Command::new(tool).arg("--version").output();
-    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
-    let known = versions.iter().any(|version| said.starts_with(version));
-    if !known {
-        println!("skipped: comparing with {tool}: it is {:?}", said.lines().next().unwrap_or_default());
-    }
-    known
 }
