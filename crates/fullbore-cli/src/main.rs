@@ -3,7 +3,7 @@
 
 mod cli;
 mod command;
-mod locale;
+mod environment;
 
 use std::process::ExitCode;
 

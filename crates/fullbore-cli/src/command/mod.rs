@@ -14,6 +14,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sum;
 pub(crate) mod transform;
-mod vectors;
 mod walk;
 pub(crate) mod wc;

@@ -69,6 +69,11 @@ impl FileOutput {
         output
     }
 
+    /// Creates the output of lines of a file; `begins`: its first ones.
+    pub(crate) fn of_lines(bytes: Vec<u8>, begins: bool) -> Self {
+        Self { bytes, begins, lines: true, ..Self::default() }
+    }
+
     /// Creates the output of a message with its exit status. An empty message only sets the status.
     pub(crate) fn from_text(status: u8, text: String) -> Self {
         Self { said: Some((status, text)), ..Self::default() }

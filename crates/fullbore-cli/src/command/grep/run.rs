@@ -17,7 +17,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 
 use super::args::{GrepArgs, Listing, Pattern};
 use super::command::Filter;
-use super::file::Search;
+use super::file::{Search, Turn};
 use super::haystacks::{Item, SearchPaths, types};
 use super::print::{Printer, Separators};
 use super::settings::settings;
@@ -114,7 +114,9 @@ fn search(
         executor.map_ordered_with(
             items,
             || query.whole_searcher(),
-            |item, sender, worker, tool, executor| search.item(item, sender, worker, tool, executor),
+            |item, sender, worker, tool, executor| {
+                search.item(item, &mut Turn { sender, worker, executor }, tool)
+            },
             |output| Ok(printer.put(output)),
         )
     });

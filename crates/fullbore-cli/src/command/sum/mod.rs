@@ -21,6 +21,7 @@ use self::lines::{LineFormat, Shape, end, error_line, message};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
+use crate::environment;
 use crate::exit::{self, Exit};
 
 /// The length and the sums of a file.
@@ -43,7 +44,7 @@ impl Sum {
             self.refuse_length()?;
         }
         if self.debug {
-            super::vectors::report(&["avx512", "avx2", "pclmul"]);
+            environment::report_vectors(&["avx512", "avx2", "pclmul"]);
         }
         if self.check {
             return check::run(self);

@@ -15,7 +15,7 @@ use fullbore_cli::exit::Exit;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
 use fullbore_cli::values::names;
 
-use crate::locale;
+use crate::environment;
 use files::{Diagnostic, Input, Inputs, StandardInput};
 use fullbore::quote::Shown;
 use report::{Columns, Report, Total};
@@ -92,11 +92,11 @@ struct WcContext<'a> {
 
 impl Wc {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        let encoding = locale::encoding();
+        let encoding = environment::encoding();
         let columns = self.columns();
         let run = self.common.begin()?;
         if self.debug {
-            super::vectors::report(&["avx2"]);
+            environment::report_vectors(&["avx2"]);
         }
         let named = (!self.files.is_empty()).then(|| self.files.iter().map(PathBuf::from).collect());
         let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Diagnostic::fatal)?;
