@@ -59,12 +59,10 @@ impl Output {
         })
     }
 
-    /// Locks the progress line.
     pub(crate) fn line(&self) -> MutexGuard<'_, Option<ProgressLine>> {
         lock(&self.line)
     }
 
-    /// Runs `write` with the progress line cleared.
     pub(crate) fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.line() {
             Some(line) => line.without_progress_line(write),
@@ -102,7 +100,6 @@ impl Output {
         self.without_progress_line(|| Exit::eprint(text));
     }
 
-    /// Writes the held output.
     pub(crate) fn flush(&self) -> Result<(), Exit> {
         self.write(&mut lock(&self.held))
     }

@@ -117,7 +117,6 @@ impl Report {
         }
     }
 
-    /// Checks the arguments in combination.
     fn check(&self) -> Result<(), Exit> {
         let to_stdout = self.outputs().filter(|(_, path)| is_stdio(path)).count() + usize::from(self.json);
         if to_stdout > 1 {
@@ -199,7 +198,6 @@ impl Report {
         })
     }
 
-    /// Returns the contents of the requested files.
     fn files(
         &self,
         html: impl FnOnce() -> String,

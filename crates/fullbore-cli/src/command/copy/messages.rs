@@ -73,7 +73,6 @@ pub(super) fn repeated(source: &Path, directory: bool) -> Vec<u8> {
     about(before, source, " specified more than once")
 }
 
-/// Returns the line of a copied file.
 pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec<u8> {
     match backup {
         Some(backup) => join(&[P(source), T(" -> "), P(target), T(" (backup: "), P(backup), T(")\n")]),

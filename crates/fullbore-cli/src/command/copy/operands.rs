@@ -10,11 +10,9 @@ use fullbore_cli::exit::{Exit, reason, system_reason};
 use super::flags::Flags;
 use super::messages::{about, fatal, usage};
 
-/// A source and its target.
 pub(super) type Pair = (PathBuf, PathBuf);
 
 impl Flags {
-    /// Returns each source with its target.
     pub(super) fn pairs(&self) -> Result<Vec<Pair>, Exit> {
         let into = self.target_directory.is_some();
         let (sources, target) = match (&self.target_directory, self.paths.split_last()) {

@@ -60,7 +60,6 @@ impl FlagOrder {
 }
 
 impl Flags {
-    /// Returns the options of the copy.
     pub(super) fn options(&self, order: &FlagOrder) -> Result<CopyOptions, Exit> {
         self.check_conflicts()?;
         let recursive = self.recursive || self.archive;

@@ -28,7 +28,6 @@ pub(super) struct Links {
     pub(super) dry_run: bool,
 }
 
-/// The result for a name.
 #[derive(Debug)]
 pub(super) enum LinkResult {
     /// The file that replaces the others.

@@ -103,7 +103,6 @@ impl<'r> Report<'r> {
         format!("{}\n", json!({ sum: hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
     }
 
-    /// Ends the report.
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
         let summary = self.run.end(read);
         if self.json {

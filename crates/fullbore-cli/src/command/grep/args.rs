@@ -9,7 +9,6 @@ use log::LevelFilter;
 
 use crate::command::documents::Generated;
 
-/// The values of the flags.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GrepArgs {
     /// The options of the search, without those that other flags imply.
@@ -61,7 +60,6 @@ pub(super) struct GrepArgs {
     pub(super) wrong: Option<String>,
 }
 
-/// A source of patterns.
 #[derive(Debug, Clone)]
 pub(super) enum Pattern {
     Given(String),
@@ -84,7 +82,6 @@ pub(super) enum ColorChoice {
     Always,
 }
 
-/// The order of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sort {
     pub(super) by: SortBy,
@@ -99,7 +96,6 @@ pub(super) enum SortBy {
     Created,
 }
 
-/// A change of the file types.
 #[derive(Debug, Clone)]
 pub(super) enum TypeChange {
     Clear(String),
@@ -136,7 +132,6 @@ impl GrepArgs {
     }
 }
 
-/// A flag.
 pub(super) struct Flag {
     pub(super) short: Option<char>,
     pub(super) long: &'static str,
@@ -147,7 +142,6 @@ pub(super) struct Flag {
     pub(super) set: FlagEffect,
 }
 
-/// The effect of a flag.
 #[derive(Clone, Copy)]
 pub(super) enum FlagEffect {
     /// A flag without a value: true if given, false if negated.
@@ -156,5 +150,4 @@ pub(super) enum FlagEffect {
     Value(&'static str, Setter),
 }
 
-/// Applies a value.
 pub(super) type Setter = fn(&mut GrepArgs, Option<&OsStr>) -> Result<(), String>;

@@ -40,7 +40,6 @@ pub(crate) struct Search<'a> {
     pub(crate) searched: AtomicBool,
 }
 
-/// An error with a file.
 enum SearchError {
     System(io::Error),
     Own(Error),
@@ -366,7 +365,6 @@ impl Search<'_> {
     }
 }
 
-/// The end of a search in parts.
 enum PartsEnd {
     Done,
     /// The file must be searched as a whole; this many bytes are already printed.

@@ -21,7 +21,6 @@ const fn on(short: char, long: &'static str, help: &'static str, set: fn(&mut Gr
     flag(short, long, help, FlagEffect::Switch(set))
 }
 
-/// A flag with a value named `name`.
 const fn value(short: char, long: &'static str, name: &'static str, help: &'static str, set: Setter) -> Flag {
     flag(short, long, help, FlagEffect::Value(name, set))
 }
@@ -147,7 +146,6 @@ fn generated(value: Option<&OsStr>) -> Result<Option<Listing>, String> {
     Generated::named(name).map_or_else(|| unrecognized(name), |kind| Ok(Some(Listing::Generated(kind))))
 }
 
-/// All flags.
 pub(super) const FLAGS: &[Flag] = &[
     value(
         'e',

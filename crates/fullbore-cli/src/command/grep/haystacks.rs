@@ -32,7 +32,6 @@ impl SearchPaths {
         Ok(Self { paths: vec![path.into()], implicit: true, one_file: stdin })
     }
 
-    /// True if only standard input is searched.
     pub(crate) fn only_standard_input(&self) -> bool {
         self.one_file && self.paths[0] == Path::new("-")
     }
@@ -51,7 +50,6 @@ pub(crate) struct Haystack {
     pub(crate) stdin: bool,
 }
 
-/// A result of the walk.
 #[derive(Debug)]
 pub(crate) enum Item {
     Haystack(Haystack),

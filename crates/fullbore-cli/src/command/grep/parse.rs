@@ -22,7 +22,6 @@ fn argument(flag: &Flag) -> Arg {
     }
 }
 
-/// Returns the flag that negates another.
 fn negation(name: &'static str, flag: &Flag) -> Arg {
     let argument = Arg::new(name).long(name).help(format!("Negate --{}", flag.long));
     argument.action(ArgAction::Append).num_args(0).default_missing_value("").hide(true)

@@ -12,7 +12,6 @@ use crate::exit::{Exit, program};
 /// The result of a file, or of a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct FileOutput {
-    /// The output bytes.
     pub(crate) bytes: Vec<u8>,
     /// True if this is the first piece of a file.
     pub(crate) begins: bool,
@@ -24,7 +23,6 @@ pub(crate) struct FileOutput {
     pub(crate) said: Option<(u8, String)>,
 }
 
-/// The separators between files.
 #[derive(Debug)]
 pub(crate) struct Separators {
     text: Option<Vec<u8>>,

@@ -19,7 +19,6 @@ use super::haystacks::{Item, SearchPaths, items, types};
 /// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
 
-/// The thread that runs the walk.
 const NAME: &str = "walk";
 
 fn globs(args: &GrepArgs, here: &Path) -> Result<Override, ignore::Error> {
@@ -199,7 +198,6 @@ struct WalkBatch {
     sender: Sender<WalkMessage>,
 }
 
-/// A message of the walk.
 enum WalkMessage {
     Items(Keyed),
     Done,

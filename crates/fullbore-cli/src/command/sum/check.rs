@@ -19,7 +19,6 @@ use super::parse::{ChecksumLine, Parser};
 use super::pass::Passes;
 use crate::exit::{Exit, called, program};
 
-/// The result for an item.
 enum Verdict {
     Passed(Item),
     /// An expected sum and the algorithm that matches it; `None`: none does.
@@ -145,7 +144,6 @@ impl Checker {
     }
 }
 
-/// Statistics of the current list.
 #[derive(Debug, Default)]
 struct List {
     path: PathBuf,
@@ -292,7 +290,6 @@ impl VerdictReporter<'_> {
         self.run.print(&text)
     }
 
-    /// Ends a list.
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);

@@ -234,7 +234,6 @@ pub(super) struct Length {
     pub(super) value: u64,
 }
 
-/// Parses a length.
 pub(super) fn length(text: &str) -> Result<Length, &'static str> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("not a number");

@@ -21,26 +21,24 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `HEX  NAME`, or `HEX *NAME` if `binary`.
-    Plain { binary: bool },
+    Plain {
+        binary: bool,
+    },
     /// `ALGORITHM (NAME) = HEX`.
     Tagged,
-    /// `HEX` alone.
     Nameless,
     /// The bytes of the sum and nothing else.
     Raw,
 }
 
-/// A format and its line ending.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineFormat {
     pub(super) shape: Shape,
     /// True if lines end with NUL and names are not escaped.
     pub(super) zero: bool,
-    /// True to write sums in base64.
     pub(super) base64: bool,
     /// True if standard input was not named: lines of `cksum` and `sum` have no name then.
     pub(super) unnamed: bool,
@@ -49,7 +47,6 @@ pub(super) struct LineFormat {
 }
 
 impl LineFormat {
-    /// Appends the line of one sum.
     pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
         let name = with_slashes(name.as_os_str().as_bytes());
         if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
@@ -172,7 +169,6 @@ pub(super) fn message(error: &Error) -> String {
     }
 }
 
-/// Returns the line of an error.
 pub(super) fn error_line(name: &Path, error: &Error) -> String {
     format!("{}: {}: {}\n", program(""), Shown(name), message(error))
 }

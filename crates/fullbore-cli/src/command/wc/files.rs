@@ -12,12 +12,10 @@ use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt, SeekFrom};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
 
-/// One input to count.
 pub(super) enum Input {
     File(PathBuf),
     /// Standard input: read by one worker at a time, in the order of the arguments.
     Standard {
-        /// True if named by `-`.
         named: bool,
         /// Number of uses of standard input before this one.
         turn: u64,
@@ -26,7 +24,6 @@ pub(super) enum Input {
     Diagnostic(String),
 }
 
-/// A problem with an input.
 pub(super) struct Diagnostic {
     pub(super) message: String,
     /// The resulting exit code.
@@ -56,7 +53,6 @@ impl Diagnostic {
 /// Lists up to this many bytes are read before counting, so that the columns have the right width.
 const LIST: u64 = 10 << 20;
 
-/// All inputs, in order.
 pub(super) struct Inputs {
     names: Names,
     encoding: Encoding,

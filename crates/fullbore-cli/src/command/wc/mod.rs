@@ -71,7 +71,6 @@ pub(crate) struct Wc {
     common: CommonArgs,
 }
 
-/// The result for one input.
 struct FileResult {
     /// Name in its line; none for standard input that was not named.
     name: Option<PathBuf>,

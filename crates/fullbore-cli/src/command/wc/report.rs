@@ -159,7 +159,6 @@ impl Report {
         self.waiting.push(b'\n');
     }
 
-    /// Prints the totals.
     pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
         let summary = run.end(sum.bytes);
