@@ -5,12 +5,6 @@ use crate::support::*;
 
 use crate::trees::{same, seen};
 
-fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    let mut command = fullbore(["copy"]);
-    command.args(arguments);
-    command
-}
-
 #[test]
 fn a_directory_is_not_copied_into_itself() {
     let dir = TestDir::new();
@@ -20,7 +14,7 @@ fn a_directory_is_not_copied_into_itself() {
     symlink("..", dir.at("a/up")).unwrap();
     let before = names(&dir.at("a"));
     for (source, target) in [("a", "a/c"), ("a", "a/b"), ("a", "a"), ("a/", "a/b/c"), ("a/b/..", "a/c")] {
-        let ended = run(copy(["-r"]).arg(dir.at(source)).arg(dir.at(target)));
+        let ended = dir.run(&format!("copy -r {source} {target}"));
         ended.fails(1, &["cannot copy a directory, ", ", into itself, "]);
         assert_eq!(names(&dir.at("a")), before, "{source} {target}");
     }
@@ -66,22 +60,23 @@ fn verbose_lists_names_and_summary_adds_up() {
 fn interrupted_copy_leaves_no_tree() {
     let dir = TestDir::new();
     for directory in 0..20 {
-        fs::create_dir_all(dir.at(&format!("source/{directory}"))).unwrap();
+        dir.directories([format!("source/{directory}")]);
         for file in 0..200 {
             dir.file(&format!("source/{directory}/{file}"), bytes(3000, file));
         }
     }
     let (source, target) = (dir.at("source"), dir.at("target"));
-    let mut outcomes = BTreeMap::new();
+    let whole = seen(&source, false);
+    let mut outcomes = BTreeSet::new();
     for round in 0..24u32 {
         let gently = cfg!(unix) && round % 2 == 0;
-        let mut running = start(copy(["-r"]).arg(&source).arg(&target));
+        let mut running = start(&mut dir.command("copy -r source target"));
         sleep(Duration::from_millis(u64::from(round / 2) * 8));
         running.stop(gently);
         let ended = running.end();
-        *outcomes.entry(ended.code()).or_insert(0) += 1;
+        outcomes.insert(ended.code());
         if target.exists() {
-            same(&seen(&source, false), &seen(&target, false), &format!("half a tree: {ended}"));
+            same(&whole, &seen(&target, false), &format!("half a tree: {ended}"));
             fs::remove_dir_all(&target).unwrap();
         }
         for name in dir.names().into_iter().filter(|name| name != "source") {
@@ -89,32 +84,26 @@ fn interrupted_copy_leaves_no_tree() {
             fs::remove_dir_all(dir.at(&name)).unwrap();
         }
     }
-    assert!(cfg!(windows) || outcomes.contains_key(&130), "{outcomes:?}");
-    assert!(outcomes.contains_key(&KILLED), "{outcomes:?}");
+    assert!(cfg!(windows) || outcomes.contains(&130), "{outcomes:?}");
+    assert!(outcomes.contains(&KILLED), "{outcomes:?}");
 }
 
 #[test]
 fn modified_input_is_an_error() {
     let dir = TestDir::new();
     let source = dir.file("source", bytes(64 << 20, 1));
-    let target = dir.file("target", "old");
-    let going = || start(copy(["--reflink=never", "--workers", "1"]).arg(&source).arg(&target));
+    dir.file("target", "old");
+    let going = || start(&mut dir.command("copy --reflink=never --workers 1 source target"));
     let begin = Instant::now();
     going().end().succeeds();
     let undisturbed = begin.elapsed();
-    let mut changed = false;
-    for round in 0..20_u8 {
+    let changed = (0..20_u8).any(|round| {
         let running = going();
         sleep(undisturbed.mul_f64((0.5 + f64::from(round * 7 % 10)) / 10.0));
         write_at(&source, &[round], round.into());
         let ended = running.end();
-        if ended.code() == 0 {
-            continue;
-        }
-        ended.fails(3, &["source': modified while"]);
-        changed = true;
-        break;
-    }
+        ended.code() != 0 && !ended.fails(3, &["source': modified while"]).stderr.is_empty()
+    });
     assert!(changed, "no change hit the middle of a run");
 }
 
@@ -122,12 +111,11 @@ fn modified_input_is_an_error() {
 fn prompt_is_on_standard_error() {
     let dir = TestDir::new();
     dir.file("a", "new");
-    let target = dir.file("b", "old");
+    dir.file("b", "old");
     for (answer, wanted) in [("n\n", "old"), ("", "old"), ("maybe\n", "old"), ("Yes\n", "new")] {
-        let mut command = fullbore(["cp", "-i", "a", "b"]);
-        let ended = run_with(command.current_dir(dir.path()), answer.as_bytes()).succeeds();
+        let ended = run_with(&mut dir.command("cp -i a b"), answer.as_bytes()).succeeds();
         assert_eq!(ended.stderr, "fullbore copy: overwrite 'b'? ");
         assert!(ended.stdout.is_empty());
-        assert_eq!(fs::read_to_string(&target).unwrap(), wanted, "{answer:?}");
+        assert_eq!(dir.read("b"), wanted.as_bytes(), "{answer:?}");
     }
 }

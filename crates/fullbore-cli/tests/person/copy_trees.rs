@@ -5,12 +5,6 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags}
 use crate::support::*;
 use crate::trees::{same, seen};
 
-fn copy<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    let mut command = fullbore(["copy"]);
-    command.args(arguments);
-    command
-}
-
 fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
     let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
     let times = Timestamps { last_access: time, last_modification: time };
@@ -60,24 +54,24 @@ fn nasty(dir: &TestDir, name: &str) -> PathBuf {
 #[test]
 fn archive_copy_preserves_everything_visible() {
     let dir = TestDir::new();
-    let source = nasty(&dir, "source");
+    let (source, target) = (nasty(&dir, "source"), dir.at("target"));
+    let whole = seen(&source, true);
     for options in [
-        &["-a"][..],
-        &["-a", "--workers", "5"],
-        &["-a", "--verify"],
-        &["-a", "--resume"],
-        &["-a", "--cache", "drop"],
-        &["-dR", "--preserve=all", "--sync", "full", "--reflink=never"],
+        "-a",
+        "-a --workers 5",
+        "-a --verify",
+        "-a --resume",
+        "-a --cache drop",
+        "-dR --preserve=all --sync full --reflink=never",
     ] {
-        let target = dir.at("target");
         let begin = Instant::now();
-        run(copy(options).arg(&source).arg(&target)).succeeds();
+        dir.run(&format!("copy {options} source target")).succeeds();
         assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
-        same(&seen(&source, true), &seen(&target, true), &format!("{options:?}"));
-        assert_eq!(dir.names(), ["source", "target"], "{options:?}");
+        same(&whole, &seen(&target, true), options);
+        assert_eq!(dir.names(), ["source", "target"], "{options}");
         // A second run replaces everything.
-        run(copy(options).arg(source.join(".")).arg(&target)).succeeds();
-        same(&seen(&source, true), &seen(&target, true), &format!("{options:?}, over itself"));
+        dir.run(&format!("copy {options} source/. target")).succeeds();
+        same(&whole, &seen(&target, true), &format!("{options}, over itself"));
         fs::remove_dir_all(&target).unwrap();
     }
 }
@@ -161,49 +155,40 @@ fn a_tree_is_copied_as_cp_does() {
 #[test]
 fn files_of_the_system_and_pipes_are_read_to_their_end() {
     let dir = TestDir::new();
-    let target = dir.at("target");
     dir.run("copy /proc/self/status target").succeeds();
-    assert!(fs::read_to_string(&target).unwrap().contains("Name:\tfullbore"));
+    assert!(String::from_utf8_lossy(&dir.read("target")).contains("Name:\tfullbore"));
     let kallsyms = fs::read("/proc/kallsyms").unwrap();
     dir.run("copy /proc/kallsyms target").succeeds();
-    assert_eq!(fs::metadata(&target).unwrap().len(), kallsyms.len() as u64);
+    assert_eq!(dir.read("target").len(), kallsyms.len());
     let data = bytes(3_000_001, 5);
-    run_with(copy(["/dev/stdin"]).arg(&target), &data).succeeds();
-    assert!(fs::read(&target).unwrap() == data);
-    let ended = run(&mut copy([target.as_path(), Path::new("/dev/stdout")])).succeeds();
-    assert!(ended.stdout == data);
+    run_with(&mut dir.command("copy /dev/stdin target"), &data).succeeds();
+    assert!(dir.read("target") == data);
+    assert!(dir.run("copy target /dev/stdout").succeeds().stdout == data);
 }
 
 #[test]
 fn existing_target_keeps_the_same_attributes_as_with_cp() {
     let dir = TestDir::new();
-    let (source, target) = (dir.file("source", "new"), dir.file("target", "old"));
-    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    dir.file("source", "new");
+    dir.file("target", "old");
+    dir.set_mode("target", 0o640);
     symlink("target", dir.at("link")).unwrap();
-    run(&mut copy([&source, &dir.at("link")])).succeeds();
-    assert_eq!(fs::read(&target).unwrap(), b"new");
-    assert_eq!(fs::metadata(&target).unwrap().mode() & 0o7777, 0o640);
+    dir.run("copy source link").succeeds();
+    assert_eq!((dir.read("target"), dir.mode("target")), (b"new".to_vec(), 0o640));
     assert!(fs::symlink_metadata(dir.at("link")).unwrap().is_symlink());
 }
 
 #[test]
 fn failures_are_reported_and_the_rest_is_copied() {
     let Some(somebody) = Unprivileged::new() else { return };
+    let Some(()) = or_skip("files of another user", root()) else { return };
     let dir = TestDir::open_to_all();
-    let source = dir.at("source");
-    fs::create_dir_all(source.join("closed")).unwrap();
-    for name in ["a", "secret", "z", "closed/x"] {
-        fs::write(source.join(name), name).unwrap();
-    }
-    fs::set_permissions(source.join("secret"), fs::Permissions::from_mode(0o600)).unwrap();
-    fs::set_permissions(source.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
-    rustix::fs::chown(source.join("secret"), Some(rustix::fs::Uid::ROOT), None).unwrap_or_default();
-    if fs::metadata(&source).unwrap().uid() != 0 {
-        return println!("skipped: files of another user: needs root");
-    }
-    let target = dir.at("target");
-    let ended = run(somebody.command(["copy", "-a"]).arg(&source).arg(&target));
-    ended.fails(
+    dir.directories(["source/closed"]);
+    ["a", "secret", "z", "closed/x"].iter().for_each(|name| drop(dir.file(&format!("source/{name}"), name)));
+    dir.set_mode("source/secret", 0o600);
+    dir.set_mode("source/closed", 0o700);
+    let copy = |words: &str| run(somebody.command(["copy"]).args(words.split(' ')).current_dir(dir.path()));
+    copy("-a source target").fails(
         1,
         &[
             "source/secret' for reading: Permission denied",
@@ -211,47 +196,38 @@ fn failures_are_reported_and_the_rest_is_copied() {
             "source/closed': Permission denied",
         ],
     );
-    assert_eq!(names(&target), ["a", "z"]);
+    assert_eq!(names(&dir.at("target")), ["a", "z"]);
     // An unwritable target is replaced only with --force.
-    let mine = target.join("a");
-    fs::set_permissions(&mine, fs::Permissions::from_mode(0o444)).unwrap();
-    run(somebody.command(["copy"]).arg(source.join("z")).arg(&mine))
-        .fails(1, &["target/a", "Permission denied"]);
-    assert_eq!(fs::read(&mine).unwrap(), b"a");
-    run(somebody.command(["copy", "-f"]).arg(source.join("z")).arg(&mine)).succeeds();
-    assert_eq!(fs::read(&mine).unwrap(), b"z");
+    dir.set_mode("target/a", 0o444);
+    copy("source/z target/a").fails(1, &["target/a", "Permission denied"]);
+    assert_eq!(dir.read("target/a"), b"a");
+    copy("-f source/z target/a").succeeds();
+    assert_eq!(dir.read("target/a"), b"z");
 }
 
 #[test]
 fn full_disk_is_reported_and_leaves_no_partial_file() {
     let dir = TestDir::new();
     let Some(_disk) = or_skip("a full disk", Mount::in_memory("size=4M", &dir.at("disk"))) else { return };
-    let disk = dir.at("disk");
     dir.directories(["source"]);
     for index in 0..40 {
         dir.file(&format!("source/{index:02}"), bytes(200_000, index));
     }
     dir.file("large", bytes(6 << 20, 1));
-    for options in [&[][..], &["--verify"], &["--resume"], &["--reflink=never", "--workers", "1"]] {
-        let ended = run(copy(options).arg(dir.at("large")).arg(disk.join("large")));
+    for options in ["", "--verify", "--resume", "--reflink=never --workers 1"] {
+        let ended = dir.run(&format!("copy {options} large disk/large"));
         ended.fails(1, &["disk/large", "No space left on device"]);
-        let left: Vec<_> = names(&disk).into_iter().filter(|_| !options.contains(&"--resume")).collect();
-        assert!(left.is_empty(), "{options:?}: {left:?}");
-        for name in names(&disk) {
-            fs::remove_file(disk.join(name)).unwrap();
-        }
+        let left = names(&dir.at("disk"));
+        assert!(left.is_empty() || options == "--resume", "{options:?}: {left:?}");
+        left.iter().for_each(|name| fs::remove_file(dir.at("disk").join(name)).unwrap());
     }
-    let ended = run(copy(["-r"]).arg(dir.at("source")).arg(disk.join("tree")));
-    ended.fails(1, &["disk/tree/", "No space left on device"]);
-    let whole = names(&disk.join("tree"));
+    dir.run("copy -r source disk/tree").fails(1, &["disk/tree/", "No space left on device"]);
+    let whole = names(&dir.at("disk/tree"));
     assert!(whole.len() > 5 && whole.len() < 40, "{whole:?}");
     for name in whole {
-        assert!(
-            fs::read(disk.join("tree").join(&name)).unwrap()
-                == fs::read(dir.at("source").join(&name)).unwrap()
-        );
+        assert!(dir.read(&format!("disk/tree/{name}")) == dir.read(&format!("source/{name}")));
     }
-    assert_eq!(names(&disk), ["tree"]);
+    assert_eq!(names(&dir.at("disk")), ["tree"]);
 }
 
 #[test]

@@ -217,40 +217,29 @@ fn link_does_not_replace_its_target() {
 /// The system reports a length of one page for these files.
 #[test]
 fn files_of_sysfs_are_copied() {
-    let Some(source) =
-        ["/sys/kernel/mm/transparent_hugepage", "/sys/class/net/lo/queues", "/sys/kernel/mm/ksm"]
-            .into_iter()
-            .map(Path::new)
-            .find(|path| path.is_dir())
-    else {
+    let places = ["/sys/kernel/mm/transparent_hugepage", "/sys/class/net/lo/queues", "/sys/kernel/mm/ksm"];
+    let Some(source) = places.into_iter().map(Path::new).find(|path| path.is_dir()) else {
         return println!("skipped: no sysfs");
     };
     let dir = TestDir::new();
-    let target = dir.at("target");
     // Some of them are write-only; the others are still copied.
-    let _ = run(fullbore(["cp", "-r"]).arg(source).arg(&target));
-    let mut compared = 0;
-    let mut open = vec![source.to_owned()];
+    let _ = dir.run(&format!("cp -r {} target", source.display()));
+    let (mut read, mut open) = (Vec::new(), vec![source.to_owned()]);
     while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory).unwrap().flatten() {
-            let path = entry.path();
+        for path in fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path()) {
             if path.is_dir() {
                 open.push(path);
             } else if let Ok(bytes) = fs::read(&path) {
-                let copy = target.join(path.strip_prefix(source).unwrap());
+                let copy = dir.at("target").join(path.strip_prefix(source).unwrap());
                 assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
-                compared += 1;
+                read.push((path, bytes));
             }
         }
     }
-    assert!(compared > 0);
-    let one = fs::read_dir(source).unwrap().flatten().map(|entry| entry.path());
-    let Some(file) = one.into_iter().find(|path| fs::read(path).is_ok_and(|bytes| bytes.len() < 4096)) else {
-        return;
-    };
+    let (file, bytes) = read.iter().find(|(_, bytes)| bytes.len() < 4096).unwrap();
     for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
-        run(fullbore(["cp", flag]).arg(&file).arg(dir.at("one"))).succeeds();
-        assert_eq!(dir.read("one"), fs::read(&file).unwrap(), "{flag}");
+        dir.run(&format!("cp {flag} {} one", file.display())).succeeds();
+        assert_eq!(dir.read("one"), *bytes, "{flag}");
     }
 }
 
@@ -260,23 +249,19 @@ fn sparse_flag_makes_or_fills_holes() {
     let mut data = bytes(3 << 20, 4);
     data[1 << 20..2 << 20].fill(0);
     data.extend([0; 5000]);
-    let full = dir.file("full", &data);
-    let blocks = |path: &Path| fs::metadata(path).unwrap().blocks() * 512;
-    let copied = |flag: &str, source: &Path, len: usize| {
-        let target = dir.at("target");
-        let ended = run(fullbore(["cp", "--reflink=never", flag]).arg(source).arg(&target));
-        ended.succeeds();
-        assert!(fs::read(&target).unwrap() == data[..len], "{flag}");
-        blocks(&target)
+    dir.file("full", &data);
+    let copied = |flag: &str, source: &str, target: &str, wanted: &[u8]| {
+        dir.run(&format!("cp --reflink=never --sparse={flag} {source} {target}")).succeeds();
+        assert!(dir.read(target) == wanted, "{flag}");
+        fs::metadata(dir.at(target)).unwrap().blocks() * 512
     };
-    let sparse = copied("--sparse=always", &full, data.len());
+    let sparse = copied("always", "full", "sparse", &data);
     assert!(sparse < 5 << 19, "{sparse} bytes");
-    fs::rename(dir.at("target"), dir.at("sparse")).unwrap();
-    assert!(copied("--sparse=never", &dir.at("sparse"), data.len()) >= 3 << 20);
-    assert!(copied("--sparse=auto", &dir.at("sparse"), data.len()) < 5 << 19);
-    fs::write(&full, &data[(1 << 20)..(1 << 20) + 100_000]).unwrap();
-    dir.run("cp --sparse=always full zeros").succeeds();
-    assert_eq!((blocks(&dir.at("zeros")), fs::metadata(dir.at("zeros")).unwrap().len()), (0, 100_000));
+    assert!(copied("never", "sparse", "target", &data) >= 3 << 20);
+    assert!(copied("auto", "sparse", "target", &data) < 5 << 19);
+    let zeros = &data[(1 << 20)..(1 << 20) + 100_000];
+    dir.file("full", zeros);
+    assert_eq!(copied("always", "full", "zeros", zeros), 0);
 }
 
 #[test]
@@ -357,22 +342,19 @@ fn attributes_of_unwritable_files_are_preserved() {
         if let Err(error) = set {
             return println!("skipped: extended attributes: {error}");
         }
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        dir.set_mode(name, 0o444);
     }
-    let value = |path: &Path| {
-        let mut value = [0; 16];
-        let len = rustix::fs::getxattr(path, "user.one", &mut value[..]).unwrap_or(0);
-        (value[..len].to_vec(), fs::metadata(path).unwrap().mode() & 0o777)
-    };
-    for flags in [&["-a"][..], &["-r", "--preserve=xattr"]] {
-        let copy = dir.at("copy");
-        run(somebody.command(["cp"]).args(flags).arg(dir.at("tree")).arg(&copy)).succeeds();
-        let one = dir.at("one");
-        run(somebody.command(["cp"]).args(flags).arg(dir.at("tree/small")).arg(&one)).succeeds();
-        for path in [copy.join("small"), copy.join("large"), one.clone()] {
-            assert_eq!(value(&path), (b"value".to_vec(), 0o444), "{flags:?} {}", path.display());
+    for flags in ["-a", "-r --preserve=xattr"] {
+        for words in ["tree copy", "tree/small one"] {
+            let words = format!("cp {flags} {words}");
+            run(somebody.command(words.split(' ')).current_dir(dir.path())).succeeds();
         }
-        fs::remove_dir_all(copy).unwrap();
-        fs::remove_file(one).unwrap();
+        for name in ["copy/small", "copy/large", "one"] {
+            let mut value = [0; 16];
+            let len = rustix::fs::getxattr(dir.at(name), "user.one", &mut value[..]).unwrap_or(0);
+            assert_eq!((&value[..len], dir.mode(name)), (&b"value"[..], 0o444), "{flags} {name}");
+        }
+        fs::remove_dir_all(dir.at("copy")).unwrap();
+        fs::remove_file(dir.at("one")).unwrap();
     }
 }

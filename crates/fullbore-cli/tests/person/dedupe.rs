@@ -2,12 +2,6 @@
 
 use crate::support::*;
 
-pub(crate) fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
-    let mut command = fullbore(["dedupe"]);
-    command.args(arguments).current_dir(dir);
-    command
-}
-
 /// Returns the groups of JSON lines, each as the sets of names of its files.
 pub(crate) fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -78,14 +72,8 @@ fn equal_files_are_found_and_no_others() {
         &[&["t/deep/medium"], &["t/medium"]],
         &[&["t/deep/small too", "t/small"], &["t/deep/small"]],
     ];
-    for options in [
-        &[][..],
-        &["--bytes"],
-        &["--workers", "1"],
-        &["--workers", "5", "--bytes"],
-        &["--strategy", "request=4K"],
-    ] {
-        let found = run(dedupe(dir.path(), ["--json", "t"]).args(options)).succeeds().text();
+    for options in ["", "--bytes", "--workers 1", "--workers 5 --bytes", "--strategy request=4K"] {
+        let found = dir.run(&format!("dedupe --json t {options}")).succeeds().text();
         assert_eq!(groups(&found), set(&plain), "{options:?}");
         let summary: Value = serde_json::from_str(found.lines().last().unwrap()).unwrap();
         assert_eq!(summary["summary"]["redundant_bytes"], 3_200_005);
@@ -99,18 +87,14 @@ fn equal_files_are_found_and_no_others() {
     let named = dir.run("dedupe --json t/large t/deep t/.hidden/large t/large").succeeds().text();
     assert_eq!(groups(&named), set(&[wanted[0], &[&["t/deep/small"], &["t/deep/small too"]]]));
     let text = slashes(&dir.run("dedupe t").succeeds().text());
-    assert!(
-        text.starts_with("# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with(", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n"),
-        "{text}"
-    );
+    let totals = "# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B";
+    assert!(text.starts_with(totals), "{text}");
+    let last = ", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n";
+    assert!(text.ends_with(last), "{text}");
     let sum = dir.run("sum t/large").succeeds().text();
     assert!(text.contains(&format!("{}, 3000000 B", &sum[..64])), "{text}");
     dir.run("dedupe t missing").fails(1, &["missing"]);
-    run(&mut dedupe(dir.path(), [""; 0])).fails(2, &["PATH"]);
+    dir.run("dedupe").fails(2, &["PATH"]);
 }
 
 #[test]
@@ -122,55 +106,42 @@ fn finds_the_same_groups_as_fclones() {
         let len = [1, 100, 5000, 40_000, 131_072, 131_073, 300_000][number % 7];
         let mut content = bytes(len, (number % 5) as u64);
         if number % 3 == 0 {
-            let place = number * 7919 % len;
-            content[place] ^= 0x10;
+            content[number * 7919 % len] ^= 0x10;
         }
         dir.file(&format!("t/{number}"), content);
     }
     let mut command = Command::new("fclones");
-    command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path());
-    let theirs = run(&mut command).json();
+    let theirs = run(command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path())).json();
     let root = dir.path().canonicalize().unwrap();
-    let theirs: BTreeSet<BTreeSet<PathBuf>> = theirs["groups"]
-        .as_array()
-        .unwrap()
+    let path = |file: &Value| Path::new(file.as_str().unwrap()).strip_prefix(&root).unwrap().to_owned();
+    let theirs = theirs["groups"].as_array().unwrap().iter();
+    let theirs: BTreeSet<BTreeSet<PathBuf>> =
+        theirs.map(|group| group["files"].as_array().unwrap().iter().map(path).collect()).collect();
+    let ours: BTreeSet<BTreeSet<PathBuf>> = groups(&dir.run("dedupe --json t").succeeds().text())
         .iter()
-        .map(|group| {
-            let files = group["files"].as_array().unwrap().iter();
-            files
-                .map(|file| Path::new(file.as_str().unwrap()).strip_prefix(&root).unwrap().to_owned())
-                .collect()
-        })
+        .map(|files| files.iter().flatten().map(PathBuf::from).collect())
         .collect();
-    let ours = groups(&dir.run("dedupe --json t").succeeds().text());
-    let first = |files: &BTreeSet<Vec<String>>| {
-        files.iter().flat_map(|names| names.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
-    };
-    let ours: BTreeSet<BTreeSet<PathBuf>> = ours.iter().map(first).collect();
     assert_eq!(ours.len(), theirs.len());
     // It lists one of several names of a file.
-    assert!(
-        theirs
-            .iter()
-            .all(|group| ours.iter().any(|own| group.is_subset(own) && own.len() <= group.len() + 1)),
-        "{ours:?}\n{theirs:?}"
-    );
+    let found = |group: &BTreeSet<PathBuf>| {
+        ours.iter().any(|own| group.is_subset(own) && own.len() <= group.len() + 1)
+    };
+    assert!(theirs.iter().all(found), "{ours:?}\n{theirs:?}");
 }
 
 /// Content, identity and permissions of each file.
 type State = BTreeMap<PathBuf, (Vec<u8>, (u64, u64), fs::Permissions)>;
 
 fn state(dir: &Path) -> State {
-    let mut state = BTreeMap::new();
-    let mut open = vec![dir.to_owned()];
+    let (mut state, mut open) = (BTreeMap::new(), vec![dir.to_owned()]);
     while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let (path, kind) = (entry.as_ref().unwrap().path(), entry.unwrap().file_type().unwrap());
-            if kind.is_dir() {
+        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            let found = path.symlink_metadata().unwrap();
+            if found.is_dir() {
                 open.push(path);
-            } else if kind.is_file() {
-                let permissions = fs::metadata(&path).unwrap().permissions();
-                state.insert(path.clone(), (fs::read(&path).unwrap(), identity(&path), permissions));
+            } else if found.is_file() {
+                let properties = (fs::read(&path).unwrap(), identity(&path), found.permissions());
+                state.insert(path, properties);
             }
         }
     }

@@ -1,15 +1,13 @@
 //! `dedupe` of files with different metadata, on other file systems, and with holes.
 
-use crate::dedupe::{dedupe, groups, set};
+use crate::dedupe::{groups, set};
 use crate::support::*;
 
 #[test]
 fn files_with_different_metadata_are_left() {
     let dir = TestDir::new();
-    for name in ["a", "mode", "attribute", "owner"] {
-        dir.file(name, "the same");
-    }
-    fs::set_permissions(dir.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    dir.files(["a", "mode", "attribute", "owner"], "the same");
+    dir.set_mode("mode", 0o600);
     let attributes =
         rustix::fs::setxattr(dir.at("attribute"), "user.fullbore", b"x", rustix::fs::XattrFlags::empty())
             .is_ok();
@@ -34,8 +32,7 @@ fn files_with_different_metadata_are_left() {
 #[test]
 fn immutable_files_are_left() {
     let dir = TestDir::new();
-    dir.file("a", "the same");
-    dir.file("b", "the same");
+    dir.files(["a", "b"], "the same");
     let flags = |flag: &str| {
         Command::new("chattr").arg(flag).arg(dir.at("b")).output().is_ok_and(|said| said.status.success())
     };
@@ -68,9 +65,7 @@ fn files_of_another_file_system_are_linked_among_themselves() {
     let Some(_mount) = or_skip("another file system", Mount::in_memory("size=50%", &dir.at("m"))) else {
         return;
     };
-    for name in ["b", "m/c", "m/d", "m/e"] {
-        dir.file(name, "the same");
-    }
+    dir.files(["b", "m/c", "m/d", "m/e"], "the same");
     let text = dir.run("dedupe --link hard .").succeeds().text();
     assert!(text.contains("./m/c\n") && text.contains("./m/d: linked"), "{text}");
     let inode = |name: &str| fs::metadata(dir.at(name)).unwrap().ino();
@@ -96,8 +91,8 @@ fn holes_are_not_read() {
     // The same zeros, partly written.
     fs::File::options().write(true).open(dir.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
     let wanted = set(&[&[&["./a"], &["./b"], &["./d"]]]);
-    for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
-        assert_eq!(groups(&run(&mut dedupe(dir.path(), options)).succeeds().text()), wanted);
+    for options in ["", "--bytes"] {
+        assert_eq!(groups(&dir.run(&format!("dedupe --json {options} .")).succeeds().text()), wanted);
     }
     dir.run("dedupe --link hard .").succeeds();
     assert_eq!(fs::metadata(dir.at("d")).unwrap().ino(), fs::metadata(dir.at("a")).unwrap().ino());

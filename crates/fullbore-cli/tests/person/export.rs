@@ -1,6 +1,7 @@
 //! `fullbore bench export`: a measured cell as a fio job.
 
 use crate::support::*;
+
 const CELLS: &str = "
     [[experiment]]
     name = 'own'

@@ -79,10 +79,24 @@ impl Drop for Mount {
     }
 }
 
+/// Returns a command that another program starts.
+fn wrapped(mut by: Command, command: &Command) -> Command {
+    by.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => by.env(name, value),
+            None => by.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        by.current_dir(directory);
+    }
+    by
+}
+
 /// Returns a command that runs under `strace` with these options and writes its trace to `log`; `None`, with the reason
 /// printed, if tracing is not possible.
-#[cfg(target_os = "linux")]
-pub(crate) fn traced(options: &[String], log: &Path, command: &Command) -> Option<Command> {
+pub(crate) fn traced(options: &[&str], log: &Path, command: &Command) -> Option<Command> {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
     let possible = || {
         let said = Command::new("strace").args(["-qq", "-o", NULL, "true"]).output();
@@ -92,19 +106,25 @@ pub(crate) fn traced(options: &[String], log: &Path, command: &Command) -> Optio
         println!("skipped: no strace with permission to trace");
         return None;
     }
-    let mut traced = Command::new("strace");
-    traced.args(["-f", "-qq", "-o"]).arg(log).args(options);
-    traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => traced.env(name, value),
-            None => traced.env_remove(name),
-        };
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o"]).arg(log).args(options);
+    Some(wrapped(strace, command))
+}
+
+/// Returns a command with an empty `/proc`; `None`, with the reason printed, if that is not possible.
+pub(crate) fn without_proc(command: &Command) -> Option<Command> {
+    static POSSIBLE: OnceLock<bool> = OnceLock::new();
+    let hidden = || {
+        let mut hidden = Command::new("unshare");
+        hidden.args(["-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]);
+        hidden
+    };
+    let possible = || hidden().arg("true").status().is_ok_and(|status| status.success());
+    if root().is_err() || !POSSIBLE.get_or_init(possible) {
+        println!("skipped: without /proc: unshare and mount need root");
+        return None;
     }
-    if let Some(directory) = command.get_current_dir() {
-        traced.current_dir(directory);
-    }
-    Some(traced)
+    Some(wrapped(hidden(), command))
 }
 
 /// Returns a directory in which this program has the names of tools; it is kept for later runs.

@@ -2,6 +2,7 @@
 //! lost.
 
 use crate::support::*;
+
 /// The calls with their errors. Calls of the dynamic loader are excluded, because their failures do not concern this
 /// program.
 const CALLS: [(&str, &str); 15] = [
@@ -86,7 +87,7 @@ fn fail_each(words: &str, keeps: bool) {
             let mut command = template.command(words);
             command.current_dir(template.at("place"));
             let inject = format!("inject={call}:error={error}:when={number}");
-            let options = ["-e".to_owned(), format!("trace={call}"), "-e".to_owned(), inject];
+            let options = ["-e", &format!("trace={call}"), "-e", &inject];
             let Some(mut command) = traced(&options, &log, &command) else { return };
             let what = format!("{words}, {call} {number}");
             leaves_nothing_partial(&template, &what, keeps, &mut command);

@@ -1,6 +1,7 @@
 //! A full disk: the system's error message, an intact old output, nothing left behind, no signal.
 
 use crate::support::*;
+
 #[test]
 fn full_disk_is_reported_and_loses_nothing() {
     let dir = TestDir::new();

@@ -95,8 +95,8 @@ fn copy_does_not_follow_an_exchanged_directory() {
         fs::hard_link(dir.at("s/d/1"), dir.at("s/d/one")).unwrap();
         symlink("1", dir.at("s/d/soft")).unwrap();
         let before = state(&dir.at("foreign"));
-        let options: &[&str] = [&["-rT"][..], &["-aT"], &["-rTf", "--resume"]][trial % 3];
-        let copy = || drop(run(fullbore(["copy"]).args(options).args(["s", "t"]).current_dir(dir.path())));
+        let options = ["-rT", "-aT", "-rTf --resume"][trial % 3];
+        let copy = || drop(dir.run(&format!("copy {options} s t")));
         if !exchanged(&dir.at("t/d"), &dir.at("link"), copy) {
             return;
         }
@@ -152,34 +152,30 @@ fn fallback_calls_keep_unfinished_files_private() {
     dir.file("t", "");
     let usual = dir.mode("t");
     fs::remove_file(dir.at("t")).unwrap();
-    let fail = "linkat:error=EPERM";
-    let later = "linkat:error=EPERM:when=3+";
-    for (inject, arguments, mode) in [
-        (vec![fail], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![fail, "fallocate:error=ENOSYS"], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![later], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![later], vec!["copy", "-p", "source", "t"], 0o640),
-        (vec![fail], vec!["copy", "-p", "source", "t"], 0o640),
-        (vec![fail, "fallocate:error=ENOSYS"], vec!["transform", "none", "source", "t"], usual),
-        (vec!["openat2:error=EPERM", fail], vec!["transform", "none", "source", "t"], usual),
+    let (fail, later) = ("--inject=linkat:error=EPERM", "--inject=linkat:error=EPERM:when=3+");
+    let (no_space, no_openat2) = ("--inject=fallocate:error=ENOSYS", "--inject=openat2:error=EPERM");
+    for (inject, words, mode) in [
+        (&[fail][..], "copy source t", usual & 0o640),
+        (&[fail, no_space], "copy source t", usual & 0o640),
+        (&[later], "copy source t", usual & 0o640),
+        (&[later], "copy -p source t", 0o640),
+        (&[fail], "copy -p source t", 0o640),
+        (&[fail, no_space], "transform none source t", usual),
+        (&[no_openat2, fail], "transform none source t", usual),
     ] {
         for old in [None, Some(0o604)] {
             if let Some(mode) = old {
                 dir.file("t", "old");
                 dir.set_mode("t", mode);
             }
-            let options: Vec<_> = inject.iter().map(|call| format!("--inject={call}")).collect();
-            let mut command = fullbore(&arguments);
-            let traced = traced(&options, &dir.at("trace"), command.current_dir(dir.path()));
-            let Some(mut traced) = traced else { return };
-            let (ended, calls) = (run(&mut traced), dir.read("trace"));
+            let Some(mut command) = traced(inject, &dir.at("trace"), &dir.command(words)) else { return };
+            let (ended, calls) = (run(&mut command), dir.read("trace"));
             let calls = String::from_utf8_lossy(&calls);
             fs::remove_file(dir.at("trace")).unwrap();
-            let about = format!("{inject:?} {arguments:?} {old:?}");
+            let about = format!("{inject:?} {words} {old:?}");
             assert_eq!(ended.code(), 0, "{about}: {ended}");
             assert!(dir.read("t") == content, "{about}");
-            let kept = arguments.contains(&"-p");
-            let wanted = if kept { mode } else { old.unwrap_or(mode) };
+            let wanted = if words.contains("-p") { mode } else { old.unwrap_or(mode) };
             assert_eq!(dir.mode("t"), wanted, "{about}");
             assert_eq!(left(dir.path()), [""; 0], "{about}");
             let named = calls.lines().filter(|line| line.contains(".fullbore-") && line.contains("O_CREAT"));
@@ -193,27 +189,13 @@ fn fallback_calls_keep_unfinished_files_private() {
 
 #[test]
 fn without_proc_temporaries_are_their_owners_alone() {
-    let Some(()) = or_skip("without /proc", root()) else { return };
     let dir = TestDir::open_to_all();
     dir.file("source", bytes(3_000_000, 1));
     let Some(user) = Unprivileged::new() else { return };
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let mount = TestDir::new();
-    let probe = Mount::in_memory("size=50%", &mount.at("probe"));
-    let Some(_mounted) = or_skip("without /proc", probe) else { return };
-    let hidden = |command: &Command| {
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let mut hidden = Command::new("unshare");
-        hidden.args(["-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]).args(words);
-        hidden.current_dir(dir.path());
-        hidden
-    };
-    if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
-        return println!("skipped: /proc cannot be hidden");
-    }
-    for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
-        run(&mut hidden(&command)).succeeds();
-        assert_eq!(fs::metadata(dir.at("t")).unwrap().len(), 3_000_000);
+    for mut command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
+        let Some(mut command) = without_proc(command.current_dir(dir.path())) else { return };
+        run(&mut command).succeeds();
+        assert_eq!(dir.read("t").len(), 3_000_000);
         assert_eq!(dir.names(), ["source", "t"]);
         fs::remove_file(dir.at("t")).unwrap();
     }

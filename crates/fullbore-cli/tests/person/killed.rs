@@ -2,6 +2,7 @@
 //! directory are hidden.
 
 use crate::support::*;
+
 /// Duration of the rounds.
 const ROUNDS: Duration = Duration::from_secs(5);
 /// The length of a file whose transformation can be interrupted in the middle.
@@ -17,49 +18,43 @@ fn killed_copy_leaves_the_old_file_or_the_new_one() {
     }
     let dir = TestDir::new();
     let inputs = [bytes(LENGTH, 11), bytes(LENGTH + 4567, 12)];
-    let paths = [dir.file("a", &inputs[0]), dir.file("b", &inputs[1])];
-    let output = dir.file("out", &inputs[1]);
-    let ways: Vec<Vec<&str>> = ["none", "data", "full"]
-        .into_iter()
-        .flat_map(|sync| {
-            ["auto", "cci", "cci-mt", "cci-mm"].map(|strategy| vec!["--sync", sync, "--strategy", strategy])
-        })
-        .collect();
+    dir.file("0", &inputs[0]);
+    dir.file("1", &inputs[1]);
+    dir.file("out", &inputs[1]);
+    let strategies = ["auto", "cci", "cci-mt", "cci-mm"];
+    let copy = |input: usize, way: usize| {
+        let (sync, strategy) = (["none", "data", "full"][way / 4], strategies[way % 4]);
+        dir.command(&format!("transform none {input} out --sync {sync} --strategy {strategy}"))
+    };
     // Duration of each kind of run undisturbed, so that kills are spread over all of it.
-    let longest: Vec<Duration> = ways
-        .iter()
-        .map(|way| {
-            let begin = Instant::now();
-            run(&mut transform("none", &paths[1], &output, way)).succeeds();
-            begin.elapsed()
-        })
-        .collect();
+    let longest = std::array::from_fn::<_, 12, _>(|way| {
+        let begin = Instant::now();
+        run(&mut copy(1, way)).succeeds();
+        begin.elapsed()
+    });
     let (mut there, mut rounds, mut killed) = (1, 0usize, 0);
     let mut outcomes = BTreeSet::new();
     let begin = Instant::now();
-    while begin.elapsed() < ROUNDS || rounds < ways.len() {
-        let way = rounds % ways.len();
-        let coming = 1 - there;
-        let mut running = start(&mut transform("none", &paths[coming], &output, &ways[way]));
+    while begin.elapsed() < ROUNDS || rounds < longest.len() {
+        let (way, coming) = (rounds % longest.len(), 1 - there);
+        let mut running = start(&mut copy(coming, way));
         // A sequence that is evenly distributed (multiples of the golden ratio).
         sleep(longest[way].mul_f64((rounds as f64 * 0.618_034).fract() * 1.1));
         running.kill();
         let ended = running.end();
         rounds += 1;
         killed += u32::from(ended.code() == KILLED);
-        let found = fs::read(&output).unwrap();
+        let found = dir.read("out");
         if found == inputs[coming] {
             there = coming;
         } else {
-            assert!(found == inputs[there], "{:?}, round {rounds}: neither old nor new", ways[way]);
-            assert_eq!(ended.code(), KILLED, "{:?}, round {rounds}: {ended}", ways[way]);
+            assert!(found == inputs[there], "way {way}, round {rounds}: neither old nor new");
+            assert_eq!(ended.code(), KILLED, "way {way}, round {rounds}: {ended}");
         }
         outcomes.insert((ended.code(), there == coming));
-        for name in dir.names() {
-            if !["a", "b", "out"].contains(&name.as_str()) {
-                assert!(name.starts_with(".out.fullbore-"), "{:?}: {name} was left behind", ways[way]);
-                fs::remove_file(dir.at(&name)).unwrap();
-            }
+        for name in dir.names().iter().filter(|name| !["0", "1", "out"].contains(&name.as_str())) {
+            assert!(name.starts_with(".out.fullbore-"), "way {way}: {name} was left behind");
+            fs::remove_file(dir.at(name)).unwrap();
         }
     }
     println!("{killed} of {rounds} runs were killed before their end");

@@ -1,6 +1,7 @@
 //! Memory: bounded for a file of any size, for every strategy that does not map it whole.
 
 use crate::support::*;
+
 /// The buffers' budget plus the program's own memory, in bytes.
 const MOST: u64 = (64 + 16) << 20;
 

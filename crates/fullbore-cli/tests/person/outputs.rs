@@ -51,7 +51,7 @@ fn directories_are_neither_inputs_nor_outputs() {
     dir.run("transform upper --in-place directory").fails(2, &["it is a directory"]);
     dir.run("gen 1M directory").fails(2, &["it is a directory"]);
     #[cfg(unix)]
-    shell(r#""$0" transform upper - - < "$1""#, &[&dir.at("directory")]).fails(2, &["directory"]);
+    dir.shell(r#""$0" transform upper - - < directory"#).fails(2, &["directory"]);
     assert_eq!(dir.names(), ["directory", "in"]);
 }
 

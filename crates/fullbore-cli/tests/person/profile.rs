@@ -26,7 +26,7 @@ fn save(dir: &TestDir) {
         },
     });
     dir.directories(["config/fullbore"]);
-    fs::write(dir.at("config/fullbore/profile.json"), text.to_string()).unwrap();
+    dir.file("config/fullbore/profile.json", text.to_string());
 }
 
 #[test]
@@ -47,18 +47,9 @@ fn saved_entries_are_shown_by_file_system_and_job() {
     let dir = TestDir::new();
     save(&dir);
     let text = dir.run("profile show").succeeds().text();
-    assert_contains(
-        &text,
-        &[
-            "/elsewhere",
-            "read, cold",
-            "transform to a new file, warm",
-            "2026-01-02",
-            "1. ",
-            "3.20 GB/s",
-            "cci-mm",
-        ],
-    );
+    let job = "transform to a new file, warm";
+    let parts = ["/elsewhere", "read, cold", job, "2026-01-02", "1. ", "3.20 GB/s", "cci-mm"];
+    assert_contains(&text, &parts);
     for path in [".", "here"] {
         let text = dir.run(&format!("profile show {path}")).succeeds().text();
         assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");
@@ -90,7 +81,7 @@ fn broken_profile_is_reported_and_can_be_forgotten() {
     save(&dir);
     dir.file("in", bytes(3_000_000, 1));
     for broken in ["not json", "{}", r#"{"version":99,"file_systems":{}}"#, "\u{0}"] {
-        fs::write(dir.at("config/fullbore/profile.json"), broken).unwrap();
+        dir.file("config/fullbore/profile.json", broken);
         dir.run("profile show").fails(2, &["profile.json"]);
         let ended = dir.run("transform none in out").succeeds();
         assert!(ended.stderr.contains("continuing without it"), "{ended}");

@@ -126,13 +126,14 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
 fn terminal_output_has_its_width_and_colours_unless_disabled() {
     let dir = dir();
     let line = |environment: &str| {
-        format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
+        format!(
+            "{environment} script -qec \"stty cols 100; '$0' report a.json b.json\" /dev/null < /dev/null"
+        )
     };
     let Some(()) = or_skip("output on a terminal", installed("script")) else { return };
-    let (a, b) = (dir.at("a.json"), dir.at("b.json"));
-    let coloured = shell(&line(""), &[&a, &b]).succeeds().text();
+    let coloured = dir.shell(&line("")).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
-    let plain = shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
+    let plain = dir.shell(&line("NO_COLOR=1")).succeeds().text();
     assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
     let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
     assert!((81..=100).contains(&widest), "{widest}: {plain}");
@@ -265,7 +266,7 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     {
         assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::metadata(NULL).unwrap().len() == 0);
-        let ended = shell("set -o pipefail; \"$0\" report \"$1\" --json | head -c 10", &[&dir.at("a.json")]);
+        let ended = dir.shell("set -o pipefail; \"$0\" report a.json --json | head -c 10");
         // The document may fit into the pipe before its reader closes it.
         assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
     }

@@ -1,6 +1,7 @@
 //! `copy --resume`: an interrupted run is continued, without interference by other users.
 
 use crate::support::*;
+
 /// Long enough to interrupt a run in the middle.
 const LENGTH: usize = 64 << 20;
 

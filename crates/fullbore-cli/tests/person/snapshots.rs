@@ -2,6 +2,7 @@
 //! evidence is the trace of the system calls.
 
 use crate::support::*;
+
 /// A length that no other file has, in bytes.
 const LEN: usize = 20_000_003;
 
@@ -10,7 +11,7 @@ fn a_large_input_is_inspected_once_before_a_run_and_once_after() {
     let dir = TestDir::new();
     dir.files(["one", "other"], bytes(LEN, 1));
     let size = format!("_size={LEN},");
-    let options = ["-e", "trace=fstat,newfstatat,statx,open,openat"].map(str::to_owned);
+    let options = ["-e", "trace=fstat,newfstatat,statx,open,openat"];
     for strategy in ["method=buffered", "read=mmap,write=buffered,window=4M"] {
         for (line, expected) in [
             ("wc -l one", 2),

@@ -1,6 +1,7 @@
 //! Every command that prints reports a closed or full standard output, with the exit code of its peer.
 
 use crate::support::*;
+
 /// Shell lines with commands that print, and the exit code if printing fails.
 const PRINTING: &[(&str, i32)] = &[
     ("--help", 2),
@@ -79,7 +80,7 @@ fn a_closed_or_full_standard_output_is_an_error() {
     for (words, code) in PRINTING {
         let mut wrong = Vec::new();
         for (to, reason) in [("/dev/full", "No space left on device"), ("&-", "Bad file descriptor")] {
-            let ended = shell(&format!(r#"cd "$1"; "$0" {words} >{to}"#), &[dir.path()]);
+            let ended = dir.shell(&format!(r#""$0" {words} >{to}"#));
             if ended.code() != *code || !ended.stderr.contains(reason) || ended.stderr.contains("panicked") {
                 wrong.push(format!("{words} >{to}: {ended}"));
             }
@@ -99,13 +100,12 @@ fn a_closed_or_full_standard_output_is_an_error() {
 #[test]
 fn no_file_replaces_a_closed_stream() {
     let dir = dir();
-    let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]);
-    shell(r#""$0" cp a c >&- <&-"#).succeeds();
-    shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
+    dir.shell(r#""$0" cp a c >&- <&-"#).succeeds();
+    dir.shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
     assert_eq!(dir.read("c"), b"x\ny\n");
     assert_eq!(dir.read("d"), b"X\nY\n");
     for words in ["wc", "sum", "cmp - a", "transform upper - e"] {
-        let ended = shell(&format!(r#""$0" {words} <&-"#));
+        let ended = dir.shell(&format!(r#""$0" {words} <&-"#));
         assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");
     }
     assert!(!Path::new(&dir.at("e")).exists());

@@ -131,7 +131,9 @@ impl TestDir {
     #[cfg(unix)]
     #[track_caller]
     pub(crate) fn shell(&self, line: &str) -> Finished {
-        shell(&format!("cd \"$1\"; {line}"), &[self.path()])
+        let mut command = Command::new("bash");
+        command.args(["-c", line]).arg(binary()).current_dir(self.path()).stdin(Stdio::null());
+        run(command.env("XDG_CONFIG_HOME", NOWHERE))
     }
 
     /// Returns the command with space-separated words, in this directory, with the profile of this directory.
@@ -218,11 +220,7 @@ impl Finished {
     /// True if it succeeded; false if the command reported a method as unavailable.
     #[track_caller]
     pub(crate) fn succeeds_unless_refused(self) -> bool {
-        let refused = refused(&self);
-        if !refused {
-            self.succeeds();
-        }
-        !refused
+        !refused(&self) && self.succeeds().code() == 0
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -304,7 +302,7 @@ pub(crate) fn assert_contains(text: &str, words: &[&str]) {
 pub(crate) struct RunningProgram {
     pub(crate) child: Child,
     stdout: Option<thread::JoinHandle<Vec<u8>>>,
-    stderr: thread::JoinHandle<String>,
+    stderr: thread::JoinHandle<Vec<u8>>,
 }
 
 /// Starts a program and collects its output, unless the caller redirected standard output.
@@ -317,21 +315,17 @@ pub(crate) fn start_unread(command: &mut Command) -> RunningProgram {
     start_with(command.stdout(Stdio::piped()), false)
 }
 
+fn read_all(mut stream: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
 fn start_with(command: &mut Command, gather: bool) -> RunningProgram {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut errors = child.stderr.take().unwrap();
-    let stdout = if gather { child.stdout.take() } else { None }.map(|mut out| {
-        thread::spawn(move || {
-            let mut data = Vec::new();
-            out.read_to_end(&mut data).unwrap();
-            data
-        })
-    });
-    let stderr = thread::spawn(move || {
-        let mut text = Vec::new();
-        errors.read_to_end(&mut text).unwrap();
-        String::from_utf8_lossy(&text).into_owned()
-    });
+    let read = |stream: Box<dyn Read + Send>| thread::spawn(move || read_all(stream));
+    let stdout = if gather { child.stdout.take() } else { None }.map(|out| read(Box::new(out)));
+    let stderr = read(Box::new(child.stderr.take().unwrap()));
     RunningProgram { child, stdout, stderr }
 }
 
@@ -367,14 +361,15 @@ impl RunningProgram {
             if start.elapsed() > PATIENCE {
                 self.child.kill().unwrap();
                 self.child.wait().unwrap();
-                panic!("the program hangs; its messages: {}", self.stderr.join().unwrap());
+                let messages = self.stderr.join().unwrap();
+                panic!("the program hangs; its messages: {}", String::from_utf8_lossy(&messages));
             }
             thread::sleep(Duration::from_millis(1));
         };
         Finished {
             status,
             stdout: self.stdout.map(|gathered| gathered.join().unwrap()).unwrap_or_default(),
-            stderr: self.stderr.join().unwrap(),
+            stderr: String::from_utf8_lossy(&self.stderr.join().unwrap()).into_owned(),
         }
     }
 
@@ -402,22 +397,11 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
     })
 }
 
-/// Runs a shell line with the binary as `$0` and the arguments as `$1` and on.
-#[cfg(unix)]
-#[track_caller]
-pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
-    let mut command = Command::new("bash");
-    command.args(["-c", line]).arg(env!("CARGO_BIN_EXE_fullbore")).args(arguments);
-    run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
-}
-
 /// True if a program is installed.
 pub(crate) fn has(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path)
-            .chain(["/usr/sbin".into(), "/sbin".into()])
-            .any(|directory| directory.join(program).is_file())
-    })
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    directories.any(|directory| directory.join(program).is_file())
 }
 
 /// Returns what a test needs; `None`, with the reason printed, if it is missing.
@@ -432,10 +416,8 @@ pub(crate) fn installed(program: &str) -> Result<(), String> {
 
 /// Every access method that reads and writes.
 pub(crate) fn methods() -> Vec<&'static str> {
-    let all = fullbore::engine::METHODS.iter();
-    all.filter(|method| method.capabilities.transfers && method.name != "null")
-        .map(|method| method.name)
-        .collect()
+    let all = fullbore::engine::METHODS.iter().filter(|method| method.capabilities.transfers);
+    all.map(|method| method.name).filter(|name| *name != "null").collect()
 }
 
 /// Every named strategy.
@@ -446,12 +428,8 @@ pub(crate) fn named() -> Vec<&'static str> {
 /// Every named strategy, every access method, and `more` strategies.
 pub(crate) fn strategies(more: &[&str]) -> Vec<String> {
     let methods = methods().into_iter().map(|method| format!("method={method}"));
-    named()
-        .into_iter()
-        .map(str::to_owned)
-        .chain(methods)
-        .chain(more.iter().map(ToString::to_string))
-        .collect()
+    let named = named().into_iter().chain(more.iter().copied()).map(str::to_owned);
+    named.chain(methods).collect()
 }
 
 /// As [`refused_method`], for any method that reads and writes.

@@ -1,6 +1,7 @@
 //! If the system allows only few or no threads, every command does its work with those it gets.
 
 use crate::support::*;
+
 /// A user without other processes: the limit counts processes per user.
 const USER: &str = "61234";
 

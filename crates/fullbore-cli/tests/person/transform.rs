@@ -1,6 +1,7 @@
 //! `fullbore transform`: operations, strategies and messages.
 
 use crate::support::*;
+
 /// Applies an operation according to its definition.
 fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
     let each = |change: &dyn Fn(u8) -> u8| data.iter().map(|&byte| change(byte)).collect();

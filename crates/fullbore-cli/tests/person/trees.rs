@@ -1,6 +1,7 @@
 //! The visible properties of a tree of files, to compare copies.
 
 use crate::support::*;
+
 /// Returns all visible properties of the tree below a path, by name.
 pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
     let mut all = BTreeMap::new();

@@ -233,7 +233,7 @@ fn standard_input_continues_and_ends_at_its_offset() {
     let dir = &pair.dir;
     // For a file of whole pages, wc 9.1 counts too few: it skips too far.
     dir.file("pages", [b'x'; 8192]);
-    let left = shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < "$1""#, &[&dir.at("pages")]);
+    let left = dir.shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < pages"#);
     let skipped: u64 = 8192 - left.succeeds().text().lines().next().unwrap().parse::<u64>().unwrap();
     assert!([100, 8192].contains(&skipped), "{skipped}");
     pair.end();
@@ -288,8 +288,8 @@ fn every_split_of_a_file_matches_the_peer() {
             }
         }
         let piped = |program: &str| {
-            let line = format!(r#"cat "$1" | LC_ALL="$2" {program} -lwmcL"#);
-            shell(&line, &[&pair.dir.at("text"), locale.as_ref()]).succeeds().text()
+            let line = format!("cat text | LC_ALL={locale} {program} -lwmcL");
+            pair.dir.shell(&line).succeeds().text()
         };
         assert_eq!(piped(r#""$0" wc"#), piped("wc"));
     }
@@ -311,7 +311,7 @@ fn long_lines_endless_streams_and_huge_holes() {
         }
         pair.paths("-c", &["hole"]);
     }
-    pair.end();
     let line = r#"head -c 300000000 /dev/zero | "$0" wc -lwmcL"#;
-    assert_eq!(shell(line, &[]).succeeds().text(), "      0       0 300000000 300000000       0\n");
+    assert_eq!(pair.dir.shell(line).succeeds().text(), "      0       0 300000000 300000000       0\n");
+    pair.end();
 }
