@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::Fold;
-use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
+use fullbore_cli::{common_args::CommonArgs, for_each::fold_files};
 
 struct Histogram;
 
@@ -33,7 +33,7 @@ struct Arguments {
 
 fn main() -> std::process::ExitCode {
     let Arguments { files, common } = Arguments::parse();
-    exit::main(|| {
+    fullbore_cli::main(|| {
         fold_files(&common, "histogram", &Histogram, &files, |run, path, counts| {
             let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
             let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();

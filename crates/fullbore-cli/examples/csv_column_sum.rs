@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
+use fullbore_cli::{common_args::CommonArgs, for_each::fold_files};
 
 /// Sums the column with this number, from 1.
 struct Column(usize);
@@ -48,7 +48,7 @@ struct Arguments {
 
 fn main() -> std::process::ExitCode {
     let Arguments { files, column, common } = Arguments::parse();
-    exit::main(|| {
+    fullbore_cli::main(|| {
         fold_files(&common, "sum of a column", &Column(column.into()), &files, |run, path, (sum, without)| {
             let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
             let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);

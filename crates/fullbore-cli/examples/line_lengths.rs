@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use fullbore::operation::{Fold, Split};
-use fullbore_cli::{common_args::CommonArgs, exit, for_each::fold_files};
+use fullbore_cli::{common_args::CommonArgs, for_each::fold_files};
 
 struct Lengths;
 
@@ -41,7 +41,7 @@ struct Arguments {
 
 fn main() -> std::process::ExitCode {
     let Arguments { files, common } = Arguments::parse();
-    exit::main(|| {
+    fullbore_cli::main(|| {
         fold_files(&common, "line lengths", &Lengths, &files, |run, path, lengths| {
             let lines: String =
                 lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();

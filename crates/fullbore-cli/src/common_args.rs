@@ -111,7 +111,6 @@ impl CommonArgs {
         }
     }
 
-    /// Returns a job with the settings of the flags.
     fn job(&self) -> Result<Job, Exit> {
         let mut job = Job::new()
             .strategy(&self.strategy)
@@ -360,7 +359,6 @@ impl RunSummary {
     }
 }
 
-/// Returns the help of `--strategy`.
 fn strategies() -> String {
     let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
     format!(

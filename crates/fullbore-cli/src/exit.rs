@@ -1,18 +1,14 @@
-//! Maps errors to messages and exit codes.
+//! Maps errors to messages and exit codes, and prints them.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::quote::printable_bytes;
 use fullbore::sys;
-
-use crate::signals;
-use crate::standard::StandardOutput;
 
 /// The name under which the program was called, if it is a tool's name.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
@@ -76,7 +72,7 @@ impl Exit {
     /// If the write fails.
     pub fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         let safe = printable_bytes(text.as_ref());
-        let raw = matches!(safe, Cow::Borrowed(_)) || !std::io::stdout().is_terminal();
+        let raw = matches!(safe, Cow::Borrowed(_)) || !io::stdout().is_terminal();
         Self::print_raw(if raw { text.as_ref() } else { &safe })
     }
 
@@ -87,7 +83,7 @@ impl Exit {
     pub fn print_raw(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
         match StandardOutput.write_all(text.as_ref()) {
             Ok(()) => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
             Err(error) => {
                 let what = if called().is_some() { "write error" } else { "standard output: cannot write" };
                 Err(Self::Failure(format!("{what}: {}", reason(&error))))
@@ -98,10 +94,10 @@ impl Exit {
     /// As `eprint!`, but a failed write is ignored and never panics. Control characters in names and documents are
     /// escaped.
     pub fn eprint(text: &(impl AsRef<[u8]> + ?Sized)) {
-        let _ = std::io::stderr().lock().write_all(&printable_bytes(text.as_ref()));
+        let _ = io::stderr().lock().write_all(&printable_bytes(text.as_ref()));
     }
 
-    fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         match self {
             Self::No(_) => 1,
             Self::Failure(_) => failure_code(),
@@ -114,7 +110,7 @@ impl Exit {
 }
 
 /// Returns the system's message for an error, without its number.
-pub fn reason(error: &std::io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
@@ -141,27 +137,24 @@ pub fn message(error: &Error) -> String {
     format!("{error}{flag}")
 }
 
-/// Runs a command, prints its error to standard error, and returns its exit code. A signal that ends the process first
-/// removes the files that the command began.
-pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
-    if let Err(error) = signals::install() {
-        Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
-        return ExitCode::from(failure_code());
+/// Returns the system's message for an error of the library, or the library's without the path.
+pub fn system_reason(error: &Error) -> String {
+    match error.raw_os_error() {
+        Some(number) => reason(&io::Error::from_raw_os_error(number)),
+        None => error.what().map_or_else(|| error.to_string(), str::to_owned),
     }
-    sys::use_utf8_console();
-    let code = match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(exit) => {
-            match &exit {
-                Exit::No(message) | Exit::Failure(message) | Exit::Changed(message) => {
-                    // If the message cannot be written, the exit code still reports the failure.
-                    Exit::eprint(&format!("{}: {message}\n", program("")));
-                }
-                Exit::BrokenPipe | Exit::Reported(_) => {}
-            }
-            ExitCode::from(exit.code())
-        }
-    };
-    sys::restore_console();
-    code
+}
+
+/// Standard output without a buffer. Unlike that of the standard library, a closed one is an error.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(sys::write(sys::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

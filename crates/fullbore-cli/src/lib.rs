@@ -1,6 +1,6 @@
 //! Building blocks of a command around an operation: flags, an executor, progress, exit codes. The commands of
 //! `fullbore` use them; `examples/` shows commands of a few lines.
-// Not `forbid`: the macro that generates the constructor in `standard` contains unsafe code.
+// Not `forbid`: the macro that generates a constructor contains unsafe code.
 #![deny(unsafe_code)]
 
 pub mod common_args;
@@ -9,5 +9,50 @@ pub mod for_each;
 mod output;
 pub mod progress;
 mod signals;
-pub mod standard;
 pub mod values;
+
+use std::process::ExitCode;
+
+use exit::{Exit, failure_code, program};
+use fullbore::sys;
+
+/// Opens placeholders for closed standard streams before the standard library opens `/dev/null` for them, which reads
+/// as empty and accepts writes. A placeholder, as in gnulib's `stdopen`, fails with "Bad file descriptor".
+#[cfg(unix)]
+#[ctor::ctor(unsafe)]
+fn keep_closed_streams_closed() {
+    use fullbore::sys::OpenFlags;
+    for (closed, flags) in
+        [(!sys::is_open(sys::stdin()), OpenFlags::WRITE), (!sys::is_open(sys::stdout()), OpenFlags::READ)]
+    {
+        // The lowest free number is the stream's: it stays open.
+        if closed && let Ok(stream) = sys::open("/dev/null", flags, 0) {
+            std::mem::forget(stream);
+        }
+    }
+}
+
+/// Runs a command, prints its error to standard error, and returns its exit code. A signal that ends the process first
+/// removes the files that the command began.
+pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
+    if let Err(error) = signals::install() {
+        Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
+        return ExitCode::from(failure_code());
+    }
+    sys::use_utf8_console();
+    let code = match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => {
+            match &exit {
+                Exit::No(message) | Exit::Failure(message) | Exit::Changed(message) => {
+                    // If the message cannot be written, the exit code still reports the failure.
+                    Exit::eprint(&format!("{}: {message}\n", program("")));
+                }
+                Exit::BrokenPipe | Exit::Reported(_) => {}
+            }
+            ExitCode::from(exit.code())
+        }
+    };
+    sys::restore_console();
+    code
+}

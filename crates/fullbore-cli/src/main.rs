@@ -3,8 +3,7 @@
 
 mod cli;
 mod command;
-mod grep;
-mod locale;
+mod environment;
 
 use std::process::ExitCode;
 
@@ -13,7 +12,7 @@ pub(crate) use fullbore_cli::exit;
 
 fn main() -> ExitCode {
     match cli::Cli::read() {
-        Ok(cli) => exit::main(|| cli.run()),
+        Ok(cli) => fullbore_cli::main(|| cli.run()),
         Err(code) => code,
     }
 }

@@ -1,15 +1,14 @@
 //! Standard output of a run: lines are printed in batches with a bounded delay.
 
 use std::io::IsTerminal;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use fullbore::quote::printable_bytes;
-use fullbore::sys::{self, Interest};
+use fullbore::sys::{self, Handle, Interest};
 
 use crate::exit::Exit;
 use crate::progress::ProgressLine;
-use crate::signals;
 
 /// Bytes per write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -19,6 +18,9 @@ const FLUSH_DELAY: Duration = Duration::from_millis(100);
 
 /// Bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
 const PIPE_WRITE: usize = 4096;
+
+/// Wakes the signal thread, which then flushes held output regularly; empty if there is no such thread.
+pub(crate) static WAKE: OnceLock<Handle> = OnceLock::new();
 
 /// The run whose output is flushed regularly.
 static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
@@ -57,12 +59,10 @@ impl Output {
         })
     }
 
-    /// Locks the progress line.
     pub(crate) fn line(&self) -> MutexGuard<'_, Option<ProgressLine>> {
         lock(&self.line)
     }
 
-    /// Runs `write` with the progress line cleared.
     pub(crate) fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.line() {
             Some(line) => line.without_progress_line(write),
@@ -85,7 +85,7 @@ impl Output {
         held.at_once |= *self.terminal;
         if !held.looked_after && !held.at_once {
             *lock(&CURRENT) = Arc::downgrade(self);
-            held.looked_after = signals::tick();
+            held.looked_after = WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok());
             held.at_once = !held.looked_after;
         }
         let soon = held.bytes.len() < BUFFER_BYTES && held.flushed.elapsed() < FLUSH_DELAY;
@@ -100,7 +100,6 @@ impl Output {
         self.without_progress_line(|| Exit::eprint(text));
     }
 
-    /// Writes the held output.
     pub(crate) fn flush(&self) -> Result<(), Exit> {
         self.write(&mut lock(&self.held))
     }

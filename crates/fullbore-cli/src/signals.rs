@@ -2,21 +2,18 @@
 //! was held back for a while.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fullbore::file::cleanup;
 use fullbore::quote::Shown;
 use fullbore::sys::{self, AsHandle, Handle, Interest};
 
-use crate::output;
+use crate::output::{WAKE, flush_overdue};
 
 /// The interval between checks of held output.
 const TICK: Duration = Duration::from_millis(100);
-
-/// Wakes the thread; empty if the thread could not be started.
-static WAKE: OnceLock<Handle> = OnceLock::new();
 
 /// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
 /// without end. If it cannot be started, signals end the process immediately.
@@ -57,11 +54,6 @@ fn catch(_: &Handle, _: &Arc<AtomicUsize>, _: &Arc<AtomicBool>) -> io::Result<()
     Ok(sys::on_console_event(|| end(INTERRUPTED))?)
 }
 
-/// Starts regular checks of held output; `false`: there is no thread for them.
-pub(crate) fn tick() -> bool {
-    WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok())
-}
-
 fn watch(woken: &impl AsHandle, caught: &AtomicUsize) {
     let mut held = false;
     loop {
@@ -73,7 +65,7 @@ fn watch(woken: &impl AsHandle, caught: &AtomicUsize) {
         if polled.is_ok_and(|[ready]| ready) {
             let _ = sys::read(woken, &mut [0; 64]);
         }
-        held = output::flush_overdue();
+        held = flush_overdue();
     }
 }
 

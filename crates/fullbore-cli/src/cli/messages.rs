@@ -18,7 +18,7 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     if is_help || error.kind() == ErrorKind::DisplayVersion {
         let text =
             if is_help { shown(error, std::io::stdout().is_terminal()) } else { version(error, called) };
-        return exit::main(|| Exit::print_raw(&own_name(&text, called)));
+        return fullbore_cli::main(|| Exit::print_raw(&own_name(&text, called)));
     }
     let text = match called.peer {
         Some(peer) if peer != "rg" => gnu(error, called)

@@ -12,7 +12,6 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use self::peers::Invocation;
 use crate::command;
 use crate::exit::{self, Exit};
-use crate::grep;
 
 /// Run familiar file operations on the I/O path that `bench` found fastest, with the output of the standard tools
 #[derive(Debug, Parser)]
@@ -44,8 +43,8 @@ enum Command {
     Gen(command::generate::Generate),
     Probe(command::probe::Probe),
     Profile(command::profile::Profile),
-    Completions(command::completions::Completions),
-    Man(command::man::Man),
+    Completions(command::documents::Completions),
+    Man(command::documents::Man),
 }
 
 impl Command {
@@ -80,7 +79,7 @@ impl Cli {
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let mut called = Invocation::now();
         if called.command() == "grep" {
-            called.words = grep::config::with_config(called.words);
+            called.words = command::grep::config::with_config(called.words);
         }
         if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
             exit::set_failure_code(1);
@@ -102,7 +101,7 @@ impl Cli {
             Command::Report(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Wc(command) => command.run(),
-            Command::Grep(command) => command.run(),
+            Command::Grep(command) => command.run(Self::flags),
             Command::Cmp(command) => command.run(),
             Command::Copy(command) => command.run(),
             Command::Sum(command) => command.run(),
@@ -111,8 +110,8 @@ impl Cli {
             Command::Gen(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Profile(command) => command.run(),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
+            Command::Completions(command) => command.run(Self::flags()),
+            Command::Man(command) => command.run(Self::flags()),
         }
     }
 }

@@ -24,7 +24,6 @@ const PEERS: &[(&str, &[&str])] = &[
 
 /// The command line of this process.
 pub(super) struct Invocation {
-    /// The command and its arguments.
     pub(super) words: Vec<OsString>,
     /// The tool name under which the binary was called.
     pub(super) peer: Option<&'static str>,

@@ -2,12 +2,11 @@
 
 pub(crate) mod bench;
 pub(crate) mod cmp;
-pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod dedupe;
+pub(crate) mod documents;
 pub(crate) mod generate;
 pub(crate) mod grep;
-pub(crate) mod man;
 pub(crate) mod predict;
 pub(crate) mod probe;
 pub(crate) mod profile;
@@ -15,9 +14,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sum;
 pub(crate) mod transform;
-mod vectors;
 mod walk;
 pub(crate) mod wc;
-
-// Common parts of the tools.
-pub(crate) use fullbore_cli::common_args;

@@ -86,7 +86,6 @@ impl Predict {
     }
 }
 
-/// Formats a prediction as one line.
 fn line(found: &Prediction) -> String {
     let Prediction { rate, limit, extrapolated, path } = found;
     let [value, low, high] = [rate.value, rate.low, rate.high].map(size::rate);

@@ -119,7 +119,6 @@ fn is_generated_on_read(facts: &Facts) -> bool {
     facts.file_system.as_ref().is_some_and(|found| KERNEL_FILES.contains(&found.kind.as_str()))
 }
 
-/// The files that methods are tried on.
 struct ProbeFiles {
     file: File,
     /// True if `file` may be written.

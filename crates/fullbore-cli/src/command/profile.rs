@@ -113,7 +113,6 @@ fn table(place: &Path, saved: &Saved) -> String {
     text
 }
 
-/// Returns the learned figures as a table.
 fn learned_table(figures: &[Figure]) -> String {
     let (mut text, mut last) = (String::new(), None);
     for figure in figures {

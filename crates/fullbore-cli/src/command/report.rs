@@ -117,7 +117,6 @@ impl Report {
         }
     }
 
-    /// Checks the arguments in combination.
     fn check(&self) -> Result<(), Exit> {
         let to_stdout = self.outputs().filter(|(_, path)| is_stdio(path)).count() + usize::from(self.json);
         if to_stdout > 1 {
@@ -180,18 +179,11 @@ impl Report {
         if document.cells.is_empty() {
             return Err(Exit::failure(format!("{name}: no cells to show")));
         }
-        let mut files = Vec::new();
-        if let Some(path) = &self.html {
-            files.push((path.as_path(), report::html(document).into_bytes()));
-        }
-        if let Some(path) = &self.markdown {
-            files.push((path, report::markdown(document).into_bytes()));
-        }
-        if let Some(path) = &self.csv {
-            let mut samples = Vec::new();
-            csv::write(document, &mut samples).map_err(Exit::failure)?;
-            files.push((path, samples));
-        }
+        let files = self.files(
+            || report::html(document),
+            || report::markdown(document),
+            |samples| csv::write(document, samples).map_err(Exit::failure),
+        )?;
         if let Some(directory) = &self.svg {
             pictures(document, directory)?;
         }
@@ -204,6 +196,23 @@ impl Report {
             document.write(&mut text).map_err(Exit::failure)?;
             Ok(text)
         })
+    }
+
+    fn files(
+        &self,
+        html: impl FnOnce() -> String,
+        markdown: impl FnOnce() -> String,
+        csv: impl FnOnce(&mut Vec<u8>) -> Result<(), Exit>,
+    ) -> Result<Vec<(&Path, Vec<u8>)>, Exit> {
+        let mut files: Vec<(&Path, Vec<u8>)> = Vec::new();
+        files.extend(self.html.as_deref().map(|path| (path, html().into_bytes())));
+        files.extend(self.markdown.as_deref().map(|path| (path, markdown().into_bytes())));
+        if let Some(path) = &self.csv {
+            let mut table = Vec::new();
+            csv(&mut table)?;
+            files.push((path, table));
+        }
+        Ok(files)
     }
 
     fn compare(&self, baseline: &(String, Document), others: &[(String, Document)]) -> Result<(), Exit> {
@@ -221,18 +230,11 @@ impl Report {
         let others: Vec<Source<'_>> = others.iter().map(source).collect();
         let found = comparison::compare(source(baseline), &others, &options)
             .map_err(|error: Error| Exit::failure(error))?;
-        let mut files = Vec::new();
-        if let Some(path) = &self.html {
-            files.push((path.as_path(), comparison::html(&found).into_bytes()));
-        }
-        if let Some(path) = &self.markdown {
-            files.push((path, comparison::markdown(&found).into_bytes()));
-        }
-        if let Some(path) = &self.csv {
-            let mut cells = Vec::new();
-            comparison::csv(&found, &mut cells).map_err(Exit::failure)?;
-            files.push((path, cells));
-        }
+        let files = self.files(
+            || comparison::html(&found),
+            || comparison::markdown(&found),
+            |cells| comparison::csv(&found, cells).map_err(Exit::failure),
+        )?;
         self.write_outputs(files, || {
             Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, table_options()) }
                 .into_bytes())

@@ -1,22 +1,20 @@
 //! Long runs: contenders are tried, results stay, and later runs learn.
 
-use std::fs;
-use std::time::{Duration, SystemTime};
-
-use serde_json::Value;
-
-use crate::support::{TestDir, bytes};
+use crate::support::*;
+use std::time::SystemTime;
 
 /// The length of the test files in bytes: long enough for a trial in the page cache.
 const LEN: usize = 512 << 20;
 
 /// Writes a file long enough for a trial, of lines, all in the page cache; returns the number of lines.
-fn long_file(dir: &TestDir, name: &str) -> usize {
-    let mut data = bytes(LEN, 7);
+fn long_file(dir: &TestDir, len: usize) -> usize {
+    const BLOCK: usize = 4 << 20;
     // Text, so that searches see lines.
-    data.iter_mut().for_each(|byte| *byte = b"abcdefghijklmno\n"[usize::from(*byte) % 16]);
-    dir.file(name, &data);
-    data.iter().filter(|&&byte| byte == b'\n').count()
+    let text = |byte: u8| b"abcdefghijklmno\n"[usize::from(byte) % 16];
+    let block: Vec<u8> = bytes(BLOCK, 7).into_iter().map(text).collect();
+    let mut file = File::create(dir.at("input")).unwrap();
+    (0..len / BLOCK).for_each(|_| file.write_all(&block).unwrap());
+    len / BLOCK * block.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 /// The first result of up to eight runs. The noise of the first samples decides if a trial is expected to pay: while other tests
@@ -33,7 +31,7 @@ fn trials(summary: &Value) -> Vec<Value> {
 #[test]
 fn a_long_run_tries_contenders_and_explains_its_choice() {
     let dir = TestDir::new();
-    let lines = long_file(&dir, "input");
+    let lines = long_file(&dir, LEN);
     let trials = of_runs(|| {
         let run = dir.run("wc -l --explain --json input").succeeds();
         assert!(run.stderr.contains("  tries: "), "{}", run.stderr);
@@ -50,7 +48,7 @@ fn a_long_run_tries_contenders_and_explains_its_choice() {
 #[test]
 fn specified_fields_stay_and_a_specified_strategy_is_not_changed() {
     let dir = TestDir::new();
-    long_file(&dir, "input");
+    long_file(&dir, LEN);
     let tried = |strategy: &str| -> Vec<String> {
         let run = dir.run(&format!("wc -l --explain --json --strategy {strategy} input")).succeeds();
         let trials = trials(&run.json()).into_iter();
@@ -68,7 +66,9 @@ fn specified_fields_stay_and_a_specified_strategy_is_not_changed() {
 #[test]
 fn every_tool_has_the_same_result_with_and_without_trials() {
     let dir = TestDir::new();
-    long_file(&dir, "input");
+    // Just long enough for a trial.
+    const LEN: usize = 260 << 20;
+    long_file(&dir, LEN);
     fs::copy(dir.at("input"), dir.at("other")).unwrap();
     // Half of it is not in the page cache, on a file system that can drop it.
     fs::File::options().write(true).open(dir.at("input")).unwrap().sync_all().unwrap();
@@ -89,19 +89,19 @@ fn every_tool_has_the_same_result_with_and_without_trials() {
     for words in ["copy input out", "transform shift:0 input out", "transform shift:0 --overwrite input out"]
     {
         dir.run(words).succeeds();
-        assert!(fs::read(dir.at("out")).unwrap() == fs::read(dir.at("other")).unwrap(), "{words}");
+        assert!(dir.read("out") == dir.read("other"), "{words}");
     }
 }
 
 #[test]
 fn runs_learn_unless_they_are_told_not_to() {
     let dir = TestDir::new();
-    long_file(&dir, "input");
+    long_file(&dir, LEN);
     let place = dir.at("config/fullbore/learned.json");
-    fs::create_dir(dir.at("config")).unwrap();
+    dir.directories(["config"]);
     dir.run("wc -l --no-learn input").succeeds();
     let mut forbidden = dir.command("wc -l input");
-    crate::support::run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
+    run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
     assert!(!place.exists());
     let shown = of_runs(|| {
         dir.run("wc -l input").succeeds();

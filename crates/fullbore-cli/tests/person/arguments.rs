@@ -1,51 +1,45 @@
 //! The command line: errors name the wrong argument and a remedy, help fits a terminal, completions and manual pages
 //! have all flags.
 
-use std::fs;
-
-use crate::support::{
-    NOWHERE, TestDir, assert_contains, bytes, fullbore, has, installed, name_binary, no_directory, or_skip,
-    run, run_with, transform,
-};
+use crate::support::*;
 
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = TestDir::new();
-    let input = dir.file("in", "abc");
-    let cases: [(&str, &[&str], &[&str]); 30] = [
-        ("shift", &[], &["shift", "N"]),
-        ("shift:", &[], &["shift"]),
-        ("shift:1.5", &[], &["1.5"]),
-        ("shift:ten", &[], &["ten"]),
-        ("xor:", &[], &["xor"]),
-        ("xor:abc", &[], &["abc"]),
-        ("xor:zz", &[], &["zz"]),
-        ("caesar:x", &[], &["x"]),
-        ("upper:1", &[], &["upper"]),
-        ("tolower", &[], &["tolower", "lower"]),
-        ("upper", &["--strategy", "fastest"], &["--strategy", "fastest", "cci-mt"]),
-        ("upper", &["--strategy", "method=magic"], &["magic", "buffered", "uring"]),
-        ("upper", &["--strategy", "size=4K"], &["size", "request"]),
-        ("upper", &["--strategy", "request=0"], &["request=0"]),
-        ("upper", &["--strategy", "request=1T"], &["request=1T", "1 to 32M"]),
-        ("upper", &["--strategy", "request=4Q"], &["request=4Q"]),
-        ("upper", &["--strategy", "workers=0"], &["workers=0", "1 to"]),
-        ("upper", &["--strategy", "depth=99999"], &["depth=99999", "1 to"]),
-        ("upper", &["--strategy", "alloc=maybe"], &["maybe", "fallocate"]),
-        ("upper", &["--sync", "always"], &["always", "none", "full"]),
-        ("upper", &["--progress", "perhaps"], &["perhaps", "never"]),
-        ("upper", &["--in-place"], &["--in-place"]),
-        ("upper", &["--workers", "0"], &["--workers", "1..=256"]),
-        ("upper", &["--workers", "many"], &["--workers", "many"]),
-        ("upper", &["--cache", "flush"], &["--cache", "flush", "direct"]),
-        ("upper", &["--memory", "64K"], &["--memory", "1M"]),
-        ("upper", &["--memory", "64X"], &["--memory", "64X"]),
-        ("upper", &["--cache", "direct", "--strategy", "read=mmap"], &["mmap", "page cache"]),
-        ("upper", &["--cache", "keep", "--strategy", "method=uncached"], &["uncached", "cache policy"]),
-        ("upper", &["--strategy", "null", "--workers", "2"], &["--strategy", "null"]),
-    ];
-    for (operation, options, words) in cases {
-        run(&mut transform(operation, &input, &dir.at("out"), options)).fails(2, words);
+    dir.file("in", "abc");
+    for (words, told) in [
+        ("shift in out", &["shift", "N"][..]),
+        ("shift: in out", &["shift"]),
+        ("shift:1.5 in out", &["1.5"]),
+        ("shift:ten in out", &["ten"]),
+        ("xor: in out", &["xor"]),
+        ("xor:abc in out", &["abc"]),
+        ("xor:zz in out", &["zz"]),
+        ("caesar:x in out", &["x"]),
+        ("upper:1 in out", &["upper"]),
+        ("tolower in out", &["tolower", "lower"]),
+        ("upper in out --strategy fastest", &["--strategy", "fastest", "cci-mt"]),
+        ("upper in out --strategy method=magic", &["magic", "buffered", "uring"]),
+        ("upper in out --strategy size=4K", &["size", "request"]),
+        ("upper in out --strategy request=0", &["request=0"]),
+        ("upper in out --strategy request=1T", &["request=1T", "1 to 32M"]),
+        ("upper in out --strategy request=4Q", &["request=4Q"]),
+        ("upper in out --strategy workers=0", &["workers=0", "1 to"]),
+        ("upper in out --strategy depth=99999", &["depth=99999", "1 to"]),
+        ("upper in out --strategy alloc=maybe", &["maybe", "fallocate"]),
+        ("upper in out --sync always", &["always", "none", "full"]),
+        ("upper in out --progress perhaps", &["perhaps", "never"]),
+        ("upper in out --in-place", &["--in-place"]),
+        ("upper in out --workers 0", &["--workers", "1..=256"]),
+        ("upper in out --workers many", &["--workers", "many"]),
+        ("upper in out --cache flush", &["--cache", "flush", "direct"]),
+        ("upper in out --memory 64K", &["--memory", "1M"]),
+        ("upper in out --memory 64X", &["--memory", "64X"]),
+        ("upper in out --cache direct --strategy read=mmap", &["mmap", "page cache"]),
+        ("upper in out --cache keep --strategy method=uncached", &["uncached", "cache policy"]),
+        ("upper in out --strategy null --workers 2", &["--strategy", "null"]),
+    ] {
+        dir.run(&format!("transform {words}")).fails(2, told);
     }
     dir.run("transform upper in").fails(2, &["OUT"]);
     dir.run("transform upper --in-place -").fails(2, &["standard input"]);
@@ -63,71 +57,47 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
 #[test]
 fn transform_and_gen_have_the_flags_of_the_tools() {
     let dir = TestDir::new();
-    let input = dir.file("in", bytes(8 << 20, 3));
-    let cases: [(&[&str], &[&str]); 9] = [
-        (&["--workers", "1"], &["workers=1,model=serial"]),
-        (&["--workers", "3"], &["workers=3"]),
-        (&["--workers", "5", "--workers", "3"], &["workers=3"]),
-        (&["--strategy", "workers=5,request=64K", "--workers", "3"], &["workers=3", "request=64K"]),
-        (&["--workers", "3", "--strategy", "workers=5,request=64K"], &["workers=3", "request=64K"]),
-        (&["--cache", "drop", "--cache", "keep"], &["cache=keep"]),
-        (&["--strategy", "cci,cache=drop", "--cache", "keep"], &["cache=keep"]),
-        (&["--memory", "1M", "--strategy", "request=1M,workers=4,depth=1"], &["workers=1", "budget=1M"]),
-        (&["--memory", "16M", "--strategy", "budget=1M"], &["budget=16M"]),
-    ];
-    let commands: [(&[&str], u64); 2] =
-        [(&["transform", "none", input.to_str().unwrap()], 8 << 20), (&["gen", "8M"], 8 << 20)];
-    for (command, len) in commands {
-        for (flags, parts) in cases {
-            let ended = run(fullbore(command).arg(dir.at("out")).args(flags).args(["--explain", "--json"]));
+    dir.file("in", bytes(8 << 20, 3));
+    for command in ["transform none in out", "gen 8M out"] {
+        for (flags, parts) in [
+            ("--workers 1", &["workers=1,model=serial"][..]),
+            ("--workers 3", &["workers=3"]),
+            ("--workers 5 --workers 3", &["workers=3"]),
+            ("--strategy workers=5,request=64K --workers 3", &["workers=3", "request=64K"]),
+            ("--workers 3 --strategy workers=5,request=64K", &["workers=3", "request=64K"]),
+            ("--cache drop --cache keep", &["cache=keep"]),
+            ("--strategy cci,cache=drop --cache keep", &["cache=keep"]),
+            ("--memory 1M --strategy request=1M,workers=4,depth=1", &["workers=1", "budget=1M"]),
+            ("--memory 16M --strategy budget=1M", &["budget=16M"]),
+        ] {
+            let ended = dir.run(&format!("{command} {flags} --explain --json"));
             let summary = ended.json();
             let strategy = summary["strategy"].as_str().unwrap();
             for part in parts {
                 let given = strategy.split(',').any(|field| part.split(',').any(|part| part == field));
-                assert!(given, "{command:?} {flags:?}: {strategy}");
-                assert!(ended.stderr.contains(part), "{command:?} {flags:?}: {ended}");
+                assert!(given, "{command} {flags}: {strategy}");
+                assert!(ended.stderr.contains(part), "{command} {flags}: {ended}");
             }
-            assert_eq!(summary["bytes"], len, "{command:?} {flags:?}");
+            assert_eq!(summary["bytes"], 8 << 20, "{command} {flags}");
         }
         // A file system that cannot bypass the cache gets a note.
-        let ended = run(fullbore(command).arg(dir.at("out")).args(["--cache", "direct", "--json"]));
-        let summary = ended.json();
+        let summary = dir.run(&format!("{command} --cache direct --json")).json();
         let (strategy, notes) = (summary["strategy"].to_string(), summary["notes"].to_string());
         assert!(strategy.contains("direct") || notes.contains("in place of direct"), "{summary}");
     }
 }
 
-const COMMANDS: [&str; 14] = [
-    "",
-    "bench",
-    "bench list",
-    "bench show",
-    "bench run",
-    "report",
-    "transform",
-    "gen",
-    "probe",
-    "profile",
-    "profile show",
-    "profile forget",
-    "completions",
-    "man",
-];
-
 #[test]
 fn help_fits_a_terminal_of_80_columns() {
-    for words in COMMANDS {
+    let commands = "|bench|bench list|bench show|bench run|report|transform|gen|probe|profile|profile show|profile forget|\
+                    completions|man";
+    for words in commands.split('|') {
         for flag in ["-h", "--help"] {
             let mut command = fullbore(words.split_whitespace());
             let text = run(command.arg(flag).env("COLUMNS", "80")).succeeds().text();
             assert!(text.contains("Usage: fullbore"), "{words:?}: {text}");
-            for line in text.lines() {
-                assert!(
-                    line.chars().count() <= 80,
-                    "{words:?} {flag}: {} columns: {line}",
-                    line.chars().count()
-                );
-            }
+            let wide = text.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{words:?} {flag}");
         }
     }
     let text = run(fullbore(["--version"]).env("COLUMNS", "80")).succeeds().text();
@@ -150,22 +120,18 @@ fn shells_get_completions() {
 #[test]
 fn man_pages_are_written_for_every_command() {
     let dir = TestDir::new();
-    run(fullbore(["man"]).arg(dir.path())).succeeds();
+    dir.run("man .").succeeds();
     let names = dir.names();
-    for page in
-        ["fullbore.1", "fullbore-transform.1", "fullbore-gen.1", "fullbore-probe.1", "fullbore-profile.1"]
-    {
-        assert!(names.iter().any(|name| name == page), "{names:?}");
+    for page in ["", "-transform", "-gen", "-probe", "-profile"] {
+        assert!(names.contains(&format!("fullbore{page}.1")), "{page}: {names:?}");
     }
     for name in names {
         let page = fs::read_to_string(dir.at(&name)).unwrap();
         assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");
         if has("groff") {
-            let ended = run(std::process::Command::new("groff")
-                .args(["-man", "-Tutf8", "-z", "-ww"])
-                .arg(dir.at(&name)));
+            let mut groff = Command::new("groff");
+            let said = run(groff.args(["-man", "-Tutf8", "-z", "-ww"]).arg(dir.at(&name))).succeeds().stderr;
             // Lines that cannot be stretched to the margin are ragged, which is harmless.
-            let said = ended.succeeds().stderr;
             assert!(said.lines().all(|line| line.contains("cannot adjust line")), "{name}: {said}");
         }
     }
@@ -177,7 +143,7 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
     let one = dir.file("one", "a b\nc\n");
     let text = |words: &str| dir.run(words).succeeds().text();
     text("cp -rR -vv -a -a --reflink=auto --reflink=never one two");
-    assert_eq!(fs::read(dir.at("two")).unwrap(), fs::read(&one).unwrap());
+    assert_eq!(dir.read("two"), fs::read(&one).unwrap());
     text("cp --refl=nev --rec --sync d one three");
     assert_eq!(text("wc -ll --w --tot=al --total n one"), "2 3 one\n");
     assert_eq!(text("wc --m -- one"), "3 one\n");
@@ -194,26 +160,26 @@ fn flags_are_repeated_and_abbreviated_as_with_the_gnu_tools() {
 fn called_by_a_tools_name_the_binary_is_that_tool() {
     let dir = TestDir::new();
     let one = dir.file("one", "a b\nc\n");
-    let call = |name: &str, words: &[&str]| {
-        let program = dir.at(&format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        if !program.exists() {
-            name_binary(dir.path(), name);
-        }
-        let mut command = std::process::Command::new(program);
-        run(command.args(words).arg(&one).current_dir(dir.path()).env("XDG_CONFIG_HOME", NOWHERE))
+    for name in ["wc", "rg", "sha256sum", "cp", "cmp"] {
+        name_binary(dir.path(), name);
+    }
+    let call = |words: &str| {
+        let mut words = words.split(' ');
+        let name = format!("{}{}", words.next().unwrap(), std::env::consts::EXE_SUFFIX);
+        run(program(&dir.at(&name), words).arg(&one).current_dir(dir.path()))
     };
-    assert_eq!(call("wc", &["-l"]).succeeds().text(), format!("2 {}\n", one.display()));
-    assert_eq!(call("rg", &["-c", "b"]).succeeds().text(), "1\n");
-    assert!(call("sha256sum", &[]).succeeds().text().starts_with("721a7916ccfa5684"));
-    assert!(call("wc", &["--version"]).succeeds().text().starts_with("wc (fullbore) "));
-    assert!(call("cp", &["--help"]).succeeds().text().contains("Usage: cp "));
+    assert_eq!(call("wc -l").succeeds().text(), format!("2 {}\n", one.display()));
+    assert_eq!(call("rg -c b").succeeds().text(), "1\n");
+    assert!(call("sha256sum").succeeds().text().starts_with("721a7916ccfa5684"));
+    assert!(call("wc --version").succeeds().text().starts_with("wc (fullbore) "));
+    assert!(call("cp --help").succeeds().text().contains("Usage: cp "));
     let hint = "Try 'wc --help' for more information.";
-    call("wc", &["--missing"]).fails(1, &["wc: unrecognized option '--missing'\n", hint]);
-    call("wc", &["-z"]).fails(1, &["wc: invalid option -- 'z'\n", hint]);
-    call("wc", &["--total=a"])
-        .fails(1, &["wc: ambiguous argument 'a' for '--total'\nValid arguments are:\n  - 'auto'\n"]);
-    call("cp", &["--reflink=x"]).fails(1, &["cp: invalid argument 'x' for '--reflink'\n"]);
-    call("cp", &["--archive=x"]).fails(1, &["cp: option '--archive' doesn't allow an argument\n"]);
-    call("cmp", &["--lim=1"]).fails(2, &["cmp: unrecognized option '--lim=1'"]);
-    call("cp", &["missing"]).fails(1, &["cp: "]);
+    call("wc --missing").fails(1, &["wc: unrecognized option '--missing'\n", hint]);
+    call("wc -z").fails(1, &["wc: invalid option -- 'z'\n", hint]);
+    let ambiguous = "wc: ambiguous argument 'a' for '--total'\nValid arguments are:\n  - 'auto'\n";
+    call("wc --total=a").fails(1, &[ambiguous]);
+    call("cp --reflink=x").fails(1, &["cp: invalid argument 'x' for '--reflink'\n"]);
+    call("cp --archive=x").fails(1, &["cp: option '--archive' doesn't allow an argument\n"]);
+    call("cmp --lim=1").fails(2, &["cmp: unrecognized option '--lim=1'"]);
+    call("cp missing").fails(1, &["cp: "]);
 }

@@ -1,18 +1,7 @@
 //! `fullbore bench`: the quick run, its results, and clean-up.
 
-use std::fs;
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
-
+use crate::support::*;
 use fullbore_bench::document::{Document, Proof};
-#[cfg(unix)]
-use rustix::process::{Pid, Signal, kill_process};
-
-use crate::support::{TestDir, assert_contains, fullbore, names, run, start};
-
-/// A short run.
-const SHORT: &str = "bench --dir . --time 24 --size 32M";
 
 pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
@@ -51,7 +40,7 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     let (text, document) = measure_until(
         &dir,
         "results",
-        &[24, 60, 120],
+        &[12, 24, 60, 120],
         |seconds| format!("bench --dir . --size 32M --time {seconds} --output results"),
         |document| measured(document).0 > 2 * measured(document).1,
     );
@@ -77,7 +66,7 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
     dir.file("in", vec![7; 3 << 20]);
     let explained = dir.run("transform shift:1 --explain in out").succeeds().stderr;
     assert!(explained.contains(" here on 20"), "{explained}");
-    assert_eq!(fs::read(dir.at("out")).unwrap(), vec![8; 3 << 20]);
+    assert_eq!(dir.read("out"), vec![8; 3 << 20]);
 }
 
 // A file system in memory.
@@ -112,21 +101,22 @@ fn memory_file_system_reports_unmeasurable_cells() {
 #[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_no_files() {
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        for after in [30, 150, 700, 2500] {
-            let dir = TestDir::new();
-            let mut child = dir
-                .command(SHORT)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .unwrap();
-            thread::sleep(Duration::from_millis(after));
-            kill_process(Pid::from_child(&child), signal).unwrap();
-            assert_eq!(crate::support::code(child.wait().unwrap()), code, "after {after} ms");
-            assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
+    let interrupted = |signal: Signal, wanted: i32, after: u64| {
+        let dir = TestDir::new();
+        let running = start(&mut dir.command("bench --dir . --time 24 --size 32M"));
+        sleep(Duration::from_millis(after));
+        running.signal(signal);
+        assert_eq!(running.end().code(), wanted, "after {after} ms");
+        assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
+    };
+    // At once, as they mostly wait.
+    thread::scope(|scope| {
+        for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+            for after in [30, 150, 700, 2500] {
+                scope.spawn(move || interrupted(signal, code, after));
+            }
         }
-    }
+    });
 }
 
 #[test]
@@ -138,7 +128,7 @@ fn unmeasurable_directories_are_rejected_first() {
     dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
     dir.file("file", "x");
     dir.run("bench --dir file").fails(2, &["file", "irectory"]);
-    fs::create_dir(dir.at("taken")).unwrap();
+    dir.directories(["taken"]);
     dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
     assert_eq!(dir.names(), ["file", "taken"]);
 }
@@ -179,7 +169,7 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
         &dir,
         "results",
         &[15, 45, 90],
-        |seconds| format!("{words} --time {seconds}"),
+        |seconds| format!("{words} --precision 50 --time {seconds}"),
         |document| document.cells.iter().all(|cell| cell.summary.is_some()),
     );
     assert!(text.contains("own") && text.contains("roof: memory"), "{text}");
@@ -213,40 +203,42 @@ fn bad_experiments_are_rejected_with_place_and_advice() {
 
 #[test]
 fn killed_run_keeps_samples_and_resumes() {
-    for gently in [true, false] {
-        let dir = TestDir::new();
-        dir.file("own.toml", TWO_CELLS);
-        let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --output results";
-        let mut running = start(dir.command(words).stdout(std::process::Stdio::null()));
-        let place = dir.at("results/results.json");
-        for _ in 0..600 {
-            if place.exists() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        running.stop(gently);
-        running.end();
-        // After SIGKILL another process cleans up, with a short delay.
-        for _ in 0..100 {
-            if dir.names().len() == 2 {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        assert_eq!(dir.names(), ["own.toml", "results"], "{gently}: the test files are removed");
-        let before = document(&place);
-        assert!(before.run.interrupted && !before.run.complete);
-        let samples =
-            |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
-        assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
+    // At once, as they mostly wait.
+    thread::scope(|scope| {
+        scope.spawn(|| stopped_run_resumes(true));
+        scope.spawn(|| stopped_run_resumes(false));
+    });
+}
 
-        dir.run("bench run --resume results --time 10 --precision 50").succeeds();
-        let after = document(&place);
-        assert!(!after.run.interrupted && after.run.complete);
-        for (old, new) in samples(&before).iter().zip(&samples(&after)) {
-            assert!(new.starts_with(old), "the earlier samples are kept");
+fn stopped_run_resumes(gently: bool) {
+    let wait_for = |done: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !done() && begin.elapsed() < Duration::from_secs(30) {
+            sleep(Duration::from_millis(50));
         }
-        assert!(dir.at("results/report.html").exists());
+    };
+    let dir = TestDir::new();
+    dir.file("own.toml", TWO_CELLS);
+    let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --output results";
+    let mut running = start(&mut dir.command(words));
+    let place = dir.at("results/results.json");
+    wait_for(&|| place.exists());
+    running.stop(gently);
+    running.end();
+    // After SIGKILL another process cleans up, with a short delay.
+    wait_for(&|| dir.names().len() == 2);
+    assert_eq!(dir.names(), ["own.toml", "results"], "{gently}: the test files are removed");
+    let before = document(&place);
+    assert!(before.run.interrupted && !before.run.complete);
+    let samples =
+        |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
+    assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
+
+    dir.run("bench run --resume results --time 10 --precision 50").succeeds();
+    let after = document(&place);
+    assert!(!after.run.interrupted && after.run.complete);
+    for (old, new) in samples(&before).iter().zip(&samples(&after)) {
+        assert!(new.starts_with(old), "the earlier samples are kept");
     }
+    assert!(dir.at("results/report.html").exists());
 }

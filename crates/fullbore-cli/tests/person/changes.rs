@@ -1,40 +1,23 @@
 //! A file that is truncated or modified while being read: an error of its own, for every method, and no result.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
+use crate::support::*;
 use fullbore::file::File as Mapped;
-#[cfg(unix)]
-use rustix::process::Signal;
 
-use crate::support::{
-    TestDir, bytes, fullbore, installed, methods, named, or_skip, refused, run, start, start_unread,
-    transform, write_at,
-};
+/// Strategies besides the named ones and the methods.
+const MORE: [&str; 3] =
+    ["method=uring,depth=8,cache=direct", "method=mmap,window=1M", "method=vectored,depth=4"];
 
 /// Many times the capacity of a pipe and all requests in flight.
 const LENGTH: usize = 24 << 20;
-
-fn strategies() -> Vec<String> {
-    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
-    let more = ["method=uring,depth=8,cache=direct", "method=mmap,window=1M", "method=vectored,depth=4"];
-    named().iter().map(ToString::to_string).chain(fields).chain(more.map(str::to_owned)).collect()
-}
 
 #[test]
 fn truncated_input_is_an_error_on_a_pipe() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    for strategy in strategies() {
+    for strategy in strategies(&MORE) {
         let input = dir.file("in", &data);
         let mut running =
-            start_unread(&mut transform("none", &input, "-".as_ref(), &["--strategy", &strategy]));
+            start_unread(&mut dir.command(&format!("transform none in - --strategy {strategy}")));
         let mut out = running.child.stdout.take().unwrap();
         // The first bytes have arrived, so the read has begun; the full pipe prevents it from completing.
         let mut first = [0; 100];
@@ -60,15 +43,6 @@ fn truncated_input_is_an_error_on_a_pipe() {
     }
 }
 
-/// Returns the duration of an undisturbed run.
-#[cfg(unix)]
-fn duration(dir: &TestDir, data: &[u8], strategy: &str) -> Duration {
-    dir.file("in", data);
-    let start = Instant::now();
-    dir.run(&format!("transform shift:1 in out --strategy {strategy}"));
-    start.elapsed()
-}
-
 // Runs that a signal pauses.
 #[cfg(unix)]
 #[test]
@@ -76,38 +50,35 @@ fn truncated_input_leaves_the_old_output() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 2);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
-    for strategy in strategies() {
-        let undisturbed = duration(&dir, &data, &strategy);
-        let mut met = false;
+    for strategy in strategies(&MORE) {
+        let words = format!("transform shift:1 in out --strategy {strategy}");
+        let input = dir.file("in", &data);
+        let begin = Instant::now();
+        dir.run(&words);
+        let undisturbed = begin.elapsed();
         // Truncates at different moments, until one of them is in the middle of a run.
-        for attempt in 0..40u32 {
-            let input = dir.file("in", &data);
-            let output = dir.file("out", "old");
-            let running = start(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
+        let met = (0..40u32).any(|attempt| {
+            dir.file("in", &data);
+            dir.file("out", "old");
+            let running = start(&mut dir.command(&words));
             sleep(undisturbed.mul_f64((0.5 + f64::from(attempt * 7 % 10)) / 10.0));
             running.signal(Signal::STOP);
             File::options().write(true).open(&input).unwrap().set_len(5000).unwrap();
             running.signal(Signal::CONT);
             let ended = running.end();
-            let found = fs::read(&output).unwrap();
+            let found = dir.read("out");
             assert_eq!(dir.names(), ["in", "out"], "{strategy}");
-            match ended.code() {
+            if ended.code() == 0 {
                 // The run began after the truncation, or ended before it.
-                0 => assert!(found == shifted || found == shifted[..5000], "{strategy}"),
-                2 if refused(&ended) => {
-                    assert_eq!(found, b"old");
-                    met = true;
-                }
-                _ => {
-                    assert_eq!(found, b"old", "{strategy}");
-                    ended.fails(3, &["in: cannot", "while"]);
-                    met = true;
-                }
+                assert!(found == shifted || found == shifted[..5000], "{strategy}");
+                return false;
             }
-            if met {
-                break;
+            assert_eq!(found, b"old", "{strategy}");
+            if !refused(&ended) {
+                ended.fails(3, &["in: cannot", "while"]);
             }
-        }
+            true
+        });
         assert!(met, "{strategy}: no truncation hit the middle of a run");
     }
 }
@@ -117,7 +88,7 @@ fn modified_input_is_an_error() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(LENGTH, 3));
     let output = dir.file("out", "old");
-    let mut running = start_unread(&mut transform("none", &input, "-".as_ref(), &[]));
+    let mut running = start_unread(&mut dir.command("transform none in -"));
     let mut out = running.child.stdout.take().unwrap();
     out.read_exact(&mut [0; 100]).unwrap();
     sleep(Duration::from_millis(20));
@@ -130,7 +101,7 @@ fn modified_input_is_an_error() {
 }
 
 /// Calls `change` repeatedly, with an increasing number, while a program runs to its end.
-fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> crate::support::Finished {
+fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> Finished {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -151,33 +122,28 @@ fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> 
 #[cfg(target_os = "linux")]
 #[test]
 fn modified_small_input_is_an_error() {
-    let Some(()) = or_skip("changes under small files", installed("strace")) else { return };
     let dir = TestDir::new();
     let input = dir.file("in", bytes(100_000, 4));
-    dir.file("other", bytes(100_000, 4));
+    fs::copy(&input, dir.at("other")).unwrap();
     let change = |number: u64| {
         write_at(&input, &number.to_le_bytes(), 90_000);
         sleep(Duration::from_millis(2));
     };
+    let calls = "read,pread64,preadv2";
+    let delay = format!("inject={calls}:delay_exit=200000:when=1+");
+    let (path, calls) = (input.to_str().unwrap(), format!("trace={calls}"));
+    let options = ["-P", "in", "-P", "./in", "-P", path, "-e", &calls, "-e", &delay];
     for words in [
-        &["wc", "-l", "in"][..],
-        &["sum", "in"],
-        &["sum", "-a", "sha256", "in"],
-        &["grep", "-c", "x", "in"],
-        &["grep", "-r", "-c", "x", "."],
-        &["copy", "--reflink=never", "in", "out"],
-        &["transform", "upper", "in", "out"],
+        "wc -l in",
+        "sum in",
+        "sum -a sha256 in",
+        "grep -c x in",
+        "grep -r -c x .",
+        "copy --reflink=never in out",
+        "transform upper in out",
     ] {
-        let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o", "/dev/null", "-P", "in", "-P", "./in", "-P"]).arg(&input);
-        command.args(["-e", "trace=read,pread64,preadv2", "-e"]);
-        command.arg("inject=read,pread64,preadv2:delay_exit=200000:when=1+");
-        command.arg(env!("CARGO_BIN_EXE_fullbore")).args(words).current_dir(dir.path());
-        command.env("XDG_CONFIG_HOME", "/nonexistent");
+        let Some(mut command) = traced(&options, NULL.as_ref(), &dir.command(words)) else { return };
         let ended = while_changing(&mut command, change);
-        if ended.stderr.contains("ptrace") {
-            return println!("skipped: changes under small files: {}", ended.stderr.trim());
-        }
         ended.fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{words:?}");
     }
@@ -192,9 +158,8 @@ fn verified_copy_detects_changes_through_a_mapping() {
     let file = Mapped::open_write(&path).unwrap();
     let mut first = file.map_writable(0..8).unwrap();
     let mut last = file.map_writable(LENGTH - 8..LENGTH).unwrap();
-    for options in [&["--verify"][..], &["--verify", "--resume"]] {
-        let mut command = fullbore(["copy", "--reflink=never"]);
-        command.args(options).arg(&path).arg(dir.at("out"));
+    for options in ["--verify", "--verify --resume"] {
+        let mut command = dir.command(&format!("copy --reflink=never {options} in out"));
         let ended = while_changing(&mut command, |number| {
             first.write_at(&number.to_le_bytes(), 0).unwrap();
             last.write_at(&number.to_le_bytes(), 0).unwrap();
@@ -204,5 +169,5 @@ fn verified_copy_detects_changes_through_a_mapping() {
     }
     let source = fs::read(&path).unwrap();
     dir.run("copy --reflink=never --verify in out").succeeds();
-    assert!(fs::read(dir.at("out")).unwrap() == source);
+    assert!(dir.read("out") == source);
 }

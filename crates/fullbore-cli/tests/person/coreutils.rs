@@ -1,31 +1,20 @@
 //! `sum` and `wc` under the names of coreutils' tools, compared with them.
 
-use crate::support::{TestDir, bytes, fullbore, has, installed, or_skip, run, run_with, shell};
-
-/// Creates a directory with the tools' names in `bin`, all linked to this program.
-fn with_names() -> TestDir {
-    let dir = TestDir::new();
-    std::fs::create_dir(dir.at("bin")).unwrap();
-    for name in ["cksum", "md5sum", "b2sum", "sha256sum", "wc"] {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fullbore"), dir.at("bin").join(name)).unwrap();
-    }
-    dir
-}
+use crate::support::*;
 
 /// Returns the output of a shell line, both streams in one pipe, and its exit code; `ours`: with this program in place
 /// of the tools.
 fn told(dir: &TestDir, line: &str, ours: bool) -> String {
-    let path = if ours { "PATH=\"$1/bin:$PATH\"; " } else { "" };
-    let line = format!("cd \"$1\"; export LC_ALL=C; {path}{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
-    shell(&line, &[dir.path()]).succeeds().text()
+    let line = format!("{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
+    line_of_tools(dir.path(), &line, ours, "C").succeeds().text()
 }
 
 #[test]
 fn messages_match_coreutils_in_order() {
-    let dir = with_names();
+    let dir = TestDir::new();
     // Other versions have partly different wording.
-    if !has("cksum") || !told(&dir, "cksum --version", false).contains("coreutils) 9.1\n") {
-        return println!("skipped: coreutils is not version 9.1");
+    if !is_version("cksum", &["cksum (GNU coreutils) 9.1\n"]) {
+        return;
     }
     dir.file("a", "abc");
     dir.file(" b", "abc");
@@ -85,7 +74,7 @@ fn messages_match_coreutils_in_order() {
 
 #[test]
 fn cksum_accepts_later_coreutils_flags() {
-    let dir = with_names();
+    let dir = TestDir::new();
     dir.file("a", "abc");
     let cksum = |line: &str| told(&dir, &format!("cksum {line}"), true);
     let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(dir.path())).text();
@@ -140,8 +129,8 @@ fn cksum_checks_its_own_output() {
     let same = |ours: &str, peer: &str| {
         let program = peer.split(' ').next().unwrap();
         let Some(()) = or_skip(peer, installed(program)) else { return };
-        let [ours, peer] = [format!(r#""$0" sum {ours}"#), peer.to_owned()]
-            .map(|line| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]).succeeds().text());
+        let [ours, peer] =
+            [format!(r#""$0" sum {ours}"#), peer.to_owned()].map(|line| dir.shell(&line).succeeds().text());
         assert_eq!(ours, peer);
     };
     same("-a crc a empty large", "cksum a empty large");
@@ -170,9 +159,9 @@ fn cksum_checks_its_own_output() {
         r#"sha224sum a"#,
         r#"openssl dgst -sha3-512 a"#,
     ] {
-        let line = format!(r#"cd "$1"; {line} | "$0" sum -c"#);
-        assert!(shell(&line, &[dir.path()]).succeeds().text().starts_with("a: OK\n"), "{line}");
+        let line = format!(r#"{line} | "$0" sum -c"#);
+        assert!(dir.shell(&line).succeeds().text().starts_with("a: OK\n"), "{line}");
     }
-    let text = shell(r#"cd "$1"; b2sum -l 40 a | "$0" sum -a blake2b -c"#, &[dir.path()]).succeeds().text();
+    let text = dir.shell(r#"b2sum -l 40 a | "$0" sum -a blake2b -c"#).succeeds().text();
     assert_eq!(text, "a: OK\n");
 }

@@ -2,17 +2,9 @@
 //!
 //! [`Corpus::new`] makes the cheap ones, [`long_line`] and [`huge`] the expensive ones. Tests run a tool and its peer
 //! over each.
-//!
-//! [`Corpus::new`] makes all that is cheap; [`long_line`] and [`huge`] what is not. Tests run ours and its peer over each.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Permissions};
-use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-
-use crate::support::bytes;
+use crate::support::*;
+use std::fs::Permissions;
 
 /// The uses of a file of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,51 +42,16 @@ pub(crate) struct CorpusFile {
 pub(crate) const PIPED: &[u8] = b"one line\nand another,\nthe last without end";
 
 /// Offsets at which readers are likely to cut a file: powers of two, and buffer sizes of old tools.
-pub(crate) const CUTS: [usize; 6] = [4096, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
+const CUTS: [usize; 6] = [4096, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// Characters that Unicode classifies as white space, the non-breaking ones included.
-pub(crate) const SPACES: [char; 26] = [
-    '\t', '\u{b}', '\u{c}', '\r', ' ', '\u{85}', '\u{a0}', '\u{1680}', '\u{2000}', '\u{2001}', '\u{2002}',
-    '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}', '\u{2009}', '\u{200a}',
-    '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}', '\u{1c}', '\u{1f}',
-];
+const SPACES: &str = "\t\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\
+    \u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{1c}\u{1f}";
 
 /// Characters of zero width, or documented as such: joiners, direction marks, fillers, combining accents.
-pub(crate) const ZERO_WIDTH: [char; 33] = [
-    '\u{ad}',
-    '\u{300}',
-    '\u{301}',
-    '\u{34f}',
-    '\u{483}',
-    '\u{591}',
-    '\u{61c}',
-    '\u{115f}',
-    '\u{1160}',
-    '\u{17b4}',
-    '\u{17b5}',
-    '\u{180e}',
-    '\u{200b}',
-    '\u{200c}',
-    '\u{200d}',
-    '\u{200e}',
-    '\u{200f}',
-    '\u{202a}',
-    '\u{202e}',
-    '\u{2060}',
-    '\u{2061}',
-    '\u{2064}',
-    '\u{2066}',
-    '\u{206f}',
-    '\u{20d0}',
-    '\u{3164}',
-    '\u{fe00}',
-    '\u{fe0f}',
-    '\u{feff}',
-    '\u{ffa0}',
-    '\u{fffc}',
-    '\u{e0001}',
-    '\u{e0100}',
-];
+const ZERO_WIDTH: &str = "\u{ad}\u{300}\u{301}\u{34f}\u{483}\u{591}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180e}\
+    \u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{202a}\u{202e}\u{2060}\u{2061}\u{2064}\u{2066}\u{206f}\u{20d0}\u{3164}\
+    \u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fffc}\u{e0001}\u{e0100}";
 
 /// Invalid UTF-8, and one valid sequence at the limit of each range.
 const BROKEN: [&[u8]; 14] = [
@@ -118,7 +75,7 @@ const BROKEN: [&[u8]; 14] = [
 pub(crate) struct Corpus {
     dir: PathBuf,
     /// All files.
-    pub(crate) files: Vec<CorpusFile>,
+    files: Vec<CorpusFile>,
 }
 
 impl Corpus {
@@ -136,6 +93,20 @@ impl Corpus {
     /// Returns the files that can be read repeatedly.
     pub(crate) fn plain(&self) -> impl Iterator<Item = &CorpusFile> + Clone {
         self.files.iter().filter(|file| file.sort == FileClass::Plain)
+    }
+
+    /// Returns every file that can be read to its end in reasonable time by some user.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = &CorpusFile> {
+        self.files.iter().filter(|file| file.sort != FileClass::Unreadable)
+    }
+
+    pub(crate) fn named(&self, name: &str) -> &CorpusFile {
+        self.files.iter().find(|file| file.name == name).unwrap()
+    }
+
+    /// Returns the file that is unreadable without privileges.
+    pub(crate) fn unreadable(&self) -> &CorpusFile {
+        self.named("unreadable")
     }
 
     fn add(&mut self, name: impl AsRef<OsStr>, what: &'static str, content: impl AsRef<[u8]>) -> PathBuf {
@@ -193,14 +164,14 @@ impl Corpus {
 
     fn characters(&mut self) {
         let between =
-            |characters: &[char]| characters.iter().flat_map(|c| ['a', *c, 'b', ' ']).collect::<String>();
-        let on_lines = |characters: &[char]| {
-            characters.iter().flat_map(|c| ['a', *c, *c, '\n', *c, '\n']).collect::<String>()
+            |characters: &str| characters.chars().flat_map(|c| ['a', c, 'b', ' ']).collect::<String>();
+        let on_lines = |characters: &str| {
+            characters.chars().flat_map(|c| ['a', c, c, '\n', c, '\n']).collect::<String>()
         };
-        self.add("spaces", "every white space of Unicode between letters", between(&SPACES));
-        self.add("spaces-lines", "each of them on lines of its own", on_lines(&SPACES));
-        self.add("zero-width", "every zero-width character between letters", between(&ZERO_WIDTH));
-        self.add("zero-width-lines", "each of them on lines of its own", on_lines(&ZERO_WIDTH));
+        self.add("spaces", "every white space of Unicode between letters", between(SPACES));
+        self.add("spaces-lines", "each of them on lines of its own", on_lines(SPACES));
+        self.add("zero-width", "every zero-width character between letters", between(ZERO_WIDTH));
+        self.add("zero-width-lines", "each of them on lines of its own", on_lines(ZERO_WIDTH));
         self.add(
             "wide",
             "characters of two columns, and emoji of several code points",

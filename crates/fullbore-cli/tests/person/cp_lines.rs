@@ -1,7 +1,11 @@
-//! Command lines of `cp` that behave as GNU's, and the files that they work on.
+//! `cp` and GNU `cp`: command lines with the same results, on files made by a shell.
+
+use crate::cp::ours;
+use crate::support::*;
+use crate::trees::seen;
 
 /// Files of every kind, made by a shell.
-pub(crate) const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
+const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -s foo link; ln -s link link2; ln -s nowhere dangling; \
                      mkdir -p dir/sub tree/deep into; printf 1 > tree/a; printf 2 > tree/deep/b; ln -s a tree/l; \
                      ln tree/a tree/h; printf old > into/foo; ln -s dir dlink; printf o > old; touch -d 2001-01-01 old; \
                      printf z > 'sp ace'; printf q > \"it's\"; printf s > 600; chmod 600 600; printf t > 755; chmod 755 755; \
@@ -10,7 +14,7 @@ pub(crate) const SETUP: &str = "umask 022; printf x > foo; printf yy > bar; ln -
                      printf new > foo~; ";
 
 /// Lines with results identical to GNU's 9.1 to the last byte: standard output, standard error, files, exit code.
-pub(crate) const LINES: &[&str] = &[
+const LINES: &[&str] = &[
     "cp nothing x",
     "cp nothing missing/x",
     "cp foo missing/x",
@@ -153,3 +157,204 @@ pub(crate) const LINES: &[&str] = &[
     "cp -i bar foo < /dev/null",
     "chmod 400 bar; printf 'y\\n' | cp -if foo bar",
 ];
+
+#[test]
+fn common_command_lines_match_gnu() {
+    if !is_version("cp", &["cp (GNU coreutils) 9.1"]) {
+        return;
+    }
+    let dir = TestDir::new();
+    dir.directories(["template"]);
+    line_of_tools(&dir.at("template"), SETUP, false, "C").succeeds();
+    let mut wrong = Vec::new();
+    for arguments in cases("command lines of cp", 2, LINES) {
+        let [theirs, ours] = [false, true].map(|ours| {
+            dir.shell("cp -a template place").succeeds();
+            let place = dir.at("place");
+            let ended = line_of_tools(&place, &format!("umask 022; {arguments}"), ours, "C");
+            let all = seen(&place, false);
+            fs::remove_dir_all(place).unwrap();
+            let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
+            lines.sort();
+            // The words of GNU's C library for a loop of links; others have their own.
+            let errors = ended.stderr.replace(&system_text(40), "oo many levels of symbolic links");
+            ((ended.code(), lines, errors), all)
+        });
+        if theirs.0 != ours.0 {
+            wrong.push(format!("{arguments}\n  GNU:  {:?}\n  ours: {:?}", theirs.0, ours.0));
+        } else if theirs.1 != ours.1 {
+            let names = theirs.1.keys().chain(ours.1.keys());
+            let differ = names.filter(|name| theirs.1.get(*name) != ours.1.get(*name)).map(|name| {
+                let said = [&theirs.1, &ours.1].map(|all| all.get(name));
+                format!("\n  {}: {said:?}", String::from_utf8_lossy(name))
+            });
+            wrong.push(format!("{arguments}{}", differ.collect::<String>()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn link_does_not_replace_its_target() {
+    let dir = TestDir::new();
+    dir.file("foo", "x");
+    symlink("foo", dir.at("link")).unwrap();
+    dir.directories(["source", "target"]);
+    dir.file("target/foo", "x");
+    symlink("../target/foo", dir.at("source/foo")).unwrap();
+    for arguments in
+        ["-P link foo", "-d link foo", "-a link foo", "-r link foo", "-df link foo", "-r source/. target"]
+    {
+        let ended = ours(&dir, &format!("cp {arguments}"));
+        ended.fails(1, &["are the same file"]);
+        for name in ["foo", "target/foo"] {
+            assert!(fs::symlink_metadata(dir.at(name)).unwrap().is_file(), "{arguments}");
+            assert_eq!(dir.read(name), b"x", "{arguments}");
+        }
+    }
+}
+
+/// The system reports a length of one page for these files.
+#[test]
+fn files_of_sysfs_are_copied() {
+    let places = ["/sys/kernel/mm/transparent_hugepage", "/sys/class/net/lo/queues", "/sys/kernel/mm/ksm"];
+    let Some(source) = places.into_iter().map(Path::new).find(|path| path.is_dir()) else {
+        return println!("skipped: no sysfs");
+    };
+    let dir = TestDir::new();
+    // Some of them are write-only; the others are still copied.
+    let _ = dir.run(&format!("cp -r {} target", source.display()));
+    let (mut read, mut open) = (Vec::new(), vec![source.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for path in fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(bytes) = fs::read(&path) {
+                let copy = dir.at("target").join(path.strip_prefix(source).unwrap());
+                assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
+                read.push((path, bytes));
+            }
+        }
+    }
+    let (file, bytes) = read.iter().find(|(_, bytes)| bytes.len() < 4096).unwrap();
+    for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
+        dir.run(&format!("cp {flag} {} one", file.display())).succeeds();
+        assert_eq!(dir.read("one"), *bytes, "{flag}");
+    }
+}
+
+#[test]
+fn sparse_flag_makes_or_fills_holes() {
+    let dir = TestDir::new();
+    let mut data = bytes(3 << 20, 4);
+    data[1 << 20..2 << 20].fill(0);
+    data.extend([0; 5000]);
+    dir.file("full", &data);
+    let copied = |flag: &str, source: &str, target: &str, wanted: &[u8]| {
+        dir.run(&format!("cp --reflink=never --sparse={flag} {source} {target}")).succeeds();
+        assert!(dir.read(target) == wanted, "{flag}");
+        fs::metadata(dir.at(target)).unwrap().blocks() * 512
+    };
+    let sparse = copied("always", "full", "sparse", &data);
+    assert!(sparse < 5 << 19, "{sparse} bytes");
+    assert!(copied("never", "sparse", "target", &data) >= 3 << 20);
+    assert!(copied("auto", "sparse", "target", &data) < 5 << 19);
+    let zeros = &data[(1 << 20)..(1 << 20) + 100_000];
+    dir.file("full", zeros);
+    assert_eq!(copied("always", "full", "zeros", zeros), 0);
+}
+
+#[test]
+fn links_to_directories_are_kept_on_request() {
+    let dir = TestDir::new();
+    dir.directories(["s/d", "t", "other"]);
+    dir.file("s/d/file", "x");
+    symlink("../other", dir.at("t/d")).unwrap();
+    ours(&dir, "cp -r s/. t")
+        .fails(1, &["cp: cannot overwrite non-directory 't/./d' with directory 's/./d'\n"]);
+    ours(&dir, "cp -r --keep-directory-symlink s/. t").succeeds();
+    assert_eq!(dir.read("other/file"), b"x");
+    assert!(fs::symlink_metadata(dir.at("t/d")).unwrap().is_symlink());
+}
+
+#[test]
+fn one_file_system_is_respected() {
+    let dir = TestDir::new();
+    dir.directories(["s/mount"]);
+    let Some(_mount) = or_skip("a second file system", Mount::in_memory("size=50%", &dir.at("s/mount")))
+    else {
+        return;
+    };
+    dir.file("s/mount/there", "x");
+    dir.file("s/here", "x");
+    dir.run("cp -rx s t").succeeds();
+    assert_eq!(names(&dir.at("t")), ["here", "mount"]);
+    assert!(names(&dir.at("t/mount")).is_empty());
+    dir.run("cp -rx s/mount u").succeeds();
+    assert_eq!(names(&dir.at("u")), ["there"]);
+}
+
+/// Access control lists, on every file system of the test environment.
+#[test]
+fn access_control_lists_are_preserved() {
+    let tools = installed("setfacl").and_then(|()| installed("getfacl"));
+    let Some(()) = or_skip("access control lists", tools) else { return };
+    let dirs = std::env::var_os("FULLBORE_TEST_DIRS").unwrap_or_default();
+    let rooms = std::env::split_paths(&dirs).filter(|dir| dir.is_dir()).map(|dir| TestDir::within(&dir));
+    for dir in rooms.chain([TestDir::new()]) {
+        let place = dir.path().display();
+        dir.directories(["tree"]);
+        dir.file("tree/file", bytes(300_000, 1));
+        dir.file("tree/small", "x");
+        let set = |list: &str, name: &str| dir.shell(&format!("setfacl -m {list} {name}")).code() == 0;
+        if !set("u:1:r,g:7:rw,m::rw", "tree/file") {
+            println!("skipped: access control lists: not on {place}");
+            continue;
+        }
+        assert!(set("u:1:r,g:7:rw", "tree/small"));
+        assert!(set("u:2:rwx", "tree") && set("d:u:3:rwx,d:g::---", "tree"));
+        let lists = |root: &str| dir.shell(&format!("cd {root} && getfacl -Rn . | sort")).succeeds().text();
+        for flags in ["-a", "-rp", "-r --preserve=mode"] {
+            ours(&dir, &format!("cp {flags} tree copy")).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} in {place}");
+            ours(&dir, &format!("cp {flags} tree/. copy")).succeeds();
+            assert_eq!(lists("tree"), lists("copy"), "{flags} over itself in {place}");
+            fs::remove_dir_all(dir.at("copy")).unwrap();
+        }
+        for flags in ["-p", "-a"] {
+            ours(&dir, &format!("cp {flags} tree/file one")).succeeds();
+            let list = |path: &str| dir.shell(&format!("getfacl -n {path} | tail -n +2")).succeeds().text();
+            assert_eq!(list("tree/file"), list("one"));
+            fs::remove_file(dir.at("one")).unwrap();
+        }
+    }
+}
+
+/// The system checks the mode, not the descriptor, when an attribute is set.
+#[test]
+fn attributes_of_unwritable_files_are_preserved() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["tree"]);
+    for (name, len) in [("tree/small", 10), ("tree/large", 3 << 20)] {
+        let path = dir.file(name, bytes(len, 1));
+        let set = rustix::fs::setxattr(&path, "user.one", b"value", rustix::fs::XattrFlags::empty());
+        if let Err(error) = set {
+            return println!("skipped: extended attributes: {error}");
+        }
+        dir.set_mode(name, 0o444);
+    }
+    for flags in ["-a", "-r --preserve=xattr"] {
+        for words in ["tree copy", "tree/small one"] {
+            let words = format!("cp {flags} {words}");
+            run(somebody.command(words.split(' ')).current_dir(dir.path())).succeeds();
+        }
+        for name in ["copy/small", "copy/large", "one"] {
+            let mut value = [0; 16];
+            let len = rustix::fs::getxattr(dir.at(name), "user.one", &mut value[..]).unwrap_or(0);
+            assert_eq!((&value[..len], dir.mode(name)), (&b"value"[..], 0o444), "{flags} {name}");
+        }
+        fs::remove_dir_all(dir.at("copy")).unwrap();
+        fs::remove_file(dir.at("one")).unwrap();
+    }
+}

@@ -1,29 +1,9 @@
 //! `dedupe`: duplicates found, linked, and left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use serde_json::Value;
-
-#[cfg(unix)]
-use crate::streams::fifo;
-#[cfg(unix)]
-use crate::support::Mount;
-use crate::support::{TestDir, bytes, fullbore, identity, installed, or_skip, run, slashes};
-
-fn dedupe<I: AsRef<OsStr>>(dir: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
-    let mut command = fullbore(["dedupe"]);
-    command.args(arguments).current_dir(dir);
-    command
-}
+use crate::support::*;
 
 /// Returns the groups of JSON lines, each as the sets of names of its files.
-fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
+pub(crate) fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
         .filter(|line| line.get("files").is_some())
@@ -39,7 +19,7 @@ fn groups(text: &str) -> BTreeSet<BTreeSet<Vec<String>>> {
         .collect()
 }
 
-fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
+pub(crate) fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
     let files = |files: &&[&[&str]]| {
         files.iter().map(|names| names.iter().map(|&name| name.to_owned()).collect()).collect()
     };
@@ -48,9 +28,7 @@ fn set(groups: &[&[&[&str]]]) -> BTreeSet<BTreeSet<Vec<String>>> {
 
 /// Creates a tree with equal files of all length classes, and nearly equal ones.
 fn tree(dir: &TestDir) {
-    for directory in ["t", "t/deep", "t/.hidden"] {
-        fs::create_dir(dir.at(directory)).unwrap();
-    }
+    dir.directories(["t", "t/deep", "t/.hidden"]);
     let large = bytes(3_000_000, 1);
     let mut other = large.clone();
     other[1_500_000] ^= 1; // not visible at either end
@@ -81,7 +59,7 @@ fn tree(dir: &TestDir) {
     {
         symlink("small", dir.at("t/link")).unwrap();
         symlink("deep", dir.at("t/directory link")).unwrap();
-        fifo(dir, "t/fifo");
+        dir.fifo("t/fifo");
     }
 }
 
@@ -94,14 +72,8 @@ fn equal_files_are_found_and_no_others() {
         &[&["t/deep/medium"], &["t/medium"]],
         &[&["t/deep/small too", "t/small"], &["t/deep/small"]],
     ];
-    for options in [
-        &[][..],
-        &["--bytes"],
-        &["--workers", "1"],
-        &["--workers", "5", "--bytes"],
-        &["--strategy", "request=4K"],
-    ] {
-        let found = run(dedupe(dir.path(), ["--json", "t"]).args(options)).succeeds().text();
+    for options in ["", "--bytes", "--workers 1", "--workers 5 --bytes", "--strategy request=4K"] {
+        let found = dir.run(&format!("dedupe --json t {options}")).succeeds().text();
         assert_eq!(groups(&found), set(&plain), "{options:?}");
         let summary: Value = serde_json::from_str(found.lines().last().unwrap()).unwrap();
         assert_eq!(summary["summary"]["redundant_bytes"], 3_200_005);
@@ -115,18 +87,14 @@ fn equal_files_are_found_and_no_others() {
     let named = dir.run("dedupe --json t/large t/deep t/.hidden/large t/large").succeeds().text();
     assert_eq!(groups(&named), set(&[wanted[0], &[&["t/deep/small"], &["t/deep/small too"]]]));
     let text = slashes(&dir.run("dedupe t").succeeds().text());
-    assert!(
-        text.starts_with("# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with(", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n"),
-        "{text}"
-    );
+    let totals = "# Total: 6400010 B (6.40 MB) in 6 files in 3 groups\n# Redundant: 3200005 B";
+    assert!(text.starts_with(totals), "{text}");
+    let last = ", 5 B (5 B) * 2:\n    t/deep/small\n    t/deep/small too\n    = t/small\n";
+    assert!(text.ends_with(last), "{text}");
     let sum = dir.run("sum t/large").succeeds().text();
     assert!(text.contains(&format!("{}, 3000000 B", &sum[..64])), "{text}");
     dir.run("dedupe t missing").fails(1, &["missing"]);
-    run(&mut dedupe(dir.path(), [""; 0])).fails(2, &["PATH"]);
+    dir.run("dedupe").fails(2, &["PATH"]);
 }
 
 #[test]
@@ -138,55 +106,42 @@ fn finds_the_same_groups_as_fclones() {
         let len = [1, 100, 5000, 40_000, 131_072, 131_073, 300_000][number % 7];
         let mut content = bytes(len, (number % 5) as u64);
         if number % 3 == 0 {
-            let place = number * 7919 % len;
-            content[place] ^= 0x10;
+            content[number * 7919 % len] ^= 0x10;
         }
         dir.file(&format!("t/{number}"), content);
     }
     let mut command = Command::new("fclones");
-    command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path());
-    let theirs = run(&mut command).json();
+    let theirs = run(command.args(["group", "-f", "json", "-A", "t"]).current_dir(dir.path())).json();
     let root = dir.path().canonicalize().unwrap();
-    let theirs: BTreeSet<BTreeSet<PathBuf>> = theirs["groups"]
-        .as_array()
-        .unwrap()
+    let path = |file: &Value| Path::new(file.as_str().unwrap()).strip_prefix(&root).unwrap().to_owned();
+    let theirs = theirs["groups"].as_array().unwrap().iter();
+    let theirs: BTreeSet<BTreeSet<PathBuf>> =
+        theirs.map(|group| group["files"].as_array().unwrap().iter().map(path).collect()).collect();
+    let ours: BTreeSet<BTreeSet<PathBuf>> = groups(&dir.run("dedupe --json t").succeeds().text())
         .iter()
-        .map(|group| {
-            let files = group["files"].as_array().unwrap().iter();
-            files
-                .map(|file| Path::new(file.as_str().unwrap()).strip_prefix(&root).unwrap().to_owned())
-                .collect()
-        })
+        .map(|files| files.iter().flatten().map(PathBuf::from).collect())
         .collect();
-    let ours = groups(&dir.run("dedupe --json t").succeeds().text());
-    let first = |files: &BTreeSet<Vec<String>>| {
-        files.iter().flat_map(|names| names.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
-    };
-    let ours: BTreeSet<BTreeSet<PathBuf>> = ours.iter().map(first).collect();
     assert_eq!(ours.len(), theirs.len());
     // It lists one of several names of a file.
-    assert!(
-        theirs
-            .iter()
-            .all(|group| ours.iter().any(|own| group.is_subset(own) && own.len() <= group.len() + 1)),
-        "{ours:?}\n{theirs:?}"
-    );
+    let found = |group: &BTreeSet<PathBuf>| {
+        ours.iter().any(|own| group.is_subset(own) && own.len() <= group.len() + 1)
+    };
+    assert!(theirs.iter().all(found), "{ours:?}\n{theirs:?}");
 }
 
 /// Content, identity and permissions of each file.
 type State = BTreeMap<PathBuf, (Vec<u8>, (u64, u64), fs::Permissions)>;
 
 fn state(dir: &Path) -> State {
-    let mut state = BTreeMap::new();
-    let mut open = vec![dir.to_owned()];
+    let (mut state, mut open) = (BTreeMap::new(), vec![dir.to_owned()]);
     while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let (path, kind) = (entry.as_ref().unwrap().path(), entry.unwrap().file_type().unwrap());
-            if kind.is_dir() {
+        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            let found = path.symlink_metadata().unwrap();
+            if found.is_dir() {
                 open.push(path);
-            } else if kind.is_file() {
-                let permissions = fs::metadata(&path).unwrap().permissions();
-                state.insert(path.clone(), (fs::read(&path).unwrap(), identity(&path), permissions));
+            } else if found.is_file() {
+                let properties = (fs::read(&path).unwrap(), identity(&path), found.permissions());
+                state.insert(path, properties);
             }
         }
     }
@@ -236,122 +191,6 @@ fn hard_links_merge_duplicates() {
     assert!(groups(&dir.run("dedupe --json -. --empty t").succeeds().text()).is_empty());
 }
 
-// Modes, owners and extended attributes.
-#[cfg(unix)]
-#[test]
-fn files_with_different_metadata_are_left() {
-    let dir = TestDir::new();
-    for name in ["a", "mode", "attribute", "owner"] {
-        dir.file(name, "the same");
-    }
-    fs::set_permissions(dir.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
-    let attributes =
-        rustix::fs::setxattr(dir.at("attribute"), "user.fullbore", b"x", rustix::fs::XattrFlags::empty())
-            .is_ok();
-    let root = rustix::process::geteuid().is_root();
-    if root {
-        std::os::unix::fs::chown(dir.at("owner"), Some(12345), None).unwrap();
-    } else {
-        println!("skipped: another owner: only root can give files away");
-        fs::remove_file(dir.at("owner")).unwrap();
-    }
-    let text = dir.run("dedupe --link hard .").succeeds().text();
-    assert!(text.contains("./mode: left: different mode"), "{text}");
-    assert!(!root || text.contains("./owner: left: different owner"), "{text}");
-    match attributes {
-        true => assert!(text.contains("./attribute: left: different extended attributes"), "{text}"),
-        false => println!("skipped: no extended attributes on this file system"),
-    }
-    let told = dir.run("dedupe --link hard --any-metadata .").succeeds().text();
-    assert!(told.contains("./mode: linked"), "{told}");
-}
-
-// `chattr`.
-#[cfg(target_os = "linux")]
-#[test]
-fn immutable_files_are_left() {
-    let dir = TestDir::new();
-    dir.file("a", "the same");
-    dir.file("b", "the same");
-    let flags = |flag: &str| {
-        Command::new("chattr").arg(flag).arg(dir.at("b")).output().is_ok_and(|said| said.status.success())
-    };
-    if !flags("+i") {
-        return println!("skipped: files cannot be made immutable");
-    }
-    let ended = dir.run("dedupe --link hard .");
-    assert!(flags("-i"));
-    assert!(ended.succeeds().text().contains("./b: left: one of the files is immutable"));
-}
-
-// A file system, mounted.
-#[cfg(target_os = "linux")]
-#[test]
-fn another_file_system_is_left() {
-    let dir = TestDir::new();
-    dir.file("a", "the same");
-    let Some(_mount) = or_skip("another file system", Mount::in_memory("size=50%", &dir.at("m"))) else {
-        return;
-    };
-    dir.file("m/b", "the same");
-    for how in ["hard", "reflink"] {
-        let text = dir.run(&format!("dedupe --link {how} .")).succeeds().text();
-        assert!(text.contains("./m/b: left: on another file system"), "{text}");
-    }
-}
-
-// A file system, mounted.
-#[cfg(target_os = "linux")]
-#[test]
-fn files_of_another_file_system_are_linked_among_themselves() {
-    let dir = TestDir::new();
-    dir.file("a", "the same");
-    let Some(_mount) = or_skip("another file system", Mount::in_memory("size=50%", &dir.at("m"))) else {
-        return;
-    };
-    for name in ["b", "m/c", "m/d", "m/e"] {
-        dir.file(name, "the same");
-    }
-    let text = dir.run("dedupe --link hard .").succeeds().text();
-    assert!(text.contains("./m/c\n") && text.contains("./m/d: linked"), "{text}");
-    let inode = |name: &str| fs::metadata(dir.at(name)).unwrap().ino();
-    assert_eq!((inode("a"), inode("m/c"), inode("m/c")), (inode("b"), inode("m/d"), inode("m/e")));
-}
-
-/// A run that read the holes would take hours.
-// Holes: a file on Windows is data to its end.
-#[cfg(unix)]
-#[test]
-fn holes_are_not_read() {
-    use std::os::unix::fs::FileExt;
-    let dir = TestDir::new();
-    // The maximum file length of this file system.
-    let longest = |file: &fs::File| (40..47).rev().find(|&bits| file.set_len(1 << bits).is_ok());
-    let Some(bits) = longest(&fs::File::create(dir.at("probe")).unwrap()) else {
-        return println!("skipped: holes: no long files");
-    };
-    fs::remove_file(dir.at("probe")).unwrap();
-    for (name, data) in [("a", "data"), ("b", "data"), ("c", "dota"), ("d", "data")] {
-        let file = fs::File::create(dir.at(name)).unwrap();
-        file.set_len(1 << bits).unwrap();
-        file.write_all_at(data.as_bytes(), 1 << (bits - 1)).unwrap();
-    }
-    // The same zeros, partly written.
-    fs::File::options().write(true).open(dir.at("d")).unwrap().write_all_at(&[0; 1 << 20], 1 << 30).unwrap();
-    let wanted = set(&[&[&["./a"], &["./b"], &["./d"]]]);
-    for options in [&["--json", "."][..], &["--json", "--bytes", "."]] {
-        assert_eq!(groups(&run(&mut dedupe(dir.path(), options)).succeeds().text()), wanted);
-    }
-    dir.run("dedupe --link hard .").succeeds();
-    assert_eq!(fs::metadata(dir.at("d")).unwrap().ino(), fs::metadata(dir.at("a")).unwrap().ino());
-    // One with long holes and one without.
-    let len = 80 << 20;
-    dir.file("dense", vec![0; len]);
-    fs::File::create(dir.at("sparse")).unwrap().set_len(len as u64).unwrap();
-    let found = groups(&dir.run("dedupe --json dense sparse").succeeds().text());
-    assert_eq!(found, set(&[&[&["dense"], &["sparse"]]]));
-}
-
 #[test]
 fn reflinks_share_blocks_and_keep_the_rest() {
     let dir = TestDir::new();
@@ -381,6 +220,6 @@ fn reflinks_share_blocks_and_keep_the_rest() {
             (before.mode(), before.mtime(), before.mtime_nsec(), before.uid())
         );
         assert_ne!(after.ino(), fs::metadata(dir.at("xfs/a")).unwrap().ino());
-        assert!(fs::read(dir.at("xfs/b")).unwrap() == content);
+        assert!(dir.read("xfs/b") == content);
     }
 }

@@ -1,11 +1,7 @@
 //! Block devices: read like files, written only if named explicitly.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-
 use crate::bench::{TWO_CELLS, measure_until};
-use crate::support::{TestDir, bytes, fullbore, installed, or_skip, root, run, transform};
+use crate::support::*;
 
 /// A loop device on a file until it is dropped.
 struct Loop(PathBuf);
@@ -42,7 +38,7 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", device, &dir.at("out"), &options)).succeeds();
-        assert!(fs::read(dir.at("out")).unwrap() == data.to_ascii_uppercase(), "{strategy}");
+        assert!(dir.read("out") == data.to_ascii_uppercase(), "{strategy}");
     }
     let input = dir.file("in", bytes(1_000_001, 2));
     run(&mut transform("none", &input, device, &[])).fails(2, &["block device", "--overwrite"]);
@@ -73,7 +69,9 @@ fn block_device_needs_serial_and_no_data() {
     let name = device.0.display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
     let measure = |serial: &str, seconds: u32| {
-        format!("bench run roof own.toml --time {seconds} --output results --device {name} --serial {serial}")
+        format!(
+            "bench run roof own.toml --time {seconds} --output results --precision 50 --device {name} --serial {serial}"
+        )
     };
     dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));
     dir.run(&format!("bench run roof --device {name}")).fails(2, &["--serial"]);

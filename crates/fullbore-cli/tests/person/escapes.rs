@@ -1,16 +1,11 @@
 //! Names and documents cannot control a terminal: their control characters are escaped.
 
-use std::fs::{self, File};
-use std::io::Read;
+use crate::support::*;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::report::results;
-use crate::support::{TestDir, fullbore, run};
 
 /// Returns the output of a command on a terminal, and its exit code.
 fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {

@@ -1,6 +1,6 @@
 //! `fullbore bench export`: a measured cell as a fio job.
 
-use crate::support::{TestDir, installed, or_skip, run};
+use crate::support::*;
 
 const CELLS: &str = "
     [[experiment]]

@@ -1,12 +1,7 @@
 //! io_uring forbidden by a sandbox, as in containers, although the kernel supports it.
 
-use std::collections::BTreeMap;
-use std::process::Command;
-use std::thread;
-
+use crate::support::*;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-
-use crate::support::{Finished, TestDir, bytes, fullbore, run, transform};
 
 /// `io_uring_setup(2)`: the same number on every architecture.
 const IO_URING_SETUP: i64 = 425;
@@ -32,30 +27,24 @@ fn a_forbidden_io_uring_is_refused_with_the_reason_or_replaced() {
     let dir = TestDir::new();
     let data = bytes(3_000_001, 6);
     let input = dir.file("in", &data);
-    let output = dir.at("out");
-    let probed = sandboxed(fullbore(["probe".as_ref(), input.as_os_str()])).succeeds().text();
+    let sandboxed = |words: &str| sandboxed(dir.command(words));
+    let probed = sandboxed("probe in").succeeds().text();
     let line = probed.lines().find(|line| line.trim_start().starts_with("uring")).unwrap();
     assert!(line.contains("forbidden here (seccomp"), "{line}");
 
-    let insisted = transform("upper", &input, &output, &["--strategy", "method=uring"]);
-    sandboxed(insisted).fails(2, &["uring", "forbidden here"]);
+    sandboxed("transform upper in out --strategy method=uring").fails(2, &["uring", "forbidden here"]);
     assert_eq!(dir.names(), ["in"]);
 
     // The asynchronous members of the family use io_uring where that works.
     for name in ["auto", "cci-ov", "cci-ex"] {
-        let ended =
-            sandboxed(transform("upper", &input, &output, &["--strategy", name, "--explain"])).succeeds();
+        let ended = sandboxed(&format!("transform upper in out --strategy {name} --explain")).succeeds();
         assert!(name == "auto" || ended.stderr.contains("uring"), "{name}: {ended}");
-        assert!(std::fs::read(&output).unwrap() == data.to_ascii_uppercase(), "{name}");
+        assert!(dir.read("out") == data.to_ascii_uppercase(), "{name}");
     }
 
     // For cold input, `auto` would choose io_uring.
-    std::fs::File::open(&input).unwrap().sync_all().unwrap();
-    drop_from_cache(&input);
-    sandboxed(transform("none", &input, "/dev/null".as_ref(), &["--explain"])).succeeds();
-}
-
-fn drop_from_cache(path: &std::path::Path) {
-    let file = std::fs::File::open(path).unwrap();
+    let file = File::open(&input).unwrap();
+    file.sync_all().unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    sandboxed("transform none in /dev/null --explain").succeeds();
 }

@@ -1,10 +1,6 @@
 //! A full disk: the system's error message, an intact old output, nothing left behind, no signal.
 
-use std::fs;
-
-use crate::support::{
-    Mount, TestDir, bytes, fullbore, methods, named, or_skip, refused, refused_method, run, transform,
-};
+use crate::support::*;
 
 #[test]
 fn full_disk_is_reported_and_loses_nothing() {
@@ -20,22 +16,21 @@ fn full_disk_is_reported_and_loses_nothing() {
     let free = || rustix::fs::statvfs(&disk).unwrap().f_bavail;
     rustix::fs::sync();
     let before = free();
-    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
-    let more = ["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"];
-    for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
-        for alloc in ["extend", "size", "fallocate"] {
-            let strategy = format!("{strategy},alloc={alloc}");
-            let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
-            if refused(&ended) {
-                continue;
-            }
-            ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
-            assert!(fs::read(&output).unwrap() == old, "{strategy}");
-            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
-            let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
-            ended.fails(2, &["disk/new", "No space left on device"]);
-            assert_eq!(crate::support::names(&disk), ["out"], "{strategy}");
+    let all = strategies(&["method=mmap,window=256K,workers=2", "method=uring,cache=direct,depth=8"]);
+    let all = all.iter().flat_map(|strategy| {
+        ["extend", "size", "fallocate"].map(|alloc| format!("{strategy},alloc={alloc}"))
+    });
+    for strategy in cases("a full disk", 4, all) {
+        let ended = run(&mut transform("shift:1", &input, &output, &["--strategy", &strategy]));
+        if refused(&ended) {
+            continue;
         }
+        ended.fails(2, &["disk/out", "No space left on device", "free some space"]);
+        assert!(fs::read(&output).unwrap() == old, "{strategy}");
+        assert_eq!(names(&disk), ["out"], "{strategy}");
+        let ended = run(&mut transform("shift:1", &input, &disk.join("new"), &["--strategy", &strategy]));
+        ended.fails(2, &["disk/new", "No space left on device"]);
+        assert_eq!(names(&disk), ["out"], "{strategy}");
     }
     for method in ["splice", "copy_file_range"] {
         let option = format!("method={method}");
@@ -55,7 +50,7 @@ fn full_disk_is_reported_and_loses_nothing() {
         run(&mut over).fails(2, &["disk/out", "No space left on device"]);
         fs::write(&output, &old).unwrap();
     }
-    assert_eq!(crate::support::names(&disk), ["out"]);
+    assert_eq!(names(&disk), ["out"]);
     rustix::fs::sync();
     assert!(free() + 64 >= before, "blocks are lost: {before} before, {} now", free());
 }

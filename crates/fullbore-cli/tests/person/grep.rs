@@ -1,28 +1,8 @@
 //! `grep` and `rg`: the same bytes and the same exit status, over difficult files. The tests are skipped without an
 //! `rg` of version 15 or later in `FULLBORE_RG` or the path.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt;
-#[cfg(unix)]
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-use crate::support::{fullbore, write_at};
-
-/// Returns the `rg` to compare with, if there is one.
-fn rg() -> Option<PathBuf> {
-    let rg = std::env::var_os("FULLBORE_RG").map_or_else(|| PathBuf::from("rg"), PathBuf::from);
-    let version = Command::new(&rg).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&version.stdout).into_owned();
-    let major = text.strip_prefix("ripgrep ").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
-    if major.is_some_and(|major| major >= 15) {
-        return Some(rg);
-    }
-    println!("not compared: no rg of version 15 or later ({})", text.lines().next().unwrap_or("none at all"));
-    None
-}
+use crate::peer::Pair;
+use crate::support::*;
 
 /// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
@@ -53,8 +33,8 @@ fn utf_16(text: &str) -> Vec<u8> {
 }
 
 /// A directory of difficult files.
-fn corpus() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
+fn corpus() -> TestDir {
+    let directory = TestDir::new();
     let numbers = &mut Numbers(5);
     let write = |name: &str, parts: &[&[u8]]| {
         let path = directory.path().join(name);
@@ -90,7 +70,6 @@ fn corpus() -> tempfile::TempDir {
     write("tree/.ignore", &[b"*.log\n"]);
     write("tree/.gitignore", &[b"c.rs\n"]);
     write("patterns", &[b"needle\nfoo\n"]);
-    #[cfg(unix)]
     {
         write("tree/new\nline", &[&lines(5)]);
         let broken = std::ffi::OsStr::from_bytes(b"tree/br\xffken");
@@ -126,294 +105,202 @@ fn settled(output: &[u8]) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs both programs in the same way.
-struct PeerComparison {
-    rg: PathBuf,
-    corpus: tempfile::TempDir,
+/// This program and `rg` in the corpus, if there is an `rg` to compare with.
+fn beside_rg() -> Option<Pair> {
+    let rg = std::env::var("FULLBORE_RG").unwrap_or_else(|_| "rg".into());
+    let version = Command::new(&rg).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&version.stdout).into_owned();
+    let major = text.strip_prefix("ripgrep ").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 15) {
+        let found = text.lines().next().unwrap_or("none at all");
+        println!("not compared: no rg of version 15 or later ({found})");
+        return None;
+    }
+    let compared = |ended: &Finished| {
+        let silent = if ended.stderr.is_empty() { "no messages" } else { "messages" };
+        (ended.code(), settled(&ended.stdout).into_bytes(), silent.to_owned())
+    };
+    Some(Pair::new("grep", &rg, corpus())?.comparing(compared))
 }
 
-impl PeerComparison {
-    fn new() -> Option<Self> {
-        Some(Self { rg: rg()?, corpus: corpus() })
-    }
-
-    fn run(&self, mut command: Command, place: &str, stdin: Stdio) -> Output {
-        let command = command.current_dir(self.corpus.path().join(place));
-        command.stdin(stdin).env_remove("RIPGREP_CONFIG_PATH").output().unwrap()
-    }
-
-    #[track_caller]
-    fn same(&self, arguments: &[&str], place: &str, stdin: impl Fn() -> Stdio) {
-        let mut ours = fullbore(["grep"]);
-        ours.args(arguments);
-        let mut theirs = Command::new(&self.rg);
-        theirs.args(arguments);
-        let (ours, theirs) = (self.run(ours, place, stdin()), self.run(theirs, place, stdin()));
-        let (printed, expected) = (settled(&ours.stdout), settled(&theirs.stdout));
-        if printed != expected {
-            let at = printed.bytes().zip(expected.bytes()).take_while(|(one, other)| one == other).count();
-            let near = |text: &str| text.chars().skip(at.saturating_sub(60)).take(200).collect::<String>();
-            panic!(
-                "{arguments:?} in {place:?}, byte {at}:\n{:?}\nrg:\n{:?}",
-                near(&printed),
-                near(&expected)
-            );
-        }
-        let said = String::from_utf8_lossy(&ours.stderr);
-        assert_eq!(ours.status.code(), theirs.status.code(), "{arguments:?} in {place:?}: {said}");
-        assert_eq!(ours.stderr.is_empty(), theirs.stderr.is_empty(), "{arguments:?} in {place:?}: {said}");
-    }
-
-    #[track_caller]
-    fn of_files(&self, arguments: &[&str]) {
-        self.same(arguments, "", Stdio::null);
-    }
-
-    fn open(&self, name: &str) -> Stdio {
-        fs::File::open(self.corpus.path().join(name)).unwrap().into()
-    }
-}
-
-const FLAGS: &[&[&str]] = &[
-    &[],
-    &["-n"],
-    &["-c"],
-    &["-l"],
-    &["--files-without-match"],
-    &["-q"],
-    &["-o"],
-    &["-v", "-c"],
-    &["-nb"],
-    &["-C2", "-n"],
-    &["-A3"],
-    &["-B1", "-m3"],
-    &["-m5", "-A2", "-n"],
-    &["--json"],
-    &["--count-matches"],
-    &["-H", "--heading", "-n"],
-    &["--color=always", "-n"],
-    &["--color=always", "-o", "-b", "--column"],
-    &["--vimgrep"],
-    &["--column", "-b"],
-    &["-i", "-c"],
-    &["-w", "-n"],
-    &["-x", "-c"],
-    &["-a", "-c"],
-    &["-a"],
-    &["--passthru"],
-    &["-r", "<$0>"],
-    &["-M", "20"],
-    &["--trim"],
-    &["--crlf", "-n"],
-    &["--stats"],
-    &["-U", "-n"],
-    &["--no-mmap", "-n"],
-    &["--no-mmap", "-c"],
-    &["--no-mmap", "-m2"],
-    &["--null-data"],
-    &["-E", "utf-16le"],
-    &["--stop-on-nonmatch"],
-    &["--include-zero", "-c"],
-    &["--json", "-m3"],
-    &["-0H"],
-    &["-v", "-m3", "-n"],
-    &["--context-separator", "XX", "-C1"],
+/// Flags of a search of one file.
+const FLAGS: [&str; 43] = [
+    "",
+    "-n",
+    "-c",
+    "-l",
+    "--files-without-match",
+    "-q",
+    "-o",
+    "-v -c",
+    "-nb",
+    "-C2 -n",
+    "-A3",
+    "-B1 -m3",
+    "-m5 -A2 -n",
+    "--json",
+    "--count-matches",
+    "-H --heading -n",
+    "--color=always -n",
+    "--color=always -o -b --column",
+    "--vimgrep",
+    "--column -b",
+    "-i -c",
+    "-w -n",
+    "-x -c",
+    "-a -c",
+    "-a",
+    "--passthru",
+    "-r <$0>",
+    "-M 20",
+    "--trim",
+    "--crlf -n",
+    "--stats",
+    "-U -n",
+    "--no-mmap -n",
+    "--no-mmap -c",
+    "--no-mmap -m2",
+    "--null-data",
+    "-E utf-16le",
+    "--stop-on-nonmatch",
+    "--include-zero -c",
+    "--json -m3",
+    "-0H",
+    "-v -m3 -n",
+    "--context-separator XX -C1",
 ];
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_one_file_matches_rg() {
-    let Some(beside) = PeerComparison::new() else { return };
-    let files = [
-        "empty",
-        "plain",
-        "nonl",
-        "crlf",
-        "bad",
-        "nul_first",
-        "nul_mid",
-        "nul_late",
-        "nul_later",
-        "big",
-        "utf16",
-        "big_utf16",
-        "utf8_mark",
-        "big_mark",
-        "long",
-        "newlines",
-        "sparse",
-    ];
-    let patterns = ["needle", "x$", "needle", "[a-z]+ing\\s", "needle", "^$", "zzz"];
-    for (place, file) in files.iter().enumerate() {
+    let Some(mut beside) = beside_rg() else { return };
+    let files = "empty plain nonl crlf bad nul_first nul_mid nul_late nul_later big utf16 big_utf16 utf8_mark big_mark long \
+                 newlines sparse";
+    let patterns = ["needle", "x$", "needle", r"[a-z]+ing\s", "needle", "^$", "zzz"];
+    for (place, file) in files.split(' ').enumerate() {
         for (turn, flags) in FLAGS.iter().enumerate() {
-            if *file == "sparse" && flags.contains(&"--null-data") {
+            if file == "sparse" && flags.contains("--null-data") {
                 continue; // 30 million empty lines
             }
-            let pattern = patterns[(place + turn) % patterns.len()];
-            beside.of_files(&[*flags, &[pattern, file][..]].concat());
+            beside.paths(flags, &[patterns[(place + turn) % patterns.len()], file]);
         }
     }
-    for flags in [&[][..], &["-c"], &["-n"]] {
-        beside.of_files(&[flags, &["proc", "/proc/filesystems"][..]].concat());
+    for flags in ["", "-c", "-n"] {
+        beside.paths(flags, &["proc", "/proc/filesystems"]);
     }
+    beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_trees_matches_rg() {
-    let Some(beside) = PeerComparison::new() else { return };
-    let mut flags: Vec<&[&str]> = vec![
-        &[],
-        &["-n"],
-        &["-c"],
-        &["-l"],
-        &["--files-without-match"],
-        &["--json"],
-        &["-C1"],
-        &["--heading", "-n"],
-        &["-H", "-o"],
-        &["-I"],
-        &["--hidden"],
-        &["-.", "-l"],
-        &["--no-ignore", "-l"],
-        &["-uu", "-l"],
-        &["-uuu"],
-        &["--binary"],
-        &["-a", "-c"],
-        &["-L", "-l"],
-        &["-trust", "-l"],
-        &["-Trust", "-l"],
-        &["-g", "*.txt", "-l"],
-        &["-g", "!*.txt", "-l"],
-        &["--iglob", "*.TXT", "-l"],
-        &["-d1", "-l"],
-        &["-0", "-l"],
-        &["--stats", "-c"],
-        &["--max-filesize", "1K", "-l"],
-        &["--color=always", "--heading", "-n", "-C1"],
-        &["-m2", "-A1", "-n"],
-        &["--mmap"],
-        &["--mmap", "-c"],
-        &["-q"],
-        &["--no-require-git", "-l"],
-        &["-tnosuch"],
-        &["--vimgrep"],
-        &["--type-add", "foo:*.py", "-tfoo", "-l"],
-        &["-v", "-c"],
-        &["--count-matches"],
-        &["-U", "-c"],
-        &["-p"],
+    let Some(mut beside) = beside_rg() else { return };
+    let short: [&str; 20] = [
+        "", "-n", "-c", "-l", "--json", "-C1", "-H -o", "-I", "--hidden", "-. -l", "-uu -l", "-uuu",
+        "--binary", "-a -c", "-L -l", "-d1 -l", "-0 -l", "--mmap", "-q", "-tnosuch",
     ];
-    flags.push(&["--no-messages", "-l"]);
-    for flags in flags {
+    let long = [
+        "--files-without-match",
+        "--heading -n",
+        "--no-ignore -l",
+        "-trust -l",
+        "-Trust -l",
+        "-g *.txt -l",
+        "-g !*.txt -l",
+        "--iglob *.TXT -l",
+        "--stats -c",
+        "--max-filesize 1K -l",
+        "--color=always --heading -n -C1",
+        "-m2 -A1 -n",
+        "--mmap -c",
+        "--no-require-git -l",
+        "--vimgrep",
+        "--type-add foo:*.py -tfoo -l",
+        "-v -c",
+        "--count-matches",
+        "-U -c",
+        "-p",
+        "--no-messages -l",
+    ];
+    for flags in short.iter().chain(&long) {
+        let by_path = format!("{flags} --sort path");
         for pattern in ["needle", "x$", "zzz"] {
-            let by_path = [flags, &["--sort", "path", pattern][..]].concat();
-            beside.of_files(&[&by_path[..], &["tree"]].concat());
-            beside.of_files(&[&by_path[..], &["tree", "plain", "crlf"]].concat());
-            beside.same(&by_path, "tree", Stdio::null);
+            beside.paths(&by_path, &[pattern, "tree"]);
+            beside.paths(&by_path, &[pattern, "tree", "plain", "crlf"]);
+            let place = beside.dir.at("tree");
+            let commands = beside.commands(&by_path, &[pattern]);
+            beside.run_both(&format!("{flags} {pattern} in the tree"), commands, |command| {
+                run(command.current_dir(&place))
+            });
         }
     }
-    let files = [
-        "plain",
-        "crlf",
-        "nonl",
-        "bad",
-        "big",
-        "nul_mid",
-        "nul_first",
-        "nul_late",
-        "nul_later",
-        "empty",
-        "utf16",
-    ];
-    for flags in [&[][..], &["-n", "-C1"], &["-c"], &["-l"], &["--heading", "-n"], &["--json"], &["-m2"]] {
-        beside.of_files(&[flags, &["--sort", "path", "needle"], &files[..]].concat());
+    let files = "plain crlf nonl bad big nul_mid nul_first nul_late nul_later empty utf16";
+    for flags in ["", "-n -C1", "-c", "-l", "--heading -n", "--json", "-m2"] {
+        beside.paths(&format!("{flags} --sort path needle {files}"), &[""; 0]);
     }
-    beside.of_files(&["--sortr", "path", "-l", "needle", "tree"]);
-    beside.of_files(&["--files", "--sort", "path", "tree"]);
-    beside.of_files(&["--type-list"]);
+    for flags in ["--sortr path -l needle tree", "--files --sort path tree", "--type-list"] {
+        beside.paths(flags, &[""; 0]);
+    }
+    beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_of_standard_input_matches_rg() {
-    let Some(beside) = PeerComparison::new() else { return };
+    let Some(mut beside) = beside_rg() else { return };
     // The output of rg for a NUL late in a pipe depends on the sizes of its reads.
-    let files =
-        ["plain", "big", "nul_mid", "nul_first", "utf16", "utf8_mark", "big_utf16", "empty", "long", "crlf"];
-    for file in files {
-        for flags in
-            [&[][..], &["-n"], &["-c"], &["-C2", "-n"], &["-l"], &["-q"], &["-m3"], &["-bo"], &["--json"]]
-        {
-            beside.same(&[flags, &["needle"]].concat(), "", || beside.open(file));
-            let pipe = || {
-                let mut cat = Command::new("cat");
-                cat.arg(beside.corpus.path().join(file)).stdout(Stdio::piped());
-                // The process ends with its input, or by SIGPIPE.
-                cat.spawn().unwrap().stdout.take().unwrap().into()
-            };
-            beside.same(&[flags, &["needle", "-"]].concat(), "", pipe);
+    for file in "plain big nul_mid nul_first utf16 utf8_mark big_utf16 empty long crlf".split(' ') {
+        let path = beside.dir.at(file);
+        for flags in ["", "-n", "-c", "-C2 -n", "-l", "-q", "-m3", "-bo", "--json"] {
+            let commands = beside.commands(flags, &["needle"]);
+            let open = |command: &mut Command| run(command.stdin(File::open(&path).unwrap()));
+            beside.run_both(&format!("{flags} < {file}"), commands, open);
+            let commands = beside.commands(flags, &["needle", "-"]);
+            beside.run_both(&format!("{flags} - from a pipe: {file}"), commands, |command| {
+                let mut cat = Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+                // It ends with its input, or by SIGPIPE.
+                let ended = run(command.stdin(cat.stdout.take().unwrap()));
+                command.stdin(Stdio::null());
+                cat.wait().unwrap();
+                ended
+            });
         }
     }
+    beside.end();
 }
 
-// `rg` as the peer.
-#[cfg(unix)]
 #[test]
 fn grep_errors_match_rg() {
-    let Some(beside) = PeerComparison::new() else { return };
-    let cases: &[&[&str]] = &[
-        &["needle", "nofile"],
-        &["needle", "nofile", "plain"],
-        &["--sort", "path", "-q", "needle", "plain", "nofile"],
-        &["--sort", "path", "-q", "needle", "nofile", "plain"],
-        &["(", "plain"],
-        &["-P", "x", "plain"],
-        &[],
-        &["-e"],
-        &["-f", "nofile", "plain"],
-        &["-f", "patterns", "plain", "-n"],
-        &["-e", "needle", "-e", "foo", "plain", "-n"],
-        &["-F", "foo(", "plain"],
-        &["a\\nb", "plain"],
-        &["-U", "needle\\nhay", "plain"],
-        &["-m0", "needle", "plain"],
-        &["-f", "/dev/null", "plain"],
-        &["-v", "-f", "/dev/null", "plain"],
-        &["--no-such-flag", "x", "plain"],
-        &["-m", "many", "x", "plain"],
-        &["-uuuu", "x", "plain"],
-        &["--sort", "size", "x", "plain"],
-        &["-c", "-l", "needle", "plain"],
-        &["-l", "-c", "needle", "plain"],
-        &["-n", "-N", "needle", "plain"],
-        &["--passthru", "-C1", "-n", "needle", "plain"],
-        &["-C3", "-A1", "needle", "plain"],
-        &["-i", "-s", "needle", "plain"],
-        &["-S", "Needle", "plain"],
-        &["--json", "--no-json", "needle", "plain"],
-    ];
-    for case in cases {
-        beside.of_files(case);
+    let Some(mut beside) = beside_rg() else { return };
+    for line in [
+        "needle nofile",
+        "needle nofile plain",
+        "--sort path -q needle plain nofile",
+        "--sort path -q needle nofile plain",
+        "( plain",
+        "-P x plain",
+        "",
+        "-e",
+        "-f nofile plain",
+        "-f patterns plain -n",
+        "-e needle -e foo plain -n",
+        "-F foo( plain",
+        r"a\nb plain",
+        r"-U needle\nhay plain",
+        "-m0 needle plain",
+        "-f /dev/null plain",
+        "-v -f /dev/null plain",
+        "--no-such-flag x plain",
+        "-m many x plain",
+        "-uuuu x plain",
+        "--sort size x plain",
+        "-c -l needle plain",
+        "-l -c needle plain",
+        "-n -N needle plain",
+        "--passthru -C1 -n needle plain",
+        "-C3 -A1 needle plain",
+        "-i -s needle plain",
+        "-S Needle plain",
+        "--json --no-json needle plain",
+    ] {
+        beside.paths(line, &[""; 0]);
     }
-}
-
-#[test]
-fn grep_explains_why_a_file_is_not_cut() {
-    let directory = corpus();
-    let explained = |arguments: &[&str]| {
-        let output =
-            fullbore(["grep", "--explain"]).args(arguments).current_dir(directory.path()).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
-    assert!(explained(&["-c", "-U", "needle\\s+x", "big"]).contains("may match over several lines"));
-    assert!(explained(&["-c", "needle", "big_utf16"]).contains("byte order mark"));
-    let cut = explained(&["-c", "needle", "big"]);
-    assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
-    let path: &Path = directory.path();
-    assert!(path.join("big").metadata().unwrap().len() > 1 << 20, "the file is searched in parts");
+    beside.end();
 }

@@ -1,40 +1,30 @@
 //! Flags of `grep` beyond the search: PCRE2, commands that read files, links, a configuration file; and lines longer
 //! than the memory limit.
 
-use std::fs;
-use std::io::Write;
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, fullbore, has, run, run_with, slashes};
-#[cfg(windows)]
-use crate::support::{binary, name_binary};
+use crate::sum::of;
+use crate::support::*;
 
 #[test]
 fn pcre2_has_look_around_and_backreferences() {
     let dir = TestDir::new();
-    let lines: String = (0..200_000).map(|number| format!("{number} ab{} \u{e9}\n", number % 7)).collect();
-    let file = dir.file("in", &lines);
-    for pattern in [r"(\d)\1\1\1", r"\d(?= ab3)", r"(?<!9)9 ab", r"(?i)AB[12]", r"^(?:(?!ab4).)*$"] {
-        for flags in [&["-n"][..], &["-c"], &["-o"], &["-m3"], &["-v", "-c"], &["-nb", "--color=always"]] {
-            let count = |workers: &str| {
-                let mut command = fullbore(["grep", "-P", pattern, "--workers", workers]);
-                run(command.args(flags).arg(&file)).succeeds().stdout
-            };
-            assert!(count("1") == count("4"), "{pattern} {flags:?}");
-        }
-        if !Command::new("grep").args(["-P", "a"]).arg(&file).output().is_ok_and(|out| out.status.success()) {
-            println!("skipped: comparing -P: not supported by this grep");
-            continue;
-        }
-        let mut peer = Command::new("grep");
-        let expected = run(peer.args(["-nP", pattern]).arg(&file).env("LC_ALL", "C.UTF-8"));
-        assert!(run(fullbore(["grep", "-nP", pattern]).arg(&file)).stdout == expected.stdout, "{pattern}");
+    dir.file("in", (0..200_000).map(|n| format!("{n} ab{} \u{e9}\n", n % 7)).collect::<String>());
+    let has_peer = of(&dir, "grep -P a in").output().is_ok_and(|out| out.status.success());
+    if !has_peer {
+        println!("skipped: comparing -P: not supported by this grep");
     }
-    run(fullbore(["grep", r"(a)\1"]).arg(&file)).fails(2, &["--pcre2"]);
-    run(fullbore(["grep", "--engine=auto", "-c", r"(8)\1{4}"]).arg(&file)).succeeds();
+    for pattern in [r"(\d)\1\1\1", r"\d(?= ab3)", r"(?<!9)9 ab", r"(?i)AB[12]", r"^(?:(?!ab4).)*$"] {
+        let grep = |flags: &str| run(dir.command(&format!("grep {flags} -P")).args([pattern, "in"]));
+        for flags in ["-n", "-c", "-o", "-m3", "-v -c", "-nb --color=always"] {
+            let count = |workers: u8| grep(&format!("{flags} --workers {workers}")).succeeds().stdout;
+            assert!(count(1) == count(4), "{pattern} {flags}");
+        }
+        if has_peer {
+            let expected = run(of(&dir, "grep -nP").args([pattern, "in"]).env("LC_ALL", "C.UTF-8"));
+            assert!(grep("-n").stdout == expected.stdout, "{pattern}");
+        }
+    }
+    dir.run(r"grep (a)\1 in").fails(2, &["--pcre2"]);
+    dir.run(r"grep --engine=auto -c (8)\1{4} in").succeeds();
     dir.run("grep -P ( in").fails(2, &["PCRE2"]);
     assert!(dir.run("grep --pcre2-version").succeeds().text().starts_with("PCRE2 10."));
 }
@@ -46,7 +36,7 @@ fn preprocessor_output_is_searched() {
     let dir = TestDir::new();
     dir.file("a.up", "NEEDLE\n");
     dir.file("b", "needle\n");
-    fs::create_dir(dir.at("bin")).unwrap();
+    dir.directories(["bin"]);
     let sum = name_binary(&dir.at("bin"), "sha256sum");
     let pre = sum.to_str().unwrap();
     let grep = |words: &[&str]| run(dir.command("grep --sort=path").args(words));
@@ -67,28 +57,25 @@ fn preprocessor_output_is_searched() {
 #[test]
 fn preprocessor_output_is_searched() {
     let dir = TestDir::new();
-    let file = dir.file("a.up", "NEEDLE\n");
+    dir.file("a.up", "NEEDLE\n");
     dir.file("b", "needle\n");
-    let script = dir.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let grep = |words: &[&str]| run(dir.command("grep --sort=path").args(words));
-    let pre = script.to_str().unwrap();
-    assert_eq!(grep(&["--pre", pre, "needle", "a.up", "b"]).succeeds().text(), "a.up:needle\nb:needle\n");
-    assert_eq!(grep(&["--pre", pre, "--pre-glob", "*.zz", "needle", "a.up", "b"]).text(), "b:needle\n");
-    assert_eq!(grep(&["--pre", pre, "--no-pre", "needle", "a.up", "b"]).text(), "b:needle\n");
-    assert_eq!(grep(&["--pre", pre, "--pre", "", "needle", "a.up", "b"]).text(), "b:needle\n");
-    grep(&["--pre", "false", "needle", "b"]).fails(2, &["preprocessor command failed", "b"]);
-    grep(&["--pre", "no-such-program", "needle", "b"]).fails(2, &["no-such-program"]);
+    dir.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
     // More messages than a pipe holds, while nothing reads them.
-    let noisy = dir.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
-    fs::set_permissions(&noisy, fs::Permissions::from_mode(0o755)).unwrap();
-    let noisy = grep(&["--pre", noisy.to_str().unwrap(), "needle", "b"]).fails(2, &["failed"]);
-    assert_eq!(noisy.text(), "needle\n");
+    dir.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
+    ["lower", "noisy"].iter().for_each(|script| dir.set_mode(script, 0o755));
+    let grep = |words: &str| dir.run(&format!("grep --sort=path {words}"));
+    assert_eq!(grep("--pre ./lower needle a.up b").succeeds().text(), "a.up:needle\nb:needle\n");
+    for words in ["--pre-glob *.zz", "--no-pre", "--pre="] {
+        assert_eq!(grep(&format!("--pre ./lower {words} needle a.up b")).text(), "b:needle\n", "{words}");
+    }
+    grep("--pre false needle b").fails(2, &["preprocessor command failed", "b"]);
+    grep("--pre no-such-program needle b").fails(2, &["no-such-program"]);
+    assert_eq!(grep("--pre ./noisy needle b").fails(2, &["failed"]).text(), "needle\n");
     if has("gzip") {
-        assert!(Command::new("gzip").arg(&file).status().unwrap().success());
-        assert_eq!(grep(&["-z", "-c", "NEEDLE", "a.up.gz"]).succeeds().text(), "1\n");
+        dir.shell("gzip a.up").succeeds();
+        assert_eq!(grep("-z -c NEEDLE a.up.gz").succeeds().text(), "1\n");
         dir.file("bad.gz", "this is none\n");
-        grep(&["-z", "x", "bad.gz"]).fails(2, &["bad.gz"]);
+        grep("-z x bad.gz").fails(2, &["bad.gz"]);
     }
 }
 
@@ -151,36 +138,28 @@ fn messages_besides_results_match() {
 #[test]
 fn line_longer_than_the_memory_is_searched() {
     let dir = TestDir::new();
-    let long = dir.at("long");
-    let mut out = fs::File::create(&long).unwrap();
-    let block = [b'x'; 1 << 20];
-    out.write_all(b"first needle\n").unwrap();
-    (0..200).for_each(|_| out.write_all(&block).unwrap());
-    out.write_all(b" needle ").unwrap();
-    (0..100).for_each(|_| out.write_all(&block).unwrap());
-    out.write_all(b"\nlast needle\n").unwrap();
-    drop(out);
+    let x = |count: usize| vec![b'x'; count << 20];
+    let input = [b"first needle\n", &x(200)[..], b" needle ", &x(100), b"\nlast needle\n"].concat();
+    dir.file("long", &input);
     // Only anonymous memory counts here: mapped pages can be reclaimed at any time.
     let line = r#"ulimit -d 150000; exec "$@""#;
-    for words in [&["-c", "needle"][..], &["-n", "needle"], &["-ob", "n..dle"], &["-c", "-v", "xyz"]] {
+    for words in ["-c needle", "-n needle", "-ob n..dle", "-c -v xyz"] {
         // Windows has no such limit, and no `grep`.
         if cfg!(windows) {
-            let ours = run(fullbore(["grep", "--memory", "16M"]).args(words).arg(&long)).succeeds();
-            assert_eq!(
-                ours.stdout.iter().filter(|&&byte| byte == b'\n').count(),
-                if words[0] == "-c" { 1 } else { 3 }
-            );
+            let ours = dir.run(&format!("grep --memory 16M {words} long")).succeeds();
+            let lines = ours.stdout.iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(lines, if words.starts_with("-c") { 1 } else { 3 });
             continue;
         }
         let mut limited = Command::new("bash");
-        limited.args(["-c", line, "bash"]).arg(env!("CARGO_BIN_EXE_fullbore")).arg("grep").args(words);
-        limited.args(["--memory", "16M"]).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
-        let ours = run(limited.arg(&long)).succeeds();
-        let theirs = run(Command::new("grep").args(words).arg(&long).env("LC_ALL", "C"));
+        limited.args(["-c", line, "bash"]).arg(binary()).args(["grep", "--memory", "16M"]);
+        limited.args(words.split(' ')).arg("long").current_dir(dir.path()).env("XDG_CONFIG_HOME", NOWHERE);
+        let ours = run(limited.stdin(Stdio::null())).succeeds();
+        let theirs = run(&mut of(&dir, &format!("grep {words} long")));
         assert!(ours.stdout == theirs.stdout, "{words:?}");
     }
-    let input = fs::read(&long).unwrap();
-    let piped = |memory: &str| run_with(&mut fullbore(["grep", "-c", "needle", "--memory", memory]), &input);
+    let piped =
+        |memory: &str| run_with(&mut dir.command(&format!("grep -c needle --memory {memory}")), &input);
     // Bytes in a pipe of Windows cannot be looked at before they are read: it is searched as a whole.
     let limit = if cfg!(windows) { ["limit", "exceeded"] } else { ["longer than", "32 MiB"] };
     piped("16M").fails(2, &[limit[0], limit[1], "--memory"]);
@@ -188,4 +167,19 @@ fn line_longer_than_the_memory_is_searched() {
     let coded = |memory: &str| dir.run(&format!("grep -c -Elatin1 needle --memory {memory} long"));
     coded("16M").fails(2, &["long", "--memory 32M"]);
     assert_eq!(coded("4G").succeeds().text(), "3\n");
+}
+
+#[test]
+fn grep_explains_why_a_file_is_not_cut() {
+    let dir = TestDir::new();
+    dir.file("big", "needle x\nhay\n".repeat(100_000));
+    let coded = "\u{feff}needle\nhay\nfoo x\n".repeat(50_000);
+    dir.file("utf16", coded.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let explained = |words: &str| dir.run(&format!("grep --explain -c {words}")).succeeds().stderr;
+    assert!(explained(r"-U needle\s+x big").contains("may match over several lines"));
+    assert!(explained("needle utf16").contains("byte order mark"));
+    let cut = explained("needle big");
+    assert!(cut.contains("big:") && !cut.contains("as a whole"), "{cut}");
+    let len = dir.at("big").metadata().unwrap().len();
+    assert!(len > 1 << 20, "the file is searched in parts");
 }

@@ -1,16 +1,10 @@
 //! Names changed by another process during a run, and systems that lack a call: nothing is written elsewhere, nothing
 //! is left.
 
+use crate::support::*;
 use std::ffi::CString;
-use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
-
-use crate::support::{Mount, TestDir, bytes, fullbore, has, names, or_skip, root, run};
 
 /// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
@@ -66,12 +60,10 @@ fn state(directory: &Path) -> Vec<(String, Vec<u8>, u64, u64)> {
 
 #[test]
 fn dedupe_does_not_follow_an_exchanged_directory() {
-    for trial in 0..24 {
+    for trial in cases("exchanged directories", 3, 0..24) {
         let how = ["hard", "reflink"][trial % 2];
         let dir = TestDir::new();
-        for directory in ["t", "t/a", "t/d", "foreign"] {
-            fs::create_dir(dir.at(directory)).unwrap();
-        }
+        dir.directories(["t", "t/a", "t/d", "foreign"]);
         symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for directory in ["t/a", "t/d", "foreign"] {
             (0..50).for_each(|file| drop(dir.file(&format!("{directory}/{file}"), format!("file {file}"))));
@@ -88,11 +80,9 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
 
 #[test]
 fn copy_does_not_follow_an_exchanged_directory() {
-    for trial in 0..24 {
+    for trial in cases("exchanged directories", 4, 0..24) {
         let dir = TestDir::new();
-        for directory in ["s", "s/d", "s/d/new", "t", "t/d", "foreign"] {
-            fs::create_dir(dir.at(directory)).unwrap();
-        }
+        dir.directories(["s", "s/d", "s/d/new", "t", "t/d", "foreign"]);
         symlink(dir.at("foreign"), dir.at("link")).unwrap();
         for file in 0..100 {
             dir.file(&format!("s/d/{file}"), "ours");
@@ -105,8 +95,8 @@ fn copy_does_not_follow_an_exchanged_directory() {
         fs::hard_link(dir.at("s/d/1"), dir.at("s/d/one")).unwrap();
         symlink("1", dir.at("s/d/soft")).unwrap();
         let before = state(&dir.at("foreign"));
-        let options: &[&str] = [&["-rT"][..], &["-aT"], &["-rTf", "--resume"]][trial % 3];
-        let copy = || drop(run(fullbore(["copy"]).args(options).args(["s", "t"]).current_dir(dir.path())));
+        let options = ["-rT", "-aT", "-rTf --resume"][trial % 3];
+        let copy = || drop(dir.run(&format!("copy {options} s t")));
         if !exchanged(&dir.at("t/d"), &dir.at("link"), copy) {
             return;
         }
@@ -129,10 +119,8 @@ fn deep_trees_are_copied_with_few_descriptors() {
         directory.push(format!("d{level}"));
     }
     for (options, target) in [("-r", "new"), ("-a", "archive"), ("-rT", "new"), ("-rT --resume", "resumed")] {
-        let line = format!("ulimit -n 20; cd \"$1\"; exec \"$0\" copy {options} s {target}");
-        crate::support::shell(&line, &[dir.path()]).succeeds();
-        let same = Command::new("diff").arg("-r").arg(dir.at("s")).arg(dir.at(target)).output().unwrap();
-        assert!(same.status.success(), "{options}: {}", String::from_utf8_lossy(&same.stdout));
+        dir.shell(&format!("ulimit -n 20; exec \"$0\" copy {options} s {target}")).succeeds();
+        dir.shell(&format!("diff -r s {target}")).succeeds();
         assert_eq!(left(dir.path()), [""; 0], "{options}");
     }
     let (one, deep) = (fs::metadata(dir.at("archive/f1")).unwrap(), dir.at("archive/d0/d1/again"));
@@ -147,8 +135,7 @@ fn an_error_leaves_no_temporary_directory() {
         dir.file(&format!("{directory}/file"), "bytes");
     }
     for limit in 3..14 {
-        let line = format!("ulimit -n {limit}; cd \"$1\"; exec \"$0\" copy -r s d");
-        let ended = crate::support::shell(&line, &[dir.path()]);
+        let ended = dir.shell(&format!("ulimit -n {limit}; exec \"$0\" copy -r s d"));
         assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");
         if dir.at("d").exists() {
             fs::remove_dir_all(dir.at("d")).unwrap();
@@ -156,60 +143,40 @@ fn an_error_leaves_no_temporary_directory() {
     }
 }
 
-/// Runs the command with system calls made to fail, and returns it with the trace of the calls; `None` if that is not
-/// possible.
-fn failing(dir: &TestDir, inject: &[&str], arguments: &[&str]) -> Option<(crate::support::Finished, String)> {
-    let trace = dir.at("trace");
-    let traced = |inject: &[&str], command: &Command| {
-        let mut traced = Command::new("strace");
-        traced.arg("-f").arg("-o").arg(&trace).args(inject.iter().map(|call| format!("--inject={call}")));
-        traced.arg(command.get_program()).args(command.get_args()).current_dir(dir.path());
-        traced
-    };
-    if !has("strace")
-        || !traced(inject, &Command::new("true")).output().is_ok_and(|said| said.status.success())
-    {
-        println!("skipped: strace cannot make calls fail");
-        return None;
-    }
-    let ended = run(&mut traced(inject, &fullbore(arguments)));
-    let calls = String::from_utf8_lossy(&fs::read(&trace).unwrap()).into_owned();
-    fs::remove_file(&trace).unwrap();
-    Some((ended, calls))
-}
-
 #[test]
 fn fallback_calls_keep_unfinished_files_private() {
     let dir = TestDir::new();
     let content = bytes(3_000_000, 1);
     dir.file("source", &content);
-    fs::set_permissions(dir.at("source"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.set_mode("source", 0o640);
     dir.file("t", "");
-    let usual = fs::metadata(dir.at("t")).unwrap().mode() & 0o7777;
+    let usual = dir.mode("t");
     fs::remove_file(dir.at("t")).unwrap();
-    let fail = "linkat:error=EPERM";
-    let later = "linkat:error=EPERM:when=3+";
-    for (inject, arguments, mode) in [
-        (vec![fail], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![fail, "fallocate:error=ENOSYS"], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![later], vec!["copy", "source", "t"], usual & 0o640),
-        (vec![later], vec!["copy", "-p", "source", "t"], 0o640),
-        (vec![fail], vec!["copy", "-p", "source", "t"], 0o640),
-        (vec![fail, "fallocate:error=ENOSYS"], vec!["transform", "none", "source", "t"], usual),
-        (vec!["openat2:error=EPERM", fail], vec!["transform", "none", "source", "t"], usual),
+    let (fail, later) = ("--inject=linkat:error=EPERM", "--inject=linkat:error=EPERM:when=3+");
+    let (no_space, no_openat2) = ("--inject=fallocate:error=ENOSYS", "--inject=openat2:error=EPERM");
+    for (inject, words, mode) in [
+        (&[fail][..], "copy source t", usual & 0o640),
+        (&[fail, no_space], "copy source t", usual & 0o640),
+        (&[later], "copy source t", usual & 0o640),
+        (&[later], "copy -p source t", 0o640),
+        (&[fail], "copy -p source t", 0o640),
+        (&[fail, no_space], "transform none source t", usual),
+        (&[no_openat2, fail], "transform none source t", usual),
     ] {
         for old in [None, Some(0o604)] {
             if let Some(mode) = old {
                 dir.file("t", "old");
-                fs::set_permissions(dir.at("t"), fs::Permissions::from_mode(mode)).unwrap();
+                dir.set_mode("t", mode);
             }
-            let Some((ended, calls)) = failing(&dir, &inject, &arguments) else { return };
-            let about = format!("{inject:?} {arguments:?} {old:?}");
+            let Some(mut command) = traced(inject, &dir.at("trace"), &dir.command(words)) else { return };
+            let (ended, calls) = (run(&mut command), dir.read("trace"));
+            let calls = String::from_utf8_lossy(&calls);
+            fs::remove_file(dir.at("trace")).unwrap();
+            let about = format!("{inject:?} {words} {old:?}");
             assert_eq!(ended.code(), 0, "{about}: {ended}");
-            assert!(fs::read(dir.at("t")).unwrap() == content, "{about}");
-            let kept = arguments.contains(&"-p");
-            let wanted = if kept { mode } else { old.unwrap_or(mode) };
-            assert_eq!(fs::metadata(dir.at("t")).unwrap().mode() & 0o7777, wanted, "{about}");
+            assert!(dir.read("t") == content, "{about}");
+            let wanted = if words.contains("-p") { mode } else { old.unwrap_or(mode) };
+            assert_eq!(dir.mode("t"), wanted, "{about}");
             assert_eq!(left(dir.path()), [""; 0], "{about}");
             let named = calls.lines().filter(|line| line.contains(".fullbore-") && line.contains("O_CREAT"));
             for line in named {
@@ -222,27 +189,13 @@ fn fallback_calls_keep_unfinished_files_private() {
 
 #[test]
 fn without_proc_temporaries_are_their_owners_alone() {
-    let Some(()) = or_skip("without /proc", root()) else { return };
     let dir = TestDir::open_to_all();
     dir.file("source", bytes(3_000_000, 1));
-    let Some(user) = crate::support::Unprivileged::new() else { return };
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let mount = TestDir::new();
-    let probe = Mount::in_memory("size=50%", &mount.at("probe"));
-    let Some(_mounted) = or_skip("without /proc", probe) else { return };
-    let hidden = |command: &Command| {
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let mut hidden = Command::new("unshare");
-        hidden.args(["-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]).args(words);
-        hidden.current_dir(dir.path());
-        hidden
-    };
-    if !hidden(&Command::new("true")).output().is_ok_and(|said| said.status.success()) {
-        return println!("skipped: /proc cannot be hidden");
-    }
-    for command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
-        run(&mut hidden(&command)).succeeds();
-        assert_eq!(fs::metadata(dir.at("t")).unwrap().len(), 3_000_000);
+    let Some(user) = Unprivileged::new() else { return };
+    for mut command in [fullbore(["copy", "source", "t"]), user.command(["copy", "source", "t"])] {
+        let Some(mut command) = without_proc(command.current_dir(dir.path())) else { return };
+        run(&mut command).succeeds();
+        assert_eq!(dir.read("t").len(), 3_000_000);
         assert_eq!(dir.names(), ["source", "t"]);
         fs::remove_file(dir.at("t")).unwrap();
     }

@@ -8,7 +8,12 @@ mod arguments;
 mod bench;
 mod changes;
 mod cmp;
+// GNU `cmp` as the peer, in shell lines.
+#[cfg(unix)]
+mod cmp_as_gnu;
 mod copy;
+#[cfg(unix)]
+mod copy_trees;
 // GNU coreutils as peers, in shell lines.
 #[cfg(unix)]
 mod coreutils;
@@ -20,6 +25,8 @@ mod cp;
 #[cfg(unix)]
 mod cp_lines;
 mod dedupe;
+#[cfg(unix)]
+mod dedupe_metadata;
 // Loop devices.
 #[cfg(target_os = "linux")]
 mod devices;
@@ -28,6 +35,8 @@ mod documents;
 #[cfg(target_os = "linux")]
 mod escapes;
 mod export;
+#[cfg(unix)]
+mod facilities;
 // System calls that `strace` makes fail, limits of descriptors.
 #[cfg(target_os = "linux")]
 mod failing_calls;
@@ -38,6 +47,8 @@ mod forbidden;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod generate;
+// `rg` as the peer.
+#[cfg(unix)]
 mod grep;
 mod grep_flags;
 // Names exchanged in one call, limits of descriptors, system calls that `strace` makes fail.
@@ -48,6 +59,9 @@ mod killed;
 #[cfg(target_os = "linux")]
 mod limits;
 mod memory;
+// Modes and owners, symbolic links.
+#[cfg(unix)]
+mod modes;
 #[cfg(windows)]
 mod on_windows;
 mod outputs;
@@ -59,14 +73,21 @@ mod probe;
 mod profile;
 mod report;
 mod resume;
+// Signals; a test on Windows cannot send Ctrl-C.
+#[cfg(unix)]
 mod signals;
 mod slow;
 // Traces of system calls by `strace`.
 #[cfg(target_os = "linux")]
 mod snapshots;
 mod standard_output;
+// Pipes, sockets, devices and closed streams of Unix.
+#[cfg(unix)]
 mod streams;
 mod sum;
+// The tools as peers.
+#[cfg(unix)]
+mod sum_as_peers;
 mod support;
 // Limits of threads, by the shell and by control groups.
 #[cfg(target_os = "linux")]
@@ -77,3 +98,6 @@ mod tools_on_corpus;
 mod transform;
 mod trees;
 mod wc;
+// GNU `wc` as the peer.
+#[cfg(unix)]
+mod wc_as_gnu;

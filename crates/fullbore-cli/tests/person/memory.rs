@@ -1,8 +1,6 @@
 //! Memory: bounded for a file of any size, for every strategy that does not map it whole.
 
-use std::fs::{self, File};
-
-use crate::support::{NULL, TestDir, refused, run, transform};
+use crate::support::*;
 
 /// The buffers' budget plus the program's own memory, in bytes.
 const MOST: u64 = (64 + 16) << 20;
@@ -15,7 +13,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     // A hole reads as any file does.
     File::create(&input).unwrap().set_len(1 << 30).unwrap();
     fs::write(&output, "").unwrap();
-    for strategy in [
+    let strategies = [
         "auto",
         "cci",
         "cci-stdio",
@@ -30,7 +28,8 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         "method=mmap,workers=8,model=pool,window=64M",
         "request=32M,workers=4",
         "workers=64,model=striped",
-    ] {
+    ];
+    for strategy in cases("memory of a gibibyte", 2, strategies) {
         let options = ["--json", "--strategy", strategy];
         // The output is discarded, so the file system's own memory does not matter.
         let ended = run(&mut transform("none", &input, NULL.as_ref(), &options));

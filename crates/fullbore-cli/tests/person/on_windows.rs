@@ -1,11 +1,7 @@
 //! Paths, names and open files as Windows has them.
 
-use std::fs::{self, File};
+use crate::support::*;
 use std::os::windows::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::support::{TestDir, fullbore, name_binary, names, run, slashes, system_text};
 
 /// `FILE_SHARE_READ`.
 const SHARE_READ: u32 = 1;
@@ -58,23 +54,20 @@ fn names_that_differ_in_case_are_one_file() {
     dir.run("copy Name name").fails(1, &["are the same file"]);
     dir.run("transform upper Name NAME").fails(2, &["same file"]);
     assert!(dir.run("cmp --explain Name name").succeeds().stderr.contains("both are the same file"));
-    assert_eq!(
-        (fs::read(dir.at("Name")).unwrap(), dir.names()),
-        (b"bytes".to_vec(), vec!["Name".to_owned()])
-    );
+    assert_eq!((dir.read("Name"), dir.names()), (b"bytes".to_vec(), vec!["Name".to_owned()]));
 }
 
 #[test]
 fn separators_and_prefixes_of_paths_are_understood() {
     let dir = TestDir::new();
-    fs::create_dir(dir.at("sub")).unwrap();
+    dir.directories(["sub"]);
     let file = dir.file("sub/file", "bytes");
     for path in ["sub/file", "sub\\file", ".\\sub/../sub\\file", file.to_str().unwrap()] {
         assert_eq!(run(dir.command("wc -c").arg(path)).succeeds().text(), format!("5 {path}\n"));
         run(dir.command("transform upper").args([path, "sub\\out"])).succeeds();
-        assert_eq!(fs::read(dir.at("sub/out")).unwrap(), b"BYTES", "{path}");
+        assert_eq!(dir.read("sub/out"), b"BYTES", "{path}");
         for target in ["sub\\copied", ".\\sub/copied", "sub\\new\\"] {
-            fs::create_dir_all(dir.at("sub\\new")).unwrap();
+            dir.directories(["sub\\new"]);
             run(dir.command("copy --backup").args([path, target])).succeeds();
         }
         assert_eq!(names(&dir.at("sub")), ["copied", "copied~", "file", "new", "out"], "{path}");
@@ -110,7 +103,7 @@ fn the_program_expands_patterns_unless_they_are_quoted() {
 #[test]
 fn lists_of_sums_have_slashes() {
     let dir = TestDir::new();
-    fs::create_dir_all(dir.at("tree/deep")).unwrap();
+    dir.directories(["tree/deep"]);
     for name in ["tree/z", "tree/deep/er", "tree/deep.txt", "tree/deep-er"] {
         dir.file(name, name);
     }
@@ -155,7 +148,7 @@ fn a_held_target_is_an_error_and_keeps_its_bytes() {
 #[test]
 fn a_file_that_another_program_keeps_for_itself_is_reported() {
     let dir = TestDir::new();
-    fs::create_dir(dir.at("t")).unwrap();
+    dir.directories(["t"]);
     for name in ["t/in", "t/other"] {
         dir.file(name, "bytes");
     }

@@ -3,180 +3,145 @@
 //! Peers are searched for in the directories of `FULLBORE_PEERS` (colon-separated) and in `PATH`. If a tool or a peer
 //! is missing, the test is skipped with a message. A difference does not end a test: all of them are listed at its end.
 
-use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::os::unix::process::CommandExt;
 
-use crate::corpus::{Corpus, CorpusFile, FileClass, PIPED};
-use crate::support::{Finished, TestDir, fullbore, has, run, run_with};
+use crate::corpus::{CorpusFile, FileClass, PIPED};
+use crate::support::*;
 
 /// Maximum number of listed differences.
 const LISTED: usize = 40;
 
-/// A tool and its peer.
+/// What is compared of a result: the exit code, the output, and messages.
+type Compared = (i32, Vec<u8>, String);
+
+/// A tool and its peer, which get the same arguments.
 pub(crate) struct Pair {
+    /// The subcommand, and flags that the peer does not need.
     tool: &'static str,
     pub(crate) peer: PathBuf,
     pub(crate) dir: TestDir,
-    pub(crate) corpus: Corpus,
+    pub(crate) locale: &'static str,
+    compared: fn(&Finished) -> Compared,
     pub(crate) differences: Vec<String>,
     /// True if both run without privileges, so that permissions apply.
     stripped: bool,
 }
 
 impl Pair {
-    /// `None`, with the reason printed, if one of the two is missing.
-    pub(crate) fn new(tool: &'static str, peer: &str) -> Option<Self> {
-        if run(&mut fullbore([tool, "--help"])).code() != 0 {
-            println!("skipped: {tool} compared with {peer}: no subcommand {tool}");
-            return None;
-        }
+    /// `None`, with the reason printed, if the peer is missing.
+    pub(crate) fn new(tool: &'static str, peer: &str, dir: TestDir) -> Option<Self> {
         let Some(peer) = find(peer) else {
             println!("skipped: {tool} compared with {peer}: no {peer} in FULLBORE_PEERS or PATH");
             return None;
         };
-        let dir = TestDir::open_to_all();
-        let corpus = Corpus::new(dir.path());
-        Some(Self { tool, peer, dir, corpus, differences: Vec::new(), stripped: false })
+        let compared = |ended: &Finished| (ended.code(), ended.stdout.clone(), String::new());
+        Some(Self { tool, peer, dir, locale: "C.UTF-8", compared, differences: Vec::new(), stripped: false })
     }
 
-    /// Returns the commands of both, with their flags and the same paths, in the directory.
-    pub(crate) fn commands(
-        &self,
-        flags: &[&str],
-        theirs: &[&str],
-        paths: &[&OsStr],
-        locale: &str,
-    ) -> [Command; 2] {
-        let ours: Vec<&OsStr> =
-            [self.tool].into_iter().chain(flags.iter().copied()).map(OsStr::new).collect();
-        let words = [
-            (Path::new(env!("CARGO_BIN_EXE_fullbore")), ours),
-            (&*self.peer, theirs.iter().map(OsStr::new).collect()),
-        ];
-        words.map(|(program, words)| {
-            let mut command = match self.stripped {
-                true => Command::new("setpriv"),
-                false => Command::new(program),
+    /// Sets what is compared, instead of the exit code and standard output.
+    pub(crate) fn comparing(self, compared: fn(&Finished) -> Compared) -> Self {
+        Self { compared, ..self }
+    }
+
+    /// Returns the commands of both, with space-separated flags and paths, in the directory.
+    pub(crate) fn commands<P: AsRef<OsStr>>(&self, flags: &str, paths: &[P]) -> [Command; 2] {
+        let ours: Vec<&str> = self.tool.split(' ').collect();
+        [(binary(), ours), (self.peer.as_path(), Vec::new())].map(|(program, words)| {
+            let mut command = Command::new(if self.stripped { Path::new("setpriv") } else { program });
+            match self.stripped {
+                true => command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program),
+                // Messages begin with the name.
+                false => command.arg0(program.file_name().unwrap()),
             };
-            if self.stripped {
-                command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
-            }
-            command.args(words).args(paths).current_dir(self.dir.path()).stdin(Stdio::null());
-            command
-                .env("XDG_CONFIG_HOME", "/nonexistent")
-                .env("LC_ALL", locale)
-                .env_remove("RIPGREP_CONFIG_PATH");
+            command.args(words).args(flags.split_whitespace()).args(paths).current_dir(self.dir.path());
+            command.env("XDG_CONFIG_HOME", NOWHERE).env("LC_ALL", self.locale).stdin(Stdio::null());
+            command.env_remove("RIPGREP_CONFIG_PATH").env_remove("POSIXLY_CORRECT");
             command
         })
     }
 
+    /// Runs both with flags and paths.
+    pub(crate) fn paths<P: AsRef<OsStr>>(&mut self, flags: &str, paths: &[P]) {
+        let shown: Vec<_> = paths.iter().map(AsRef::as_ref).collect();
+        self.run_both(&format!("{flags} {shown:?}"), self.commands(flags, paths), run);
+    }
+
     /// Runs both over a file of the corpus.
-    pub(crate) fn file(&mut self, flags: &[&str], theirs: &[&str], file: &CorpusFile, locale: &str) {
-        let name = plain_name(&file.name);
-        let [mut ours, mut peer] = self.commands(flags, theirs, &[&name], locale);
-        let (ours, peer) = match file.sort {
-            FileClass::Fifo => (fed(&file.path, &mut ours), fed(&file.path, &mut peer)),
-            _ => (run(&mut ours), run(&mut peer)),
-        };
-        self.compare(&format!("{flags:?} {:?} ({}), {locale}", file.name, file.what), &ours, &peer);
+    pub(crate) fn file(&mut self, flags: &str, file: &CorpusFile) {
+        let what = format!("{flags} {:?} ({})", file.name, file.what);
+        let commands = self.commands(flags, &[plain_name(&file.name)]);
+        self.run_both(&what, commands, |command| match file.sort {
+            FileClass::Fifo => fed(&file.path, command),
+            _ => run(command),
+        });
     }
 
     /// Runs both over input from a pipe.
-    pub(crate) fn pipe(&mut self, flags: &[&str], theirs: &[&str], file: &CorpusFile, locale: &str) {
+    pub(crate) fn pipe(&mut self, flags: &str, file: &CorpusFile) {
         let content = fs::read(&file.path).unwrap();
-        let [mut ours, mut peer] = self.commands(flags, theirs, &[], locale);
-        let (ours, peer) = (run_with(&mut ours, &content), run_with(&mut peer, &content));
-        self.compare(&format!("{flags:?} < {:?} ({}), {locale}", file.name, file.what), &ours, &peer);
+        let what = format!("{flags} < {:?} ({})", file.name, file.what);
+        self.run_both(&what, self.commands(flags, &[""; 0]), |command| run_with(command, &content));
+    }
+
+    /// Runs both commands, and compares their results.
+    pub(crate) fn run_both(
+        &mut self,
+        what: &str,
+        mut commands: [Command; 2],
+        run: impl FnMut(&mut Command) -> Finished,
+    ) {
+        let [ours, peer] = commands.each_mut().map(run);
+        self.compare(what, &ours, &peer);
     }
 
     /// Records a difference between the two results.
     pub(crate) fn compare(&mut self, what: &str, ours: &Finished, peer: &Finished) {
-        if ours.code() == peer.code() && ours.stdout == peer.stdout {
+        let [mine, theirs] = [ours, peer].map(self.compared);
+        if mine == theirs {
             return;
         }
-        let excerpt = |ended: &Finished| {
-            let at = ours.stdout.iter().zip(&peer.stdout).take_while(|(a, b)| a == b).count();
-            let from = at.saturating_sub(20).min(ended.stdout.len());
-            let shown = &ended.stdout[from..ended.stdout.len().min(at + 60)];
+        let at = mine.1.iter().zip(&theirs.1).take_while(|(a, b)| a == b).count();
+        let excerpt = |ended: &Finished, output: &[u8]| {
+            let from = at.saturating_sub(20).min(output.len());
+            let shown = String::from_utf8_lossy(&output[from..output.len().min(at + 60)]);
             let said: String = ended.stderr.chars().take(200).collect();
-            format!(
-                "exit {}, {} bytes, at {from}: {:?} {said:?}",
-                ended.code(),
-                ended.stdout.len(),
-                String::from_utf8_lossy(shown)
-            )
+            format!("exit {}, {} bytes, at {from}: {shown:?} {said:?}", ended.code(), output.len())
         };
-        self.differences.push(format!(
-            "{} {what}\n  ours: {}\n  peer: {}",
-            self.tool,
-            excerpt(ours),
-            excerpt(peer)
-        ));
+        let (mine, theirs) = (excerpt(ours, &mine.1), excerpt(peer, &theirs.1));
+        let (tool, locale) = (self.tool, self.locale);
+        self.differences.push(format!("{tool} {what}, {locale}\n  ours: {mine}\n  peer: {theirs}"));
     }
 
-    /// Runs `look` over files that are unreadable without privileges, with both running unprivileged.
-    pub(crate) fn without_rights(&mut self, look: impl FnOnce(&mut Self, &CorpusFile)) {
-        let Some(file) = self.corpus.files.iter().find(|file| file.sort == FileClass::Unreadable).cloned()
-        else {
-            return;
-        };
+    /// Runs `look` with both programs running unprivileged; not if that is not possible.
+    pub(crate) fn without_rights(&mut self, look: impl FnOnce(&mut Self)) {
         self.stripped = rustix::process::geteuid().is_root();
         let reachable = |path: &Path| {
-            Command::new("setpriv")
-                .args(["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x"])
-                .arg(path)
-                .status()
-                .is_ok_and(|status| status.success())
+            let mut test = Command::new("setpriv");
+            test.args(["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x"]).arg(path);
+            test.status().is_ok_and(|status| status.success())
         };
-        if self.stripped
-            && !(has("setpriv")
-                && reachable(env!("CARGO_BIN_EXE_fullbore").as_ref())
-                && reachable(&self.peer))
-        {
-            println!(
-                "skipped: {} of what may not be read: setpriv or the programs are out of reach without rights",
-                self.tool
-            );
-            self.stripped = false;
-            return;
+        if self.stripped && !(has("setpriv") && reachable(binary()) && reachable(&self.peer)) {
+            println!("skipped: {} of unreadable files: no setpriv, or programs out of reach", self.tool);
+        } else {
+            look(self);
         }
-        look(self, &file);
         self.stripped = false;
-    }
-
-    /// Runs both commands, and compares their results.
-    pub(crate) fn run_both(&mut self, what: &str, commands: [Command; 2]) {
-        let [ours, peer] = commands.map(|mut command| run(&mut command));
-        self.compare(what, &ours, &peer);
     }
 
     /// Fails if there were differences, and lists them.
     #[track_caller]
     pub(crate) fn end(self) {
         let count = self.differences.len();
-        let mut text = String::new();
-        for difference in self.differences.iter().take(LISTED) {
-            let _ = writeln!(text, "{difference}");
-        }
-        assert!(count == 0, "{count} differences, of them the first {}:\n{text}", count.min(LISTED));
+        let listed = self.differences[..count.min(LISTED)].join("\n");
+        assert!(count == 0, "{count} differences, of them the first {}:\n{listed}", count.min(LISTED));
     }
 }
 
 /// Finds the path of a peer.
 fn find(name: &str) -> Option<PathBuf> {
-    let [first, then] = ["FULLBORE_PEERS", "PATH"].map(|name| std::env::var_os(name).unwrap_or_default());
-    let all: Vec<PathBuf> = std::env::split_paths(&first).chain(std::env::split_paths(&then)).collect();
-    all.iter()
-        .filter(|directory| !directory.as_os_str().is_empty())
-        .map(|directory| directory.join(name))
-        .find(|path| path.is_file())
+    let all = ["FULLBORE_PEERS", "PATH"].map(|name| std::env::var_os(name).unwrap_or_default());
+    let directories = all.iter().flat_map(std::env::split_paths).filter(|path| !path.as_os_str().is_empty());
+    directories.map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
 /// Returns a name that no program parses as a flag.
@@ -197,10 +162,10 @@ pub(crate) fn fed(fifo: &Path, command: &mut Command) -> Finished {
             while !ended.load(Ordering::Relaxed) {
                 // Without blocking: this fails until there is a reader.
                 if let Ok(writer) = open(fifo, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
-                    let _ = fs::File::from(writer).write_all(PIPED);
+                    let _ = File::from(writer).write_all(PIPED);
                     return;
                 }
-                thread::sleep(Duration::from_millis(1));
+                sleep(Duration::from_millis(1));
             }
         });
         let result = run(command);

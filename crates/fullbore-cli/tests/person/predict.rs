@@ -1,7 +1,7 @@
 //! `fullbore predict`: throughput of unmeasured requests from a results document.
 
 use crate::bench::measure_until;
-use crate::support::TestDir;
+use crate::support::*;
 
 const CELLS: &str = "
     [[experiment]]

@@ -1,17 +1,8 @@
 //! `fullbore probe`: any path, without blocking and without leaving files.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::symlink;
+use crate::support::*;
 #[cfg(unix)]
 use std::os::unix::net::UnixListener;
-use std::path::Path;
-
-#[cfg(unix)]
-use crate::streams::fifo;
-#[cfg(unix)]
-use crate::support::Unprivileged;
-use crate::support::{TestDir, assert_contains, bytes, fullbore, run, system_text};
 
 /// Access methods that work for every regular file of the system.
 const METHODS: &[&str] = match cfg!(windows) {
@@ -19,22 +10,19 @@ const METHODS: &[&str] = match cfg!(windows) {
     false => &["buffered", "mmap", "stdio", "vectored", "splice"],
 };
 
-fn facts(path: &Path) -> serde_json::Value {
+fn facts(path: &Path) -> Value {
     run(fullbore(["probe", "--json"]).arg(path)).succeeds().json()
 }
 
-fn works(facts: &serde_json::Value) -> Vec<&str> {
+fn works(facts: &Value) -> Vec<&str> {
     let engines = facts["engines"].as_array().unwrap();
     for engine in engines {
         assert!(!engine["summary"].as_str().unwrap().is_empty());
         assert!(engine["works"] == true || engine["reason"].is_string(), "{engine}");
     }
     assert_eq!(engines.len(), fullbore::engine::METHODS.len() - 1, "every method is listed");
-    engines
-        .iter()
-        .filter(|engine| engine["works"] == true)
-        .map(|engine| engine["name"].as_str().unwrap())
-        .collect()
+    let working = engines.iter().filter(|engine| engine["works"] == true);
+    working.map(|engine| engine["name"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -79,25 +67,25 @@ fn directory_is_probed_with_a_temporary_file() {
 #[test]
 fn pipes_do_not_block() {
     let dir = TestDir::new();
-    let pipe = fifo(&dir, "pipe");
+    dir.fifo("pipe");
     let _listener = UnixListener::bind(dir.at("socket")).unwrap();
-    for (path, kind, methods) in [
-        (pipe.as_path(), "fifo", &["buffered"][..]),
-        (&dir.at("socket"), "socket", &[]),
-        ("/dev/null".as_ref(), "character_device", &["buffered"]),
-        ("/dev/zero".as_ref(), "character_device", &["buffered"]),
-        ("/proc/self/status".as_ref(), "regular", &["buffered"]),
-        ("/proc/kmsg".as_ref(), "regular", &["buffered"]),
-        ("/proc".as_ref(), "directory", &[]),
+    for (name, kind, methods) in [
+        ("pipe", "fifo", &["buffered"][..]),
+        ("socket", "socket", &[]),
+        ("/dev/null", "character_device", &["buffered"]),
+        ("/dev/zero", "character_device", &["buffered"]),
+        ("/proc/self/status", "regular", &["buffered"]),
+        ("/proc/kmsg", "regular", &["buffered"]),
+        ("/proc", "directory", &[]),
     ] {
-        if !path.exists() {
-            println!("skipped: {}: does not exist", path.display());
+        if !dir.at(name).exists() {
+            println!("skipped: {name}: does not exist");
             continue;
         }
-        let found = facts(path);
-        assert_eq!(found["kind"], kind, "{}", path.display());
-        assert_eq!(works(&found), methods, "{}", path.display());
-        run(fullbore(["probe"]).arg(path)).succeeds();
+        let found = facts(&dir.at(name));
+        assert_eq!(found["kind"], kind, "{name}");
+        assert_eq!(works(&found), methods, "{name}");
+        dir.run(&format!("probe {name}")).succeeds();
     }
     for device in ["/dev/loop0", "/dev/vda", "/dev/sda", "/dev/nvme0n1"] {
         if Path::new(device).exists() {

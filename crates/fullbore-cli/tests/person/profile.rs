@@ -1,13 +1,8 @@
 //! `fullbore profile`: shown, used and removed.
 
-use std::fs;
-use std::path::Path;
-
+use crate::support::*;
 use fullbore::file::File;
 use fullbore::strategy::key;
-use serde_json::json;
-
-use crate::support::{TestDir, assert_contains, bytes, fullbore, not_found, run};
 
 /// Saves entries as from measurements of the directory's own file system and of another.
 fn save(dir: &TestDir) {
@@ -30,8 +25,8 @@ fn save(dir: &TestDir) {
             "another": system("/elsewhere".as_ref(), "read, cold"),
         },
     });
-    fs::create_dir_all(dir.at("config/fullbore")).unwrap();
-    fs::write(dir.at("config/fullbore/profile.json"), text.to_string()).unwrap();
+    dir.directories(["config/fullbore"]);
+    dir.file("config/fullbore/profile.json", text.to_string());
 }
 
 #[test]
@@ -52,18 +47,9 @@ fn saved_entries_are_shown_by_file_system_and_job() {
     let dir = TestDir::new();
     save(&dir);
     let text = dir.run("profile show").succeeds().text();
-    assert_contains(
-        &text,
-        &[
-            "/elsewhere",
-            "read, cold",
-            "transform to a new file, warm",
-            "2026-01-02",
-            "1. ",
-            "3.20 GB/s",
-            "cci-mm",
-        ],
-    );
+    let job = "transform to a new file, warm";
+    let parts = ["/elsewhere", "read, cold", job, "2026-01-02", "1. ", "3.20 GB/s", "cci-mm"];
+    assert_contains(&text, &parts);
     for path in [".", "here"] {
         let text = dir.run(&format!("profile show {path}")).succeeds().text();
         assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");
@@ -95,7 +81,7 @@ fn broken_profile_is_reported_and_can_be_forgotten() {
     save(&dir);
     dir.file("in", bytes(3_000_000, 1));
     for broken in ["not json", "{}", r#"{"version":99,"file_systems":{}}"#, "\u{0}"] {
-        fs::write(dir.at("config/fullbore/profile.json"), broken).unwrap();
+        dir.file("config/fullbore/profile.json", broken);
         dir.run("profile show").fails(2, &["profile.json"]);
         let ended = dir.run("transform none in out").succeeds();
         assert!(ended.stderr.contains("continuing without it"), "{ended}");

@@ -1,15 +1,8 @@
 //! `fullbore report`: results shown again, compared and rejected, and exit codes for build servers.
 
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
-
+use crate::support::*;
 use fullbore_bench::document::{Cell, Document, Environment, Labels, Run, Sample, SummaryOptions};
 use fullbore_bench::stats::Xoshiro256;
-use serde_json::Value;
-
-use crate::support::{NULL, TestDir, fullbore, installed, names, not_found, or_skip, run, run_with};
 
 /// Results with a cell for each rate, with 1% of noise.
 pub(crate) fn results(rates: &[f64], seed: u64) -> Document {
@@ -76,7 +69,7 @@ fn one_document_is_shown_in_every_form() {
     assert!(quiet.stdout.is_empty());
     assert_eq!(dir.names(), ["a.json", "b.json", "r.html", "s.csv"]);
     // The folder that bench creates, and standard input.
-    fs::create_dir(dir.at("results")).unwrap();
+    dir.directories(["results"]);
     fs::rename(dir.at("a.json"), dir.at("results/results.json")).unwrap();
     assert_eq!(dir.run("report results").succeeds().text(), table);
     // Compressed with gzip, as published results are; Windows has no such program.
@@ -85,7 +78,7 @@ fn one_document_is_shown_in_every_form() {
         assert_eq!(names(&dir.at("results")), ["results.json.gz"]);
         assert_eq!(dir.run("report results").succeeds().text(), table);
         assert_eq!(dir.run("report results/results.json.gz").succeeds().text(), table);
-        let whole = fs::read(dir.at("results/results.json.gz")).unwrap();
+        let whole = dir.read("results/results.json.gz");
         assert_eq!(run_with(&mut dir.command("report -"), &whole).succeeds().text(), table);
         dir.file("cut.json.gz", &whole[..whole.len() / 2]);
         dir.run("report cut.json.gz").fails(2, &["cut.json.gz"]);
@@ -133,13 +126,14 @@ fn a_comparison_shows_the_worst_first_and_the_count_last() {
 fn terminal_output_has_its_width_and_colours_unless_disabled() {
     let dir = dir();
     let line = |environment: &str| {
-        format!("{environment} script -qec \"stty cols 100; '$0' report '$1' '$2'\" /dev/null < /dev/null")
+        format!(
+            "{environment} script -qec \"stty cols 100; '$0' report a.json b.json\" /dev/null < /dev/null"
+        )
     };
     let Some(()) = or_skip("output on a terminal", installed("script")) else { return };
-    let (a, b) = (dir.at("a.json"), dir.at("b.json"));
-    let coloured = crate::support::shell(&line(""), &[&a, &b]).succeeds().text();
+    let coloured = dir.shell(&line("")).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
-    let plain = crate::support::shell(&line("NO_COLOR=1"), &[&a, &b]).succeeds().text();
+    let plain = dir.shell(&line("NO_COLOR=1")).succeeds().text();
     assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
     let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
     assert!((81..=100).contains(&widest), "{widest}: {plain}");
@@ -204,7 +198,7 @@ fn invalid_document_is_named_with_advice() {
         String::from_utf8(text(&results(&[1e9], 1))).unwrap().replacen("\"version\": 1", "\"version\": 9", 1);
     let mut empty = results(&[1e9], 1);
     empty.cells.clear();
-    fs::create_dir(dir.at("folder")).unwrap();
+    dir.directories(["folder"]);
     let cases: [(&str, Vec<u8>, &str); 9] = [
         ("nothing.json", Vec::new(), "empty"),
         ("blank.json", b" \n".to_vec(), "empty"),
@@ -272,10 +266,7 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     {
         assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::metadata(NULL).unwrap().len() == 0);
-        let ended = crate::support::shell(
-            "set -o pipefail; \"$0\" report \"$1\" --json | head -c 10",
-            &[&dir.at("a.json")],
-        );
+        let ended = dir.shell("set -o pipefail; \"$0\" report a.json --json | head -c 10");
         // The document may fit into the pipe before its reader closes it.
         assert!([0, 141].contains(&ended.code()) && ended.stderr.is_empty(), "{ended}");
     }
@@ -295,7 +286,7 @@ fn one_document_renders_as_text_and_charts() {
     let dir = dir();
     dir.run("report a.json --quiet --markdown a.md --svg charts").succeeds();
     assert!(fs::read_to_string(dir.at("a.md")).unwrap().starts_with("# "));
-    let pictures = crate::support::names(&dir.at("charts"));
+    let pictures = names(&dir.at("charts"));
     assert!(!pictures.is_empty());
     for name in pictures {
         let picture = fs::read_to_string(dir.at("charts").join(&name)).unwrap();

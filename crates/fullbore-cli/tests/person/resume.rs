@@ -1,25 +1,13 @@
 //! `copy --resume`: an interrupted run is continued, without interference by other users.
 
-use std::ffi::OsStr;
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use crate::support::{Finished, KILLED, TestDir, bytes, fullbore, names, or_skip, run, start, write_at};
-#[cfg(unix)]
-use crate::support::{Unprivileged, root};
+use crate::support::*;
 
 /// Long enough to interrupt a run in the middle.
-const LENGTH: usize = 96 << 20;
+const LENGTH: usize = 64 << 20;
 
-fn resume<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    let mut command = fullbore(["copy", "--resume", "--reflink=never", "--workers", "1", "--sync", "data"]);
-    command.args(arguments);
-    command
+/// A copy of `source` to `target` in a directory, with further words.
+fn resume(dir: &TestDir, words: &str) -> Command {
+    dir.command(&format!("copy --resume --reflink=never --workers 1 --sync data {words}"))
 }
 
 /// Hidden files that a run left in a directory: parts and journals.
@@ -37,24 +25,35 @@ fn journal(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{name}.fullbore-journal"))
 }
 
-/// Kills a run as soon as some stripes are in the journal; `false` if it ended before.
-fn killed(command: &mut Command, journal: &Path) -> bool {
-    let before = fs::metadata(journal).map_or(0, |found| found.len());
+/// Stops a run, by Ctrl-C if `gently`, as soon as some stripes are in the journal of its target; `false` if it ended
+/// before.
+fn stopped(command: &mut Command, target: &Path, gently: bool) -> bool {
+    let journal = journal(target);
+    let len = || fs::metadata(&journal).map_or(0, |found| found.len());
+    let before = len();
     let mut running = start(command);
     let begin = Instant::now();
-    while fs::metadata(journal).map_or(0, |found| found.len()) < before.max(500) + 300
-        && running.alive()
-        && begin.elapsed() < Duration::from_secs(60)
-    {
+    while len() < before.max(400) + 300 && running.alive() && begin.elapsed() < Duration::from_secs(60) {
         sleep(Duration::from_micros(200));
     }
-    running.kill();
-    running.end().code() == KILLED
+    running.stop(gently);
+    running.end().code() != 0
+}
+
+/// Kills runs until one was killed in the middle; the others' targets are removed.
+#[track_caller]
+fn kill_in_the_middle(command: impl Fn() -> Command, target: &Path) {
+    for _ in 0..20 {
+        if stopped(&mut command(), target, false) {
+            return;
+        }
+        let _ = fs::remove_file(target);
+    }
+    panic!("no run was killed in the middle");
 }
 
 fn resumed(ended: &Finished) -> u64 {
-    let json = ended.json();
-    json["copy"]["resumed"].as_u64().unwrap()
+    ended.json()["copy"]["resumed"].as_u64().unwrap()
 }
 
 // Modes and symbolic links.
@@ -63,17 +62,12 @@ fn resumed(ended: &Finished) -> u64 {
 fn partial_file_and_journal_are_private() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let source = dir.file("source", &data);
-    for plant in ["readable", "second name", "another file", "link", "nothing"] {
-        let place = dir.at(plant);
-        fs::create_dir(&place).unwrap();
-        let target = place.join("target");
-        let mut attempts = 0;
-        while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
-            attempts += 1;
-            assert!(attempts < 20, "no run was killed in the middle");
-            fs::remove_file(&target).unwrap();
-        }
+    dir.file("source", &data);
+    for plant in ["readable", "second-name", "another-file", "link", "nothing"] {
+        dir.directories([plant]);
+        let (place, target) = (dir.at(plant), dir.at(plant).join("target"));
+        let words = format!("-p source {plant}/target");
+        kill_in_the_middle(|| resume(&dir, &words), &target);
         let old = part(&place).expect("a part");
         for path in left(&place) {
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600, "{}", path.display());
@@ -81,8 +75,8 @@ fn partial_file_and_journal_are_private() {
         let away = place.join("away");
         match plant {
             "readable" => fs::set_permissions(&old, fs::Permissions::from_mode(0o604)).unwrap(),
-            "second name" => fs::hard_link(&old, &away).unwrap(),
-            "another file" => {
+            "second-name" => fs::hard_link(&old, &away).unwrap(),
+            "another-file" => {
                 fs::rename(&old, &away).unwrap();
                 fs::copy(&away, &old).unwrap();
                 fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).unwrap();
@@ -93,7 +87,7 @@ fn partial_file_and_journal_are_private() {
             }
             _ => {}
         }
-        let ended = run(resume([&source, &target]).args(["-p", "--json"])).succeeds();
+        let ended = run(resume(&dir, &words).arg("--json")).succeeds();
         assert_eq!(resumed(&ended) > 0, plant == "nothing", "{plant}: {ended}");
         assert!(fs::read(&target).unwrap() == data, "{plant}");
         let found = fs::symlink_metadata(&target).unwrap();
@@ -115,7 +109,7 @@ fn foreign_journal_is_ignored() {
     let dir = TestDir::open_to_all();
     let data = bytes(20 << 20, 2);
     let source = dir.file("source", &data);
-    fs::set_permissions(&source, fs::Permissions::from_mode(0o600)).unwrap();
+    dir.set_mode("source", 0o600);
     std::os::unix::fs::chown(&source, Some(65534), Some(65534)).unwrap();
     let target = dir.at("target");
     let planted = journal(&target);
@@ -134,29 +128,27 @@ fn foreign_journal_is_ignored() {
 fn a_stale_journal_stops_no_later_copy() {
     let dir = TestDir::new();
     let (old, new) = (bytes(LENGTH, 3), bytes(LENGTH, 4));
-    let source = dir.file("source", &old);
+    dir.file("source", &old);
     let target = dir.at("target");
-    while !killed(resume([&source, &target]).arg("-p"), &journal(&target)) {
-        fs::remove_file(&target).unwrap();
-    }
+    kill_in_the_middle(|| resume(&dir, "-p source target"), &target);
     let kept = fs::read(journal(&target)).unwrap();
-    run(&mut resume([&source, &target])).succeeds();
+    let again = || run(&mut resume(&dir, "source target --json")).succeeds();
+    again();
     let stale = || {
         fs::write(journal(&target), &kept).unwrap();
         #[cfg(unix)]
         fs::set_permissions(journal(&target), fs::Permissions::from_mode(0o600)).unwrap();
     };
     stale();
-    run(&mut resume([&source, &target])).succeeds();
+    again();
     assert!(!journal(&target).exists(), "the copy is complete");
     // The target is missing, or the source changed.
     stale();
     fs::remove_file(&target).unwrap();
-    let ended = run(resume([&source, &target]).arg("--json")).succeeds();
-    assert!(resumed(&ended) == 0 && fs::read(&target).unwrap() == old);
+    assert!(resumed(&again()) == 0 && fs::read(&target).unwrap() == old);
     stale();
-    fs::write(&source, &new).unwrap();
-    run(&mut resume([&source, &target])).succeeds();
+    dir.file("source", &new);
+    again();
     assert!(fs::read(&target).unwrap() == new);
     assert_eq!(dir.names(), ["source", "target"]);
 }
@@ -166,34 +158,30 @@ fn a_stale_journal_stops_no_later_copy() {
 fn same_command_resumes_the_tree() {
     let dir = TestDir::new();
     let data = bytes(LENGTH, 5);
-    fs::create_dir_all(dir.at("src/in")).unwrap();
+    dir.directories(["src/in"]);
     dir.file("src/in/large", &data);
     dir.file("src/small", "bytes");
-    let (source, target) = (dir.at("src"), dir.at("dst"));
-    let archive = || {
-        let mut command = resume(["-a"]);
-        command.args([&source, &target]);
-        command
-    };
-    let inner = target.join("in/large");
-    let mut attempts = 0;
-    while !killed(&mut archive(), &journal(&inner)) {
-        attempts += 1;
-        assert!(attempts < 20, "no run was killed in the middle");
-        fs::remove_dir_all(&target).unwrap();
+    let inner = dir.at("dst/in/large");
+    let archive = || resume(&dir, "-a src dst");
+    for attempt in 0.. {
+        if stopped(&mut archive(), &inner, false) {
+            break;
+        }
+        assert!(attempt < 20, "no run was killed in the middle");
+        fs::remove_dir_all(dir.at("dst")).unwrap();
     }
-    assert!(part(&target.join("in")).is_some());
+    assert!(part(&dir.at("dst/in")).is_some());
     let ended = run(archive().arg("--json")).succeeds();
     assert!(resumed(&ended) > 0, "{ended}");
-    assert!(fs::read(&inner).unwrap() == data && !target.join("src").exists());
+    assert!(fs::read(&inner).unwrap() == data && !dir.at("dst/src").exists());
     assert_eq!(dir.names(), ["dst", "src"]);
     assert_eq!(
-        (names(&target), names(&target.join("in"))),
+        (names(&dir.at("dst")), names(&dir.at("dst/in"))),
         (vec!["in".into(), "small".into()], vec!["large".into()])
     );
     // The target is now an existing directory: copied into, as with cp.
     run(&mut archive()).succeeds();
-    assert!(target.join("src/in/large").exists());
+    assert!(dir.at("dst/src/in/large").exists());
     assert_eq!(dir.names(), ["dst", "src"]);
 }
 
@@ -204,7 +192,7 @@ fn same_command_resumes_the_tree() {
 fn tree_with_failures_is_resumed() {
     let Some(other) = Unprivileged::new() else { return };
     let dir = TestDir::open_to_all();
-    fs::create_dir(dir.at("src")).unwrap();
+    dir.directories(["src"]);
     let closed = dir.file("src/closed", "bytes");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if rustix::process::geteuid().is_root() {
@@ -223,49 +211,30 @@ fn tree_with_failures_is_resumed() {
 #[test]
 fn killed_copy_resumes_at_its_offset() {
     let dir = TestDir::new();
-    let data = bytes(96 << 20, 3);
-    let source = dir.file("source", &data);
+    let data = bytes(LENGTH, 3);
+    dir.file("source", &data);
     let target = dir.file("target", "old");
-    let journal = dir.at(".target.fullbore-journal");
-    let going = |options: &[&str]| {
-        let mut command = resume(options);
-        command.arg(&source).arg(&target);
-        command
-    };
-    let mut stopped = 0;
+    let going = |options: &str| resume(&dir, &format!("source target {options}"));
+    let mut any = false;
     for gently in [false, true, false] {
-        let before = fs::metadata(&journal).map_or(0, |found| found.len());
-        let mut running = start(&mut going(&[]));
-        // A header and some records.
-        let begin = Instant::now();
-        while fs::metadata(&journal).map_or(0, |found| found.len()) < before.max(400) + 300
-            && begin.elapsed() < Duration::from_secs(30)
-        {
-            sleep(Duration::from_micros(200));
-        }
-        running.stop(gently);
-        if running.end().code() != 0 {
-            stopped += 1;
-            assert_eq!(
-                fs::read(&target).unwrap(),
-                b"old",
-                "the target is not touched before the copy is whole"
-            );
-            assert!(journal.exists() && part(dir.path()).is_some());
+        if stopped(&mut going(""), &target, gently) {
+            any = true;
+            let old = dir.read("target");
+            assert_eq!(old, b"old", "the target is not touched before the copy is whole");
+            assert!(journal(&target).exists() && part(dir.path()).is_some());
         } else {
-            fs::write(&target, "old").unwrap();
+            dir.file("target", "old");
         }
     }
-    assert!(stopped > 0, "no run was interrupted");
-    let json = run(&mut going(&["--json"])).succeeds().json();
+    assert!(any, "no run was interrupted");
+    let json = run(&mut going("--json")).succeeds().json();
     assert!(fs::read(&target).unwrap() == data);
     assert_eq!(dir.names(), ["source", "target"]);
-    let (resumed, copied) =
-        (json["copy"]["resumed"].as_u64().unwrap(), json["copy"]["copied"].as_u64().unwrap());
+    let [resumed, copied] = ["resumed", "copied"].map(|what| json["copy"][what].as_u64().unwrap());
     assert!(resumed > 0, "{json}");
     assert_eq!(resumed + copied, data.len() as u64);
     // The copy is complete, and a further run has nothing to do.
-    let json = run(&mut going(&["--json"])).succeeds().json();
+    let json = run(&mut going("--json")).succeeds().json();
     assert_eq!(json["copy"]["skipped"], 1);
 }
 
@@ -275,31 +244,17 @@ fn resume_checks_source_and_written_data() {
     let dir = TestDir::new();
     let (old, new) = (bytes(24 << 20, 1), bytes(24 << 20, 2));
     for damage in [true, false] {
-        let source = dir.file("source", &old);
+        dir.file("source", &old);
         let target = dir.at("target");
-        let journal = dir.at(".target.fullbore-journal");
-        let begin = Instant::now();
-        loop {
-            let mut running = start(resume([""; 0]).arg(&source).arg(&target));
-            while fs::metadata(&journal).map_or(0, |found| found.len()) < 700 && !target.exists() {
-                sleep(Duration::from_micros(100));
-            }
-            running.kill();
-            running.end();
-            if journal.exists() && part(dir.path()).is_some() {
-                break;
-            }
-            assert!(begin.elapsed() < Duration::from_secs(60), "no run was killed in the middle");
-            let _ = fs::remove_file(&target);
-        }
+        kill_in_the_middle(|| resume(&dir, "source target"), &target);
         let wanted = if damage {
             write_at(&part(dir.path()).unwrap(), b"damage", 1 << 20);
             &old
         } else {
-            fs::write(&source, &new).unwrap();
+            dir.file("source", &new);
             &new
         };
-        run(resume([""; 0]).arg(&source).arg(&target)).succeeds();
+        run(&mut resume(&dir, "source target")).succeeds();
         assert!(fs::read(&target).unwrap() == *wanted, "damage: {damage}");
         assert_eq!(dir.names(), ["source", "target"]);
         fs::remove_file(&target).unwrap();

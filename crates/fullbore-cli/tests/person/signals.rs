@@ -1,51 +1,22 @@
-//! Ctrl-C, SIGTERM and SIGKILL at any moment: the old output is intact, nothing is left behind, the exit code reports
-//! the signal.
+//! Ctrl-C and SIGTERM at any moment: the old output is intact, nothing is left behind, the exit code reports the signal.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use crate::killed::{SHIFTED, delays, undisturbed};
+use crate::support::*;
 
-#[cfg(unix)]
-use rustix::process::Signal;
-
-#[cfg(unix)]
-use crate::streams::fifo;
-use crate::support::{KILLED, TestDir, bytes, fullbore, run, start, start_unread, transform};
-
-/// Long enough to be interrupted in the middle.
-const LENGTH: usize = 48 << 20;
-
-/// Delays spread over a run, more of them early, from a fixed seed.
-fn delays(count: u32, longest: Duration) -> impl Iterator<Item = Duration> {
-    bytes(count as usize, 99).into_iter().map(move |byte| longest.mul_f64((f64::from(byte) / 255.0).powi(2)))
-}
-
-/// Returns the duration of an undisturbed run.
-fn undisturbed(input: &Path, output: &Path, strategy: &str) -> Duration {
-    let start = Instant::now();
-    run(&mut transform("shift:1", input, output, &["--strategy", strategy])).succeeds();
-    start.elapsed()
-}
-
-// Signals; a test on Windows cannot send Ctrl-C.
-#[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_the_old_file_and_nothing_else() {
     let dir = TestDir::new();
-    let data = bytes(LENGTH, 1);
-    let input = dir.file("in", &data);
+    let data = bytes(SHIFTED, 1);
+    dir.file("in", &data);
     let shifted: Vec<u8> = data.iter().map(|byte| byte.wrapping_add(1)).collect();
     let mut stopped = 0;
     for strategy in ["auto", "cci", "cci-mm", "cci-stdio", "cci-ex"] {
-        let longest = undisturbed(&input, &dir.at("scratch"), strategy);
+        let longest = undisturbed(&dir, strategy);
         fs::remove_file(dir.at("scratch")).unwrap();
         for (turn, delay) in delays(8, longest).enumerate() {
             let (signal, wanted) = if turn % 2 == 0 { (Signal::INT, 130) } else { (Signal::TERM, 143) };
             let output = dir.file("out", "old");
-            let running = start(&mut transform("shift:1", &input, &output, &["--strategy", strategy]));
+            let running = start(&mut dir.command(&format!("transform shift:1 in out --strategy {strategy}")));
             sleep(delay);
             running.signal(signal);
             let ended = running.end();
@@ -69,19 +40,12 @@ fn interrupted_run_leaves_the_old_file_and_nothing_else() {
     assert!(stopped > 0, "no run was interrupted in the middle");
 }
 
-// Signals; a test on Windows cannot send Ctrl-C.
-#[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_no_new_file() {
     let dir = TestDir::new();
-    for (delay, command) in
-        delays(6, Duration::from_millis(150)).zip(["gen", "transform"].into_iter().cycle())
-    {
-        let mut command = match command {
-            "gen" => fullbore(["gen", "4G", dir.at("out").to_str().unwrap()]),
-            _ => transform("upper", "/dev/zero".as_ref(), &dir.at("out"), &[]),
-        };
-        let running = start(&mut command);
+    let words = ["gen 4G out", "transform upper /dev/zero out"];
+    for (delay, words) in delays(6, Duration::from_millis(150)).zip(words.into_iter().cycle()) {
+        let running = start(&mut dir.command(words));
         sleep(delay);
         running.signal(Signal::INT);
         assert_eq!(running.end().code(), 130);
@@ -90,70 +54,35 @@ fn interrupted_run_leaves_no_new_file() {
 }
 
 #[test]
-fn killed_run_leaves_the_old_file() {
-    let dir = TestDir::new();
-    let input = dir.file("in", bytes(LENGTH, 2));
-    let longest = undisturbed(&input, &dir.at("scratch"), "auto");
-    let new = fs::read(dir.at("scratch")).unwrap();
-    let mut killed = 0;
-    for delay in delays(8, longest) {
-        let output = dir.file("out", "old");
-        let mut running = start(&mut transform("shift:1", &input, &output, &[]));
-        sleep(delay);
-        running.kill();
-        let ended = running.end();
-        let found = fs::read(&output).unwrap();
-        assert!(found == b"old" || found == new, "after {delay:?}: neither old nor new");
-        killed += u32::from(ended.code() == KILLED && found == b"old");
-    }
-    assert!(killed > 0, "no run was killed in the middle");
-}
-
-// Signals; a test on Windows cannot send Ctrl-C.
-#[cfg(unix)]
-#[test]
 fn waiting_for_a_pipe_can_be_interrupted() {
     for (signal, wanted) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let dir = TestDir::new();
-        let pipe = fifo(&dir, "pipe");
-        let output = dir.file("out", "old");
-        // Blocked in opening the other end.
-        let running = start(&mut transform("upper", &pipe, &output, &[]));
-        sleep(Duration::from_millis(100));
-        running.signal(signal);
-        assert_eq!(running.end().code(), wanted, "in open");
-        // Blocked in reading.
-        let mut running = start(&mut transform("upper", &pipe, &output, &[]));
-        let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        let pipe = dir.fifo("pipe");
+        dir.file("out", "old");
+        let interrupted = |mut running: RunningProgram, place: &str| {
+            sleep(Duration::from_millis(100));
+            assert!(running.alive(), "{place}");
+            running.signal(signal);
+            assert_eq!(running.end().code(), wanted, "{place}");
+        };
+        interrupted(start(&mut dir.command("transform upper pipe out")), "opening the other end");
+        let running = start(&mut dir.command("transform upper pipe out"));
+        let mut writer = File::options().write(true).open(&pipe).unwrap();
         writer.write_all(b"some").unwrap();
-        sleep(Duration::from_millis(100));
-        assert!(running.alive());
-        running.signal(signal);
-        assert_eq!(running.end().code(), wanted, "in read");
+        interrupted(running, "reading");
         drop(writer);
-        // Blocked in writing.
-        let mut running = start_unread(&mut transform("upper", "/dev/zero".as_ref(), "-".as_ref(), &[]));
-        sleep(Duration::from_millis(100));
-        assert!(running.alive());
-        running.signal(signal);
-        assert_eq!(running.end().code(), wanted, "in write");
-        // Blocked in reading from a terminal user.
-        let mut command = fullbore(["transform", "upper", "-"]);
-        let running = start(command.arg(&output).stdin(Stdio::piped()));
-        sleep(Duration::from_millis(100));
-        running.signal(signal);
-        assert_eq!(running.end().code(), wanted, "in standard input");
-        assert_eq!(fs::read(&output).unwrap(), b"old");
+        interrupted(start_unread(&mut dir.command("transform upper /dev/zero -")), "writing");
+        let mut command = dir.command("transform upper - out");
+        interrupted(start(command.stdin(Stdio::piped())), "reading standard input");
+        assert_eq!(dir.read("out"), b"old");
         assert_eq!(dir.names(), ["out", "pipe"]);
     }
 }
 
-// Signals; a test on Windows cannot send Ctrl-C.
-#[cfg(unix)]
 #[test]
 fn interrupted_in_place_change_names_the_file() {
     let dir = TestDir::new();
-    let pipe = fifo(&dir, "pipe");
+    let pipe = dir.fifo("pipe");
     let output = dir.file("out", "some old bytes");
     let running = start(&mut transform("upper", &pipe, &output, &["--overwrite"]));
     let writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
@@ -161,7 +90,7 @@ fn interrupted_in_place_change_names_the_file() {
     running.signal(Signal::INT);
     running.end().fails(130, &["out", "part old and part new"]);
     drop(writer);
-    let data = bytes(LENGTH, 3);
+    let data = bytes(SHIFTED, 3);
     let file = dir.file("file", &data);
     let mut stopped = 0;
     for delay in delays(10, Duration::from_millis(60)) {

@@ -1,15 +1,7 @@
 //! A slow file among quick ones: the results before it are printed immediately, even while workers wait for it.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, fullbore, run, start_unread};
-
-fn fifo(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-}
+use crate::support::*;
+use std::io::{BufRead, BufReader};
 
 // A named pipe.
 #[cfg(unix)]
@@ -17,27 +9,21 @@ fn fifo(path: &Path) {
 fn results_before_a_slow_file_are_printed() {
     let dir = TestDir::new();
     let names: Vec<String> = (0..60).map(|number| format!("{number:02}")).collect();
-    for name in &names {
-        dir.file(name, format!("content of {name}\n"));
-    }
+    names.iter().for_each(|name| drop(dir.file(name, format!("content of {name}\n"))));
     fs::remove_file(dir.at("37")).unwrap();
-    fifo(&dir.at("37"));
-    let tools: [&[&str]; 4] = [&["wc", "-c"], &["sum"], &["sum", "-a", "crc32c"], &["grep", "content"]];
-    for tool in tools {
+    dir.fifo("37");
+    for tool in ["wc -c", "sum", "sum -a crc32c", "grep content"] {
         for workers in ["1", "2", "3", "8"] {
-            let mut command = fullbore(tool);
-            command.args(["--workers", workers]).args(&names).current_dir(dir.path());
-            let mut running = start_unread(&mut command);
+            let mut command = dir.command(&format!("{tool} --workers {workers}"));
+            let mut running = start_unread(command.args(&names));
             let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
-            // The pipe has no writer yet. Reading these lines is the test: otherwise it hangs.
-            for name in &names[..37] {
+            // The pipe has no writer yet. Reading the first lines is the test: otherwise it hangs.
+            for (number, name) in names.iter().enumerate() {
+                if number == 37 {
+                    fs::write(dir.at("37"), "content at last\n").unwrap();
+                }
                 let line = lines.next().unwrap().unwrap();
-                assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
-            }
-            fs::write(dir.at("37"), "content at last\n").unwrap();
-            for name in &names[37..] {
-                let line = lines.next().unwrap().unwrap();
-                assert!(line.contains(name.as_str()), "{tool:?} {workers}: {line}");
+                assert!(line.contains(name.as_str()), "{tool} {workers}: {line}");
             }
             drop(lines);
             running.end().succeeds();

@@ -1,10 +1,6 @@
 //! Every command that prints reports a closed or full standard output, with the exit code of its peer.
 
-use std::path::Path;
-
-use crate::support::TestDir;
-#[cfg(unix)]
-use crate::support::shell;
+use crate::support::*;
 
 /// Shell lines with commands that print, and the exit code if printing fails.
 const PRINTING: &[(&str, i32)] = &[
@@ -84,7 +80,7 @@ fn a_closed_or_full_standard_output_is_an_error() {
     for (words, code) in PRINTING {
         let mut wrong = Vec::new();
         for (to, reason) in [("/dev/full", "No space left on device"), ("&-", "Bad file descriptor")] {
-            let ended = shell(&format!(r#"cd "$1"; "$0" {words} >{to}"#), &[dir.path()]);
+            let ended = dir.shell(&format!(r#""$0" {words} >{to}"#));
             if ended.code() != *code || !ended.stderr.contains(reason) || ended.stderr.contains("panicked") {
                 wrong.push(format!("{words} >{to}: {ended}"));
             }
@@ -104,14 +100,59 @@ fn a_closed_or_full_standard_output_is_an_error() {
 #[test]
 fn no_file_replaces_a_closed_stream() {
     let dir = dir();
-    let shell = |line: &str| shell(&format!(r#"cd "$1"; {line}"#), &[dir.path()]);
-    shell(r#""$0" cp a c >&- <&-"#).succeeds();
-    shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
-    assert_eq!(std::fs::read(dir.at("c")).unwrap(), b"x\ny\n");
-    assert_eq!(std::fs::read(dir.at("d")).unwrap(), b"X\nY\n");
+    dir.shell(r#""$0" cp a c >&- <&-"#).succeeds();
+    dir.shell(r#""$0" transform upper a d >&- <&- 2>&-"#).succeeds();
+    assert_eq!(dir.read("c"), b"x\ny\n");
+    assert_eq!(dir.read("d"), b"X\nY\n");
     for words in ["wc", "sum", "cmp - a", "transform upper - e"] {
-        let ended = shell(&format!(r#""$0" {words} <&-"#));
+        let ended = dir.shell(&format!(r#""$0" {words} <&-"#));
         assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");
     }
     assert!(!Path::new(&dir.at("e")).exists());
+}
+
+#[test]
+fn character_devices_are_read_and_written() {
+    let dir = TestDir::new();
+    dir.file("in", bytes(500_000, 1));
+    for strategy in named() {
+        dir.run(&format!("transform upper in {NULL} --strategy {strategy}")).succeeds();
+        dir.run(&format!("transform upper {NULL} out --strategy {strategy}")).succeeds();
+        assert_eq!(dir.read("out"), b"", "{strategy}");
+    }
+    dir.run(&format!("transform upper {NULL} {NULL}")).succeeds();
+    dir.run(&format!("transform upper in {NULL} --overwrite")).succeeds();
+    assert_eq!(dir.names(), ["in", "out"]);
+    #[cfg(unix)]
+    {
+        let line = r#"set -o pipefail; "$0" transform shift:1 /dev/zero - | head -c 1000000 | md5sum; echo ${PIPESTATUS[0]}"#;
+        let text = dir.shell(line).succeeds().text();
+        // md5sum of a million bytes of one.
+        let wanted = dir.shell(r"head -c 1000000 /dev/zero | tr '\000' '\001' | md5sum").succeeds().text();
+        assert_eq!(text, format!("{wanted}141\n"));
+        assert!(fs::metadata(NULL).unwrap().len() == 0);
+    }
+}
+
+#[test]
+fn closed_pipe_ends_the_run_quietly() {
+    let dir = TestDir::new();
+    dir.file("in", bytes(8_000_000, 4));
+    let strategies =
+        named().into_iter().map(|strategy| format!("transform upper in - --strategy {strategy}"));
+    for words in strategies.chain(["gen 100M -", "gen 100M - --strategy cci-tp"].map(str::to_owned)) {
+        let mut running = start_unread(&mut dir.command(&words));
+        // The reader takes ten bytes and leaves.
+        let mut pipe = running.child.stdout.take().unwrap();
+        pipe.read_exact(&mut [0; 10]).unwrap();
+        drop(pipe);
+        let ended = running.end();
+        assert_eq!((ended.code(), ended.stderr.as_str()), (141, ""), "{words}");
+    }
+    for words in ["completions bash", "probe /", "profile show", "transform upper in out --json"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = start(dir.command(words).stdout(writer)).end();
+        assert_eq!((ended.code(), ended.stderr.as_str()), (141, ""), "{words}");
+    }
 }

@@ -1,22 +1,32 @@
-//! Support for all tests: the binary, a temporary directory, and programs with a time limit.
+//! Support for all tests: the binary, a temporary directory, programs with a time limit, and what most tests import.
 
-pub(crate) use fullbore_testkit::ground::bytes;
-use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
 #[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
+pub(crate) use std::os::unix::ffi::{OsStrExt, OsStringExt};
+#[cfg(unix)]
+pub(crate) use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 #[cfg(unix)]
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
+
+pub(crate) use std::collections::{BTreeMap, BTreeSet};
+pub(crate) use std::ffi::{OsStr, OsString};
+pub(crate) use std::fs::{self, File};
+pub(crate) use std::io::{Read, Seek, SeekFrom, Write};
+pub(crate) use std::path::{Path, PathBuf};
+pub(crate) use std::process::{Command, Stdio};
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::thread::{self, sleep};
+pub(crate) use std::time::{Duration, Instant};
 
 #[cfg(unix)]
-use rustix::process::{Pid, Signal};
+pub(crate) use crate::facilities::*;
+pub(crate) use fullbore_testkit::cases;
+pub(crate) use fullbore_testkit::ground::bytes;
+#[cfg(unix)]
+pub(crate) use rustix::process::{Pid, Signal};
+pub(crate) use serde_json::{Value, json};
 
 /// Time after which a program counts as hanging. Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -85,6 +95,47 @@ impl TestDir {
         self.at(name)
     }
 
+    /// Creates files with the same content.
+    pub(crate) fn files<const N: usize>(&self, names: [&str; N], content: impl AsRef<[u8]>) {
+        names.iter().for_each(|name| drop(self.file(name, &content)));
+    }
+
+    /// Creates directories.
+    pub(crate) fn directories<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) {
+        names.into_iter().for_each(|name| fs::create_dir_all(self.at(name.as_ref())).unwrap());
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.at(name)).unwrap()
+    }
+
+    /// Returns the permission bits of a file.
+    #[cfg(unix)]
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        fs::metadata(self.at(name)).unwrap().mode() & 0o7777
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Creates a named pipe.
+    #[cfg(unix)]
+    pub(crate) fn fifo(&self, name: &str) -> PathBuf {
+        rustix::fs::mkfifoat(rustix::fs::CWD, self.at(name), 0o666.into()).unwrap();
+        self.at(name)
+    }
+
+    /// Runs a shell line in this directory, with the binary as `$0`.
+    #[cfg(unix)]
+    #[track_caller]
+    pub(crate) fn shell(&self, line: &str) -> Finished {
+        let mut command = Command::new("bash");
+        command.args(["-c", line]).arg(binary()).current_dir(self.path()).stdin(Stdio::null());
+        run(command.env("XDG_CONFIG_HOME", NOWHERE))
+    }
+
     /// Returns the command with space-separated words, in this directory, with the profile of this directory.
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = fullbore([""; 0]);
@@ -105,19 +156,18 @@ impl TestDir {
     }
 }
 
+/// Returns the names in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "lost+found")
-        .collect();
+    let entries = fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name != "lost+found").collect();
     names.sort();
     names
 }
 
 /// Returns the command, without the profile of the user who runs the tests.
 pub(crate) fn fullbore<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
-    of(binary(), arguments)
+    program(binary(), arguments)
 }
 
 /// Adds an argument. On Windows, the program expands patterns of names unless they are quoted.
@@ -130,7 +180,8 @@ pub(crate) fn verbatim(command: &mut Command, word: &str) {
     command.arg(word);
 }
 
-fn of<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
+/// Returns a program without the profile of the user who runs the tests.
+pub(crate) fn program<I: AsRef<OsStr>>(binary: &Path, arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null());
     command
@@ -166,7 +217,13 @@ impl Finished {
         self
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// True if it succeeded; false if the command reported a method as unavailable.
+    #[track_caller]
+    pub(crate) fn succeeds_unless_refused(self) -> bool {
+        !refused(&self) && self.succeeds().code() == 0
+    }
+
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap()
     }
 
@@ -245,7 +302,7 @@ pub(crate) fn assert_contains(text: &str, words: &[&str]) {
 pub(crate) struct RunningProgram {
     pub(crate) child: Child,
     stdout: Option<thread::JoinHandle<Vec<u8>>>,
-    stderr: thread::JoinHandle<String>,
+    stderr: thread::JoinHandle<Vec<u8>>,
 }
 
 /// Starts a program and collects its output, unless the caller redirected standard output.
@@ -258,21 +315,17 @@ pub(crate) fn start_unread(command: &mut Command) -> RunningProgram {
     start_with(command.stdout(Stdio::piped()), false)
 }
 
+fn read_all(mut stream: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
 fn start_with(command: &mut Command, gather: bool) -> RunningProgram {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut errors = child.stderr.take().unwrap();
-    let stdout = if gather { child.stdout.take() } else { None }.map(|mut out| {
-        thread::spawn(move || {
-            let mut data = Vec::new();
-            out.read_to_end(&mut data).unwrap();
-            data
-        })
-    });
-    let stderr = thread::spawn(move || {
-        let mut text = Vec::new();
-        errors.read_to_end(&mut text).unwrap();
-        String::from_utf8_lossy(&text).into_owned()
-    });
+    let read = |stream: Box<dyn Read + Send>| thread::spawn(move || read_all(stream));
+    let stdout = if gather { child.stdout.take() } else { None }.map(|out| read(Box::new(out)));
+    let stderr = read(Box::new(child.stderr.take().unwrap()));
     RunningProgram { child, stdout, stderr }
 }
 
@@ -308,14 +361,15 @@ impl RunningProgram {
             if start.elapsed() > PATIENCE {
                 self.child.kill().unwrap();
                 self.child.wait().unwrap();
-                panic!("the program hangs; its messages: {}", self.stderr.join().unwrap());
+                let messages = self.stderr.join().unwrap();
+                panic!("the program hangs; its messages: {}", String::from_utf8_lossy(&messages));
             }
             thread::sleep(Duration::from_millis(1));
         };
         Finished {
             status,
             stdout: self.stdout.map(|gathered| gathered.join().unwrap()).unwrap_or_default(),
-            stderr: self.stderr.join().unwrap(),
+            stderr: String::from_utf8_lossy(&self.stderr.join().unwrap()).into_owned(),
         }
     }
 
@@ -343,52 +397,11 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
     })
 }
 
-/// Runs a shell line with the binary as `$0` and the arguments as `$1` and on.
-#[cfg(unix)]
-#[track_caller]
-pub(crate) fn shell(line: &str, arguments: &[&Path]) -> Finished {
-    let mut command = Command::new("bash");
-    command.args(["-c", line]).arg(env!("CARGO_BIN_EXE_fullbore")).args(arguments);
-    run(command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null()))
-}
-
-/// The command run by an unprivileged user.
-#[cfg(unix)]
-pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
-
-#[cfg(unix)]
-impl Unprivileged {
-    /// `None`, with the reason printed, if privileges cannot be dropped.
-    pub(crate) fn new() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            return Some(Self(None));
-        }
-        if !has("setpriv") {
-            println!("skipped: without privileges: no setpriv");
-            return None;
-        }
-        // The build may be in a directory that only root can search.
-        let copy = tempfile::tempdir().unwrap();
-        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
-        Some(Self(Some(copy)))
-    }
-
-    pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
-        let Some(copy) = &self.0 else { return fullbore(arguments) };
-        let mut command = of(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(copy.path().join("fullbore")).args(arguments);
-        command
-    }
-}
-
 /// True if a program is installed.
 pub(crate) fn has(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path)
-            .chain(["/usr/sbin".into(), "/sbin".into()])
-            .any(|directory| directory.join(program).is_file())
-    })
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    directories.any(|directory| directory.join(program).is_file())
 }
 
 /// Returns what a test needs; `None`, with the reason printed, if it is missing.
@@ -401,68 +414,22 @@ pub(crate) fn installed(program: &str) -> Result<(), String> {
     has(program).then_some(()).ok_or_else(|| format!("no {program}"))
 }
 
-/// The reason if the tests do not run as root.
-#[cfg(unix)]
-pub(crate) fn root() -> Result<(), String> {
-    rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
-}
-
-/// A mount until it is dropped.
-#[cfg(unix)]
-pub(crate) struct Mount(PathBuf);
-
-#[cfg(unix)]
-impl Mount {
-    /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
-    pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
-        root()?;
-        fs::create_dir_all(place).unwrap();
-        let said =
-            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
-        if !said.status.success() {
-            return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
-        }
-        Ok(Self(place.to_owned()))
-    }
-
-    /// Mounts a file system in memory, with options.
-    pub(crate) fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
-        Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
-    }
-
-    /// Mounts a file system of `len` bytes that a program makes in `image`.
-    pub(crate) fn of_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Self, String> {
-        let (program, options) = make.split_once(' ').unwrap();
-        installed(program)?;
-        fs::File::create(image).unwrap().set_len(len).unwrap();
-        let mut make = Command::new(program);
-        make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
-        run(&mut make).succeeds();
-        Self::new(&["-o", "loop", image.to_str().unwrap()], place)
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.0).status();
-        if !done.is_ok_and(|status| status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-        }
-    }
-}
-
 /// Every access method that reads and writes.
 pub(crate) fn methods() -> Vec<&'static str> {
-    let all = fullbore::engine::METHODS.iter();
-    all.filter(|method| method.capabilities.transfers && method.name != "null")
-        .map(|method| method.name)
-        .collect()
+    let all = fullbore::engine::METHODS.iter().filter(|method| method.capabilities.transfers);
+    all.map(|method| method.name).filter(|name| *name != "null").collect()
 }
 
 /// Every named strategy.
 pub(crate) fn named() -> Vec<&'static str> {
     std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
+}
+
+/// Every named strategy, every access method, and `more` strategies.
+pub(crate) fn strategies(more: &[&str]) -> Vec<String> {
+    let methods = methods().into_iter().map(|method| format!("method={method}"));
+    let named = named().into_iter().chain(more.iter().copied()).map(str::to_owned);
+    named.chain(methods).collect()
 }
 
 /// As [`refused_method`], for any method that reads and writes.

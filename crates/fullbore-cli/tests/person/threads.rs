@@ -1,10 +1,6 @@
 //! If the system allows only few or no threads, every command does its work with those it gets.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use crate::support::{TestDir, bytes, has, run};
+use crate::support::*;
 
 /// A user without other processes: the limit counts processes per user.
 const USER: &str = "61234";
@@ -48,76 +44,80 @@ impl Place {
         assert!(open.success());
     }
 
-    /// Returns a command line as `run` in a shell, preceded by `setup`.
-    fn command(&self, user: bool, setup: &str, words: &[&str]) -> Command {
+    /// Returns a command of space-separated words as `run` in a shell, preceded by `setup`.
+    fn command(&self, user: bool, setup: &str, words: &str) -> Command {
         let mut command = Command::new("bash");
         command.args(["-c", &format!("{setup}; exec \"$@\""), "bash"]);
         if user && self.root {
             command.args(["setpriv", "--clear-groups"]);
             command.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
         }
-        command.arg(&self.binary).args(words).current_dir(self.dir.path());
+        command
+            .arg(&self.binary)
+            .args(words.split(' ').map(|word| word.replace('_', " ")))
+            .current_dir(self.dir.path());
         command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
         command
     }
 }
 
-/// Commands with work for several threads; their output must not depend on the number of threads.
-const COMMANDS: &[&[&str]] = &[
-    &["wc", "large", "same", "tree/0/0/0"],
-    &["grep", "-c", "needle", "tree"],
-    &["grep", "-c", "-a", "needle", "large"],
-    &["grep", "--files", "tree"],
-    &["grep", "--sort", "modified", "-l", "needle 39", "tree"],
-    &["grep", "--pre", "cat", "needle 7", "tree"],
-    &["sum", "-r", "tree", "large"],
-    &["sum", "-a", "blake3", "-a", "sha256", "-a", "crc32c", "large", "same"],
-    &["cmp", "large", "same"],
-    &["cmp", "--strategy", "workers=4,model=striped,request=64K", "large", "same"],
-    &["transform", "upper", "large", "-", "--strategy", "workers=4,model=striped,request=64K,stripe=256K"],
-    &["transform", "upper", "large", "-", "--strategy", "workers=4,model=pool,request=64K"],
-    &["transform", "upper", "large", "-", "--strategy", "method=uring,depth=8"],
-    &["transform", "upper", "large", "-", "--strategy", "method=posixaio,depth=8,request=64K"],
-    &["dedupe", "tree", "large", "same"],
-    &["gen", "3M", "-", "--seed", "7"],
-    &["probe", "large"],
+/// Commands with work for several threads; their output must not depend on the number of threads. `_` is a space in a word.
+const COMMANDS: &[&str] = &[
+    "wc large same tree/0/0/0",
+    "grep -c needle tree",
+    "grep -c -a needle large",
+    "grep --files tree",
+    "grep --sort modified -l needle_39 tree",
+    "grep --pre cat needle_7 tree",
+    "sum -r tree large",
+    "sum -a blake3 -a sha256 -a crc32c large same",
+    "cmp large same",
+    "cmp --strategy workers=4,model=striped,request=64K large same",
+    "transform upper large - --strategy workers=4,model=striped,request=64K,stripe=256K",
+    "transform upper large - --strategy workers=4,model=pool,request=64K",
+    "transform upper large - --strategy method=uring,depth=8",
+    "transform upper large - --strategy method=posixaio,depth=8,request=64K",
+    "dedupe tree large same",
+    "gen 3M - --seed 7",
+    "probe large",
 ];
 
-/// Runs each command as `limited` starts it, and compares its output with that of an unlimited run.
+/// Runs each command as `limited` starts it with each limit, and compares its output with that of an unlimited run.
 #[track_caller]
-fn all_work(place: &Place, limited: impl Fn(&[&str]) -> Command) {
+fn all_work<const N: usize>(place: &Place, limits: [u32; N], limited: impl Fn(u32, &str) -> Command) {
     for words in COMMANDS {
         let free = run(&mut place.command(false, ":", words));
-        let few = run(&mut limited(words));
-        assert!(!few.stderr.contains("panicked"), "{words:?}: {few}");
-        // A preprocessor needs a process.
-        let starved = few.code() == 2 && few.stderr.contains("Resource temporarily unavailable");
-        if words.contains(&"--pre") && starved {
-            continue;
-        }
-        assert_eq!(few.code(), free.code(), "{words:?}: {few}");
-        if words[0] != "probe" {
-            assert!(few.stdout == free.stdout, "{words:?}: {few}");
+        for limit in limits {
+            let few = run(&mut limited(limit, words));
+            assert!(!few.stderr.contains("panicked"), "{words:?}: {few}");
+            // A preprocessor needs a process.
+            let starved = few.code() == 2 && few.stderr.contains("Resource temporarily unavailable");
+            if words.contains("--pre") && starved {
+                continue;
+            }
+            assert_eq!(few.code(), free.code(), "{words:?}: {few}");
+            assert!(words.starts_with("probe") || few.stdout == free.stdout, "{words:?}: {few}");
         }
     }
-    for (number, words) in [["copy", "large"], ["copy", "same"]].iter().enumerate() {
-        let target = format!("copied-{number}");
-        run(&mut limited(&[words[0], words[1], &target])).succeeds();
-        assert!(fs::read(place.dir.at(&target)).unwrap() == fs::read(place.dir.at("large")).unwrap());
-        fs::remove_file(place.dir.at(&target)).unwrap();
+    for limit in limits {
+        for words in ["copy large copied-0", "copy same copied-1"] {
+            let target = place.dir.at(words.rsplit(' ').next().unwrap());
+            run(&mut limited(limit, words)).succeeds();
+            assert!(fs::read(&target).unwrap() == place.dir.read("large"));
+            fs::remove_file(target).unwrap();
+        }
+        run(&mut limited(limit, "copy -r tree tree-copied")).succeeds();
+        place.dir.shell("diff -r tree tree-copied").succeeds();
+        fs::remove_dir_all(place.dir.at("tree-copied")).unwrap();
     }
-    run(&mut limited(&["copy", "-r", "tree", "tree-copied"])).succeeds();
-    let same = |words: &[&str]| run(Command::new(words[0]).args(&words[1..]).current_dir(place.dir.path()));
-    same(&["diff", "-r", "tree", "tree-copied"]).succeeds();
-    fs::remove_dir_all(place.dir.at("tree-copied")).unwrap();
 }
 
 #[test]
 fn a_user_at_the_limit_of_processes() {
     let Some(place) = Place::new() else { return };
-    for limit in 1..=5 {
-        all_work(&place, |words| place.command(true, &format!("ulimit -u {limit}"), words));
-    }
+    all_work(&place, [1, 2, 3, 4, 5], |limit, words| {
+        place.command(true, &format!("ulimit -u {limit}"), words)
+    });
 }
 
 /// A test's own control group.
@@ -144,12 +144,13 @@ impl Drop for Group {
 #[test]
 fn a_control_group_with_few_threads() {
     let Some(place) = Place::new() else { return };
-    for pids in [1, 2, 3, 4] {
-        let Some(group) = Group::new(pids) else {
-            println!("skipped: threads in a control group: no control group with pids.max");
-            return;
-        };
-        let enter = format!("echo $$ > {}/cgroup.procs", group.0.display());
-        all_work(&place, |words| place.command(false, &enter, words));
+    let limits = [1, 2, 3, 4];
+    let groups = limits.map(Group::new);
+    if groups.iter().any(Option::is_none) {
+        return println!("skipped: threads in a control group: no control group with pids.max");
     }
+    all_work(&place, limits, |limit, words| {
+        let group = &groups[limit as usize - 1].as_ref().unwrap().0;
+        place.command(false, &format!("echo $$ > {}/cgroup.procs", group.display()), words)
+    });
 }

@@ -1,227 +1,185 @@
 //! Each tool and its peer over every difficult file: the same bytes on standard output, the same exit code.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::Command;
-
 use crate::corpus::{Corpus, CorpusFile, FileClass, huge, long_line};
 use crate::peer::{Pair, fed, plain_name};
-use crate::support::run;
+use crate::support::*;
 
-/// Every file that can be read to its end in reasonable time by some user.
-fn readable(corpus: &Corpus) -> Vec<CorpusFile> {
-    corpus
-        .files
-        .iter()
-        .filter(|file| !matches!(file.sort, FileClass::Huge | FileClass::Unreadable))
-        .cloned()
-        .collect()
+/// A tool and its peer in a directory with the corpus; `None` if the peer is missing.
+fn pair(tool: &'static str, peer: &str) -> Option<(Pair, Corpus)> {
+    let pair = Pair::new(tool, peer, TestDir::open_to_all())?;
+    let corpus = Corpus::new(pair.dir.path());
+    Some((pair, corpus))
+}
+
+/// The names of files, of a directory, and of a missing file.
+fn with_missing<'f>(files: impl Iterator<Item = &'f CorpusFile>) -> Vec<OsString> {
+    let more = ["directory", "missing"].map(OsString::from);
+    files.map(|file| plain_name(&file.name)).chain(more).collect()
 }
 
 #[test]
 fn wc_counts_as_gnu_wc_does() {
-    const FLAGS: [&[&str]; 10] =
-        [&[], &["-c"], &["-m"], &["-l"], &["-w"], &["-L"], &["-lw"], &["-mL"], &["-clw"], &["-clmwL"]];
-    let Some(mut pair) = Pair::new("wc", "wc") else { return };
-    let files = readable(&pair.corpus);
+    const FLAGS: [&str; 10] = ["", "-c", "-m", "-l", "-w", "-L", "-lw", "-mL", "-clw", "-clmwL"];
+    let Some((mut pair, corpus)) = pair("wc", "wc") else { return };
     for locale in ["C", "C.UTF-8"] {
-        let every = FLAGS.iter().flat_map(|flags| files.iter().map(move |file| (*flags, file)));
-        for (flags, file) in fullbore_testkit::cases("wc on the corpus", 3, every) {
-            pair.file(flags, flags, file, locale);
+        pair.locale = locale;
+        let every = FLAGS.iter().flat_map(|flags| corpus.readable().map(move |file| (*flags, file)));
+        for (flags, file) in cases("wc on the corpus", 4, every) {
+            pair.file(flags, file);
         }
-        for file in files.iter().filter(|file| file.sort == FileClass::Plain) {
-            pair.pipe(&["-clmwL"], &["-clmwL"], file, locale);
-            pair.pipe(&["-lw", "-"], &["-lw", "-"], file, locale);
+        for file in cases("wc of pipes", 2, corpus.plain()) {
+            pair.pipe("-clmwL", file);
+            pair.pipe("-lw -", file);
         }
-        let names: Vec<OsString> = pair.corpus.plain().map(|file| plain_name(&file.name)).collect();
-        let names: Vec<&OsStr> =
-            names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
-        let commands = pair.commands(&[], &[], &names, locale);
-        pair.run_both(&format!("all files at once, {locale}"), commands);
-        pair.without_rights(|pair, file| pair.file(&[], &[], file, locale));
+        pair.paths("", &with_missing(corpus.plain()));
+        pair.without_rights(|pair| pair.file("", corpus.unreadable()));
     }
-    let dir = pair.dir.path().to_owned();
-    pair.file(&["-clmwL"], &["-clmwL"], &long_line(&dir), "C.UTF-8");
-    if let Some(huge) = huge(&dir) {
-        pair.file(&["-c"], &["-c"], &huge, "C.UTF-8");
+    pair.file("-clmwL", &long_line(pair.dir.path()));
+    if let Some(huge) = huge(pair.dir.path()) {
+        pair.file("-c", &huge);
     }
     pair.end();
 }
 
 #[test]
 fn cmp_compares_as_gnu_cmp_does() {
-    const FLAGS: [&[&str]; 8] = [
-        &["-l"],
-        &["-b"],
-        &["-bl"],
-        &["-s"],
-        &["-n", "10"],
-        &["-i", "3"],
-        &["-i", "1:2", "-n", "70000"],
-        &["-l", "-n", "5000"],
-    ];
-    let Some(mut pair) = Pair::new("cmp", "cmp") else { return };
-    let files = readable(&pair.corpus);
-    let plain: Vec<CorpusFile> = pair.corpus.plain().cloned().collect();
-    let both = |pair: &mut Pair, flags: &[&str], one: &CorpusFile, two: &CorpusFile| {
-        let names = [plain_name(&one.name), plain_name(&two.name)];
-        let commands = pair.commands(flags, flags, &[&names[0], &names[1]], "C.UTF-8");
-        pair.run_both(&format!("{flags:?} {:?} {:?}", one.name, two.name), commands);
+    const FLAGS: [&str; 8] = ["-l", "-b", "-bl", "-s", "-n 10", "-i 3", "-i 1:2 -n 70000", "-l -n 5000"];
+    let Some((mut pair, corpus)) = pair("cmp", "cmp") else { return };
+    let plain: Vec<&CorpusFile> = corpus.plain().collect();
+    let both = |pair: &mut Pair, flags: &str, one: &CorpusFile, two: &CorpusFile| {
+        pair.paths(flags, &[one, two].map(|file| plain_name(&file.name)));
     };
-    let pairs = plain.iter().flat_map(|one| plain.iter().map(move |two| (one, two)));
-    // The number of files must not be a multiple of the step: each is compared with others than in the row before.
-    let step = if plain.len().is_multiple_of(3) { 4 } else { 3 };
-    for (one, two) in fullbore_testkit::cases("cmp on the corpus", step, pairs) {
-        both(&mut pair, &[], one, two);
-    }
+    let every = plain.iter().flat_map(|one| plain.iter().map(move |two| ("", *one, *two)));
+    let mut pairs: Vec<_> = every.collect();
     for (turn, flags) in FLAGS.into_iter().enumerate() {
         // For each flag, each file is compared with others, near and far in the list.
         for (index, one) in plain.iter().enumerate() {
-            for step in [0, 1 + turn, 11 + 3 * turn] {
-                both(&mut pair, flags, one, &plain[(index + step) % plain.len()]);
-            }
+            let steps = [0, 1 + turn, 11 + 3 * turn];
+            pairs.extend(steps.map(|step| (flags, *one, plain[(index + step) % plain.len()])));
         }
     }
-    let text = plain.iter().find(|file| file.name == "text").unwrap();
-    for file in files.iter().filter(|file| !matches!(file.sort, FileClass::Plain | FileClass::Fifo)) {
-        both(&mut pair, &[], file, text);
-        both(&mut pair, &[], text, file);
+    // The number of files must not be a multiple of the step: each is compared with others than in the row before.
+    let step = if plain.len().is_multiple_of(7) { 8 } else { 7 };
+    for (flags, one, two) in cases("cmp on the corpus", step, pairs) {
+        both(&mut pair, flags, one, two);
+    }
+    let text = corpus.named("text");
+    let others = corpus.readable().filter(|file| !matches!(file.sort, FileClass::Plain | FileClass::Fifo));
+    for file in others {
+        both(&mut pair, "", file, text);
+        both(&mut pair, "", text, file);
     }
     for file in &plain {
-        pair.pipe(&["-", "text"], &["-", "text"], file, "C.UTF-8");
-        pair.pipe(&["text"], &["text"], file, "C.UTF-8");
+        pair.pipe("- text", file);
+        pair.pipe("text", file);
     }
-    pair.without_rights(|pair, file| {
-        both(pair, &[], file, text);
-    });
+    pair.without_rights(|pair| both(pair, "", corpus.unreadable(), text));
     if let Some(huge) = huge(pair.dir.path()) {
-        both(&mut pair, &[], &huge, text);
-        both(&mut pair, &[], text, &huge);
-        both(&mut pair, &["-n", "3000000"], &huge, plain.iter().find(|file| file.name == "hole").unwrap());
+        both(&mut pair, "", &huge, text);
+        both(&mut pair, "", text, &huge);
+        both(&mut pair, "-n 3000000", &huge, corpus.named("hole"));
     }
     pair.end();
 }
 
 #[test]
 fn sum_matches_sha256sum() {
-    sums("sha256", "sha256sum");
+    sums("sum -a sha256", "sha256sum");
 }
 
 #[test]
 fn sum_matches_b3sum() {
-    sums("blake3", "b3sum");
+    sums("sum -a blake3", "b3sum");
 }
 
-fn sums(hash: &str, peer: &str) {
-    let Some(mut pair) = Pair::new("sum", peer) else { return };
-    let flags = ["-a", hash];
+fn sums(tool: &'static str, peer: &str) {
+    let Some((mut pair, corpus)) = pair(tool, peer) else { return };
     // b3sum prints another name for names that are not UTF-8, and cannot check its own list then; this program keeps
     // the bytes, as documented.
-    let told = |file: &CorpusFile| hash != "blake3" || file.name.to_str().is_some();
-    for file in readable(&pair.corpus).iter().filter(|file| told(file)) {
-        pair.file(&flags, &[], file, "C.UTF-8");
-        pair.file(&["-a", hash, "--tag"], &["--tag"], file, "C.UTF-8");
-        if file.sort == FileClass::Plain {
-            pair.pipe(&flags, &[], file, "C.UTF-8");
-            pair.pipe(&["-a", hash, "-"], &["-"], file, "C.UTF-8");
-        }
+    let told = |file: &&CorpusFile| peer != "b3sum" || file.name.to_str().is_some();
+    for file in corpus.readable().filter(told) {
+        pair.file("", file);
+        pair.file("--tag", file);
     }
-    let names: Vec<OsString> =
-        pair.corpus.plain().filter(|file| told(file)).map(|file| plain_name(&file.name)).collect();
-    let names: Vec<&OsStr> =
-        names.iter().map(OsString::as_os_str).chain(["directory".as_ref(), "missing".as_ref()]).collect();
-    let commands = pair.commands(&flags, &[], &names, "C.UTF-8");
-    pair.run_both("all files at once", commands);
-    pair.without_rights(|pair, file| pair.file(&flags, &[], file, "C.UTF-8"));
+    for file in corpus.plain().filter(told) {
+        pair.pipe("", file);
+        pair.pipe("-", file);
+    }
+    pair.paths("", &with_missing(corpus.plain().filter(told)));
+    pair.without_rights(|pair| pair.file("", corpus.unreadable()));
     pair.end();
 }
 
 #[test]
 fn grep_matches_rg() {
-    const FLAGS: [&[&str]; 24] = [
-        &["-n", "the"],
-        &["-c", "the"],
-        &["-b", "the"],
-        &["-nb", "-o", "s[a-z]+"],
-        &["-n", "-A1", "line"],
-        &["-n", "-B2", "end"],
-        &["-C1", "text"],
-        &["-c", "-v", "the"],
-        &["-n", ""],
-        &["-n", r"[a-z]+ing\s"],
-        &["-n", r"\s$"],
-        &["-n", "-x", "the text"],
-        &["-n", "-w", "a"],
-        &["-n", "-i", "THE"],
-        &["-S", "The"],
-        &["-l", "the"],
-        &["--files-without-match", "the"],
-        &["-m1", "-n", "o"],
-        &["-a", "-n", r"(?-u:\xff)"],
-        &["-a", "-c", r"\x00"],
-        &["-F", "-n", "."],
-        &["--count-matches", "o"],
-        &["-U", "-n", r"e\n"],
-        &["-n", "σ|é|語"],
+    const FLAGS: [&str; 24] = [
+        "-n the",
+        "-c the",
+        "-b the",
+        "-nb -o s[a-z]+",
+        "-n -A1 line",
+        "-n -B2 end",
+        "-C1 text",
+        "-c -v the",
+        r"-n [a-z]+ing\s",
+        r"-n \s$",
+        "-n --regexp=",
+        r"-n -x the\x20text",
+        "-n -w a",
+        "-n -i THE",
+        "-S The",
+        "-l the",
+        "--files-without-match the",
+        "-m1 -n o",
+        r"-a -n (?-u:\xff)",
+        r"-a -c \x00",
+        "-F -n .",
+        "--count-matches o",
+        r"-U -n e\n",
+        "-n σ|é|語",
     ];
-    let Some(mut pair) = Pair::new("grep", "rg") else { return };
+    let Some((mut pair, corpus)) = pair("grep", "rg") else { return };
     let said = run(Command::new(&pair.peer).arg("--version")).text();
-    let major =
-        said.split_whitespace().nth(1).and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    if major.is_none_or(|major| major < 14) {
-        println!(
-            "skipped: grep compared with rg: it is {}, and results changed with 14",
-            said.lines().next().unwrap_or("?")
-        );
-        return;
+    let version = said.split_whitespace().nth(1).unwrap_or_default();
+    if version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_none_or(|major| major < 14) {
+        return println!("skipped: grep compared with rg: it is {version}, and results changed with 14");
     }
-    for flags in FLAGS {
-        for file in readable(&pair.corpus) {
-            pair.file(flags, flags, &file, "C.UTF-8");
+    for file in corpus.readable() {
+        for flags in FLAGS {
+            pair.file(flags, file);
         }
     }
-    let plain: Vec<CorpusFile> = pair.corpus.plain().cloned().collect();
-    for file in &plain {
-        let flags: [&[&str]; 4] = [&["-a", "-n", "the"], &["-n", "the"], &["-c", "s"], &["-b", "line"]];
-        for flags in flags {
+    for file in corpus.plain() {
+        for flags in ["-a -n the", "-n the", "-c s", "-b line"] {
             // The amount of a pipe that rg has read when it meets the NUL, and thus its output, is random.
-            if flags[0] == "-a" || file.name != "nul-late" {
-                pair.pipe(flags, flags, file, "C.UTF-8");
+            if flags.starts_with("-a") || file.name != "nul-late" {
+                pair.pipe(flags, file);
             }
         }
     }
-    pair.without_rights(|pair, file| pair.file(&["-n", "the"], &["-n", "the"], file, "C.UTF-8"));
+    pair.without_rights(|pair| pair.file("-n the", corpus.unreadable()));
     let long = long_line(pair.dir.path());
-    for flags in [&["-c", "singing"], &["-b", "-o"], &["-n", "the"]] {
-        let flags: &[&str] = if flags[1] == "-o" { &["-b", "-o", "singing"] } else { flags };
-        pair.file(flags, flags, &long, "C.UTF-8");
+    for flags in ["-c singing", "-b -o singing", "-n the"] {
+        pair.file(flags, &long);
     }
     pair.end();
 }
 
 #[test]
 fn copy_matches_cp() {
-    let Some(mut pair) = Pair::new("copy", "cp") else { return };
-    let mut files = readable(&pair.corpus);
+    let Some((mut pair, corpus)) = pair("copy", "cp") else { return };
     let dir = pair.dir.path().to_owned();
-    files.extend(huge(&dir));
-    for file in files {
-        let name = plain_name(&file.name);
+    for file in corpus.readable().cloned().chain(huge(&dir)) {
         let outputs = [dir.join("by-ours"), dir.join("by-peer")];
-        let commands = pair.commands(&[], &[], &[&name], "C.UTF-8");
-        let mut ended = Vec::new();
-        for (mut command, output) in commands.into_iter().zip(&outputs) {
+        let mut commands = pair.commands("", &[plain_name(&file.name)]);
+        for (command, output) in commands.iter_mut().zip(&outputs) {
             command.arg(output);
-            ended.push(if file.sort == FileClass::Fifo {
-                fed(&file.path, &mut command)
-            } else {
-                run(&mut command)
-            });
         }
         let what = format!("{:?} ({})", file.name, file.what);
-        pair.compare(&what, &ended[0], &ended[1]);
+        pair.run_both(&what, commands, |command| match file.sort {
+            FileClass::Fifo => fed(&file.path, command),
+            _ => run(command),
+        });
         if let Some(why) = unlike(&outputs[0], &outputs[1], file.sort) {
             pair.differences.push(format!("copy {what}: {why}"));
         }
@@ -229,12 +187,10 @@ fn copy_matches_cp() {
             let _ = fs::remove_file(output);
         }
     }
-    pair.without_rights(|pair, file| {
-        let output = dir.join("by-nobody");
-        let commands = pair.commands(&[], &[], &[&file.name, output.as_os_str()], "C.UTF-8");
-        pair.run_both("what may not be read", commands);
-        if output.exists() {
-            pair.differences.push("copy made a file of what may not be read".into());
+    pair.without_rights(|pair| {
+        pair.paths("", &["unreadable", "by-nobody"]);
+        if dir.join("by-nobody").exists() {
+            pair.differences.push("copy made a file of an unreadable file".into());
         }
     });
     pair.end();
@@ -248,24 +204,18 @@ fn unlike(ours: &Path, peer: &Path, sort: FileClass) -> Option<String> {
         (Ok(_), Err(_)) => return Some("made, and by the peer not".into()),
         (Err(error), Ok(_)) => return Some(format!("not made, and by the peer: {error}")),
     };
-    if (mine.mode(), mine.len()) != (theirs.mode(), theirs.len()) {
-        return Some(format!(
-            "mode {:o}, {} bytes; by the peer {:o}, {}",
-            mine.mode(),
-            mine.len(),
-            theirs.mode(),
-            theirs.len()
-        ));
+    let seen = |found: &fs::Metadata| format!("mode {:o}, {} bytes", found.mode(), found.len());
+    if seen(&mine) != seen(&theirs) {
+        return Some(format!("{}; by the peer {}", seen(&mine), seen(&theirs)));
     }
     // Delayed allocation: blocks not yet allocated are not counted, and a copy may end with some.
     if mine.blocks() > theirs.blocks() + 256 {
         return Some(format!("{} blocks; by the peer {}", mine.blocks(), theirs.blocks()));
     }
     if sort == FileClass::Huge {
-        use std::os::unix::fs::FileExt;
         let middle = |path: &Path| {
             let mut found = [0; 10];
-            fs::File::open(path).unwrap().read_exact_at(&mut found, 1 << 39).unwrap();
+            File::open(path).unwrap().read_exact_at(&mut found, 1 << 39).unwrap();
             found
         };
         return (middle(ours) != middle(peer)).then(|| "another middle".into());

@@ -1,15 +1,6 @@
 //! `fullbore transform`: operations, strategies and messages.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
-
-use crate::support::{
-    TestDir, assert_contains, bytes, fullbore, installed, methods, named, or_skip, refused, refused_method,
-    run, run_with, start, start_unread, transform,
-};
+use crate::support::*;
 
 /// Applies an operation according to its definition.
 fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
@@ -40,21 +31,6 @@ fn defined(operation: &str, data: &[u8]) -> Vec<u8> {
     }
 }
 
-const OPERATIONS: [&str; 12] = [
-    "none",
-    "shift:10",
-    "shift:266",
-    "shift:-246",
-    "shift:-10",
-    "xor:ff",
-    "xor:DEADbe",
-    "rot13",
-    "caesar:3",
-    "upper",
-    "lower",
-    "swab",
-];
-
 /// Every byte value, in every position of a vector, and an odd length.
 fn every_byte() -> Vec<u8> {
     let mut data: Vec<u8> = (0..70_000u32).map(|index| (index + index / 256) as u8).collect();
@@ -66,11 +42,13 @@ fn every_byte() -> Vec<u8> {
 fn operations_match_their_names() {
     let dir = TestDir::new();
     let data = every_byte();
-    let input = dir.file("in", &data);
-    for operation in OPERATIONS {
-        for options in [&[][..], &["--scalar"]] {
-            run(&mut transform(operation, &input, &dir.at("out"), options)).succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == defined(operation, &data), "{operation} {options:?}");
+    dir.file("in", &data);
+    let operations =
+        "none shift:10 shift:266 shift:-246 shift:-10 xor:ff xor:DEADbe rot13 caesar:3 upper lower swab";
+    for operation in operations.split(' ') {
+        for options in ["", "--scalar"] {
+            dir.run(&format!("transform {operation} in out {options}")).succeeds();
+            assert!(dir.read("out") == defined(operation, &data), "{operation} {options:?}");
         }
     }
     assert_eq!(dir.names(), ["in", "out"]);
@@ -81,28 +59,20 @@ fn operations_match_their_names() {
 #[test]
 fn transforms_match_other_programs() {
     let dir = TestDir::new();
-    let input = dir.file("in", every_byte());
-    let even = dir.file("even", bytes(50_000, 6));
-    let peers = [
-        ("rot13", &input, "tr A-Za-z N-ZA-Mn-za-m"),
-        ("upper", &input, "tr a-z A-Z"),
-        ("lower", &input, "tr A-Z a-z"),
-        ("shift:1", &input, r"tr '\000-\377' '\001-\377\000'"),
-        ("none", &input, "cat"),
-        ("swab", &even, "dd conv=swab status=none"),
-    ];
-    for (operation, input, peer) in peers {
-        let program = peer.split(' ').next().unwrap();
-        let Some(()) = or_skip(peer, installed(program)) else { continue };
-        run(&mut transform(operation, input, &dir.at("ours"), &[])).succeeds();
-        let theirs = Command::new("sh")
-            .args(["-c", peer])
-            .env("LC_ALL", "C")
-            .stdin(File::open(input).unwrap())
-            .output()
-            .unwrap();
-        assert!(theirs.status.success());
-        assert!(fs::read(dir.at("ours")).unwrap() == theirs.stdout, "{operation} is not {peer}");
+    dir.file("in", every_byte());
+    dir.file("even", bytes(50_000, 6));
+    for (operation, input, peer) in [
+        ("rot13", "in", "tr A-Za-z N-ZA-Mn-za-m"),
+        ("upper", "in", "tr a-z A-Z"),
+        ("lower", "in", "tr A-Z a-z"),
+        ("shift:1", "in", r"tr '\000-\377' '\001-\377\000'"),
+        ("none", "in", "cat"),
+        ("swab", "even", "dd conv=swab status=none"),
+    ] {
+        let Some(()) = or_skip(peer, installed(peer.split(' ').next().unwrap())) else { continue };
+        dir.run(&format!("transform {operation} {input} ours")).succeeds();
+        let theirs = line_of_tools(dir.path(), &format!("{peer} < {input}"), false, "C").succeeds();
+        assert!(dir.read("ours") == theirs.stdout, "{operation} is not {peer}");
     }
 }
 
@@ -115,9 +85,9 @@ fn there_and_back_is_the_same_file() {
         [("shift:77", "shift:-77"), ("xor:a5c3", "xor:a5c3"), ("rot13", "rot13"), ("caesar:7", "caesar:-7")]
     {
         dir.run(&format!("transform {there} in there")).succeeds();
-        assert_ne!(fs::read(dir.at("there")).unwrap(), data);
+        assert_ne!(dir.read("there"), data);
         dir.run(&format!("transform {back} there back")).succeeds();
-        assert!(fs::read(dir.at("back")).unwrap() == data, "{there}, {back}");
+        assert!(dir.read("back") == data, "{there}, {back}");
     }
 }
 
@@ -127,8 +97,7 @@ fn every_strategy_gives_the_same_bytes() {
     let data = bytes(3_333_333, 1);
     dir.file("in", &data);
     let wanted = defined("shift:10", &data);
-    let fields = methods().into_iter().map(|method| format!("method={method}")).collect::<Vec<_>>();
-    let more = [
+    let all = strategies(&[
         "request=4K,workers=3,model=pool,stripe=64K",
         "read=direct,write=buffered,request=1M",
         "read=uring,depth=32,cache=direct,request=16K",
@@ -136,16 +105,15 @@ fn every_strategy_gives_the_same_bytes() {
         "method=mmap,window=128K,workers=2,model=striped",
         "cache=drop",
         "cci-mt,workers=4",
-    ];
-    for strategy in named().into_iter().chain(fields.iter().map(String::as_str)).chain(more) {
+    ]);
+    for strategy in all {
         for alloc in ["extend", "size", "fallocate"] {
             let strategy = format!("{strategy},alloc={alloc}");
-            let ended = dir.run(&format!("transform shift:10 in out --strategy {strategy}"));
-            if refused(&ended) {
+            if !dir.run(&format!("transform shift:10 in out --strategy {strategy}")).succeeds_unless_refused()
+            {
                 continue;
             }
-            ended.succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == wanted, "{strategy}");
+            assert!(dir.read("out") == wanted, "{strategy}");
         }
     }
     assert_eq!(dir.names(), ["in", "out"]);
@@ -155,15 +123,14 @@ fn every_strategy_gives_the_same_bytes() {
 fn kernel_copies_only_copy() {
     let dir = TestDir::new();
     let data = bytes(700_001, 2);
-    let input = dir.file("in", &data);
+    dir.file("in", &data);
     for method in ["splice", "copy_file_range"] {
-        let option = format!("method={method}");
-        let ended = run(&mut transform("none", &input, &dir.at(method), &["--strategy", &option]));
+        let ended = dir.run(&format!("transform none in {method} --strategy method={method}"));
         if !refused_method(&ended, method) {
             ended.succeeds();
-            assert!(fs::read(dir.at(method)).unwrap() == data, "{method}");
+            assert!(dir.read(method) == data, "{method}");
         }
-        dir.run(&format!("transform upper in upper --strategy {option}")).fails(2, &[method]);
+        dir.run(&format!("transform upper in upper --strategy method={method}")).fails(2, &[method]);
         assert!(!dir.at("upper").exists());
     }
 }
@@ -174,20 +141,20 @@ fn dashes_are_standard_input_and_output() {
     let data = bytes(1_000_003, 3);
     let input = dir.file("in", &data);
     let wanted = defined("rot13", &data);
-    assert!(run_with(&mut fullbore(["transform", "rot13", "-", "-"]), &data).succeeds().stdout == wanted);
+    let piped = |words: &str| run_with(&mut dir.command(words), &data).succeeds().stdout;
+    assert!(piped("transform rot13 - -") == wanted);
     assert!(dir.run("transform rot13 in -").succeeds().stdout == wanted);
-    run_with(&mut transform("rot13", "-".as_ref(), &dir.at("out"), &[]), &data).succeeds();
-    assert!(fs::read(dir.at("out")).unwrap() == wanted);
-    let mut redirected = fullbore(["transform", "rot13", "-", "-"]);
+    piped("transform rot13 - out");
+    assert!(dir.read("out") == wanted);
+    let mut redirected = dir.command("transform rot13 - -");
     redirected.stdin(File::open(&input).unwrap()).stdout(File::create(dir.at("redirected")).unwrap());
     start(&mut redirected).end().succeeds();
-    assert!(fs::read(dir.at("redirected")).unwrap() == wanted);
-    assert!(run_with(&mut fullbore(["transform", "swab", "-", "-"]), b"abcde").succeeds().stdout == b"badce");
+    assert!(dir.read("redirected") == wanted);
+    assert!(run_with(&mut dir.command("transform swab - -"), b"abcde").succeeds().stdout == b"badce");
     for strategy in named() {
-        let mut command = fullbore(["transform", "rot13", "-", "-", "--strategy", strategy]);
-        assert!(run_with(&mut command, &data).succeeds().stdout == wanted, "{strategy}");
-        let mut from_file = transform("rot13", &input, "-".as_ref(), &["--strategy", strategy]);
-        assert!(run(&mut from_file).succeeds().stdout == wanted, "{strategy} from a file");
+        assert!(piped(&format!("transform rot13 - - --strategy {strategy}")) == wanted, "{strategy}");
+        let from_file = dir.run(&format!("transform rot13 in - --strategy {strategy}")).succeeds();
+        assert!(from_file.stdout == wanted, "{strategy} from a file");
     }
 }
 
@@ -246,13 +213,12 @@ fn in_place_changes_the_file_itself() {
     for strategy in
         named().into_iter().chain(["method=direct", "method=uring,depth=8", "method=mmap,window=64K"])
     {
-        let file = dir.file("file", &data);
-        fs::hard_link(&file, dir.at("link")).unwrap();
-        let mut command = fullbore(["transform", "shift:10", "--in-place", "--strategy", strategy]);
-        let ended = run(command.arg(&file));
-        if !refused(&ended) {
-            ended.succeeds();
-            assert!(fs::read(dir.at("link")).unwrap() == defined("shift:10", &data), "{strategy}");
+        fs::hard_link(dir.file("file", &data), dir.at("link")).unwrap();
+        if dir
+            .run(&format!("transform shift:10 --in-place file --strategy {strategy}"))
+            .succeeds_unless_refused()
+        {
+            assert!(dir.read("link") == defined("shift:10", &data), "{strategy}");
         }
         fs::remove_file(dir.at("link")).unwrap();
     }
@@ -264,6 +230,7 @@ fn overwrite_uses_the_existing_file() {
     let dir = TestDir::new();
     let data = bytes(900_001, 6);
     dir.file("in", &data);
+    let wanted = defined("upper", &data);
     for old in [0, 1, 500_000, 900_001, 2_000_000] {
         for strategy in
             ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"]
@@ -272,29 +239,24 @@ fn overwrite_uses_the_existing_file() {
             let _ = fs::remove_file(dir.at("link"));
             fs::hard_link(&output, dir.at("link")).unwrap();
             let ended = dir.run(&format!("transform upper in out --overwrite --strategy {strategy}"));
-            if refused_method(&ended, "direct") {
-                continue;
+            if !refused_method(&ended, "direct") {
+                ended.succeeds();
+                assert!(dir.read("link") == wanted, "{strategy} over {old} bytes");
             }
-            ended.succeeds();
-            assert!(
-                fs::read(dir.at("link")).unwrap() == defined("upper", &data),
-                "{strategy} over {old} bytes"
-            );
         }
     }
     dir.run("transform upper in new --overwrite").succeeds();
-    assert!(fs::read(dir.at("new")).unwrap() == defined("upper", &data));
+    assert!(dir.read("new") == wanted);
 }
 
 #[test]
 fn explain_names_strategy_and_reason() {
     let dir = TestDir::new();
-    let input = dir.file("in", bytes(3_000_000, 8));
+    dir.file("in", bytes(3_000_000, 8));
     let ended = dir.run("transform upper in out --explain").succeeds();
     assert_contains(&ended.stderr, &["strategy: method=", "because: ", "not "]);
     assert!(ended.stdout.is_empty());
-    let asked = ["--explain", "--strategy", "cci-mt,request=32K"];
-    let ended = run(&mut transform("upper", &input, &dir.at("out"), &asked)).succeeds();
+    let ended = dir.run("transform upper in out --explain --strategy cci-mt,request=32K").succeeds();
     assert!(ended.stderr.contains("specified: cci-mt,request=32K"), "{ended}");
     assert!(ended.stderr.contains("request=32KiB") || ended.stderr.contains("request=32K"), "{ended}");
 }
@@ -304,13 +266,12 @@ fn unavailable_methods_are_replaced_or_rejected() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(100_000, 9));
     // A pipe cannot be mapped: a named strategy continues without mapping and reports that.
-    let mut command = fullbore(["transform", "upper", "-", "--explain", "--strategy", "cci-mm"]);
-    let ended = run_with(command.arg(dir.at("out")), b"abc").succeeds();
+    let mut command = dir.command("transform upper - out --explain --strategy cci-mm");
+    let ended = run_with(&mut command, b"abc").succeeds();
     assert!(ended.stderr.contains("note: "), "{ended}");
-    run(&mut transform("upper", &input, &dir.at("out"), &["--strategy", "method=null"])).fails(2, &["null"]);
+    dir.run("transform upper in out --strategy method=null").fails(2, &["null"]);
     // tmpfs has no device: an explicit request for direct I/O is an error.
-    #[cfg(target_os = "linux")]
-    {
+    if cfg!(target_os = "linux") {
         let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
             return println!("skipped: no /dev/shm");
         };
@@ -355,11 +316,11 @@ fn time_and_progress_go_to_standard_error() {
 fn every_durability_gives_the_file() {
     let dir = TestDir::new();
     let data = bytes(300_000, 12);
-    let input = dir.file("in", &data);
+    dir.file("in", &data);
     for how in ["none", "data", "full"] {
-        for options in [&["--sync", how][..], &["--sync", how, "--overwrite"]] {
-            run(&mut transform("upper", &input, &dir.at("out"), options)).succeeds();
-            assert!(fs::read(dir.at("out")).unwrap() == defined("upper", &data), "{options:?}");
+        for options in ["", "--overwrite"] {
+            dir.run(&format!("transform upper in out --sync {how} {options}")).succeeds();
+            assert!(dir.read("out") == defined("upper", &data), "{how} {options:?}");
         }
     }
 }
@@ -367,36 +328,29 @@ fn every_durability_gives_the_file() {
 #[test]
 fn an_empty_file_gives_an_empty_file() {
     let dir = TestDir::new();
-    let input = dir.file("in", "");
+    dir.file("in", "");
     for strategy in named().into_iter().chain(["method=direct", "method=uring", "method=aio", "method=mmap"])
     {
         for old in [None, Some("old")] {
             let _ = fs::remove_file(dir.at("out"));
-            if let Some(old) = old {
-                dir.file("out", old);
-            }
-            for options in [&["--strategy", strategy][..], &["--strategy", strategy, "--overwrite"]] {
-                let ended = run(&mut transform("shift:1", &input, &dir.at("out"), options));
-                if refused(&ended) {
-                    continue;
+            old.into_iter().for_each(|old| drop(dir.file("out", old)));
+            for options in ["", "--overwrite"] {
+                let words = format!("transform shift:1 in out --strategy {strategy} {options}");
+                if dir.run(&words).succeeds_unless_refused() {
+                    assert_eq!(dir.read("out"), b"", "{strategy}");
                 }
-                ended.succeeds();
-                assert_eq!(fs::read(dir.at("out")).unwrap(), b"", "{strategy}");
             }
         }
     }
-    let mut in_place = fullbore(["transform", "shift:1", "--in-place"]);
-    run(in_place.arg(&input)).succeeds();
-    assert_eq!(fs::metadata(&input).unwrap().len(), 0);
+    dir.run("transform shift:1 --in-place in").succeeds();
+    assert_eq!(dir.read("in"), b"");
     assert!(dir.run("transform shift:1 - -").succeeds().stdout.is_empty());
 }
 
 #[test]
 fn slow_input_is_written_at_once() {
-    let mut command = fullbore(["transform", "upper", "-", "-"]);
-    let mut running = start_unread(command.stdin(Stdio::piped()));
-    let mut pipe = running.child.stdin.take().unwrap();
-    let mut out = running.child.stdout.take().unwrap();
+    let mut running = start_unread(fullbore(["transform", "upper", "-", "-"]).stdin(Stdio::piped()));
+    let (mut pipe, mut out) = (running.child.stdin.take().unwrap(), running.child.stdout.take().unwrap());
     // If it waited for a whole request it would hang, and the time limit would end it.
     pipe.write_all(b"hello\n").unwrap();
     let mut heard = [0; 6];

@@ -1,10 +1,6 @@
 //! The visible properties of a tree of files, to compare copies.
 
-use std::collections::BTreeMap;
-use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use crate::support::*;
 
 /// Returns all visible properties of the tree below a path, by name.
 pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {

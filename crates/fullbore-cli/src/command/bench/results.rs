@@ -13,7 +13,6 @@ use fullbore_bench::{csv, report};
 
 use crate::exit::Exit;
 
-/// A folder for the results of a run.
 pub(super) struct ResultsFolder {
     path: PathBuf,
     /// Removes the folder if a run fails or is interrupted before its first measurement.

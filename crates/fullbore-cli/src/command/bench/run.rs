@@ -19,7 +19,6 @@ use super::results::ResultsFolder;
 use crate::command::report::table_options;
 use crate::exit::Exit;
 
-/// A regime by name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum RegimeName {
     /// The device's credit is spent before a sample.
@@ -202,7 +201,6 @@ fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
 }
 
 impl MeasureArgs {
-    /// Runs the quick run.
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
         self.measure(vec![("quick".into(), QUICK.into())], None, false)
@@ -234,7 +232,6 @@ impl MeasureArgs {
         self.execute(&options, folder)
     }
 
-    /// Resumes an interrupted run.
     fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
         let directories = match run.directories.as_slice() {
@@ -255,7 +252,6 @@ impl MeasureArgs {
         self.execute(&options, folder)
     }
 
-    /// Returns the options common to all runs.
     fn options(&self) -> Options {
         Options {
             precision: self.precision,

@@ -16,11 +16,10 @@ use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code, OpenFlags, OsStrExt};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
-use fullbore_cli::standard::StandardOutput;
 use print::{List, Words};
 use serde_json::json;
 
-use crate::exit::{Exit, reason};
+use crate::exit::{Exit, StandardOutput, reason};
 
 /// Compare two files byte by byte
 #[derive(Debug, Args)]
@@ -68,7 +67,6 @@ pub(crate) struct Cmp {
     common: CommonArgs,
 }
 
-/// The request of the command line.
 struct CmpRequest<'a> {
     names: [&'a OsStr; 2],
     skip: [u64; 2],
@@ -130,7 +128,6 @@ impl Cmp {
         }
     }
 
-    /// Parses the operands.
     fn request(&self) -> Result<CmpRequest<'_>, Exit> {
         if self.verbose && self.quiet {
             return Err(usage(b"options -l and -s are incompatible"));
@@ -331,7 +328,6 @@ fn output_is_discarded() -> bool {
     out.identity() == null.identity() && writes
 }
 
-/// Returns the result for `--json`.
 fn json_result(
     request: &CmpRequest<'_>,
     found: &Comparison,
@@ -352,7 +348,6 @@ fn json_result(
     account
 }
 
-/// Writes to standard output.
 fn write(text: &[u8]) -> fullbore::Result<()> {
     let safe = printable_bytes(text);
     let text = if matches!(safe, Cow::Borrowed(_)) || !io::stdout().is_terminal() { text } else { &safe };
@@ -364,7 +359,6 @@ fn print_error(text: &[u8]) {
     Exit::eprint(text);
 }
 
-/// Returns the system's error for a file.
 fn system_failure(name: &OsStr, error: io::Error) -> Exit {
     print_error(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
     Exit::Reported(2)
@@ -386,7 +380,6 @@ fn report_error(error: &Error) -> Exit {
     }
 }
 
-/// Reports a usage error.
 fn usage(text: &[u8]) -> Exit {
     let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
     print_error(&[b"cmp: ", text, hint].concat());

@@ -24,7 +24,6 @@ pub(super) fn leading(text: &[u8]) -> Option<(u64, &[u8])> {
     (number <= i64::MAX as u64 && !(sign && number > 0)).then_some((number, rest))
 }
 
-/// Parses a whole text as a number.
 pub(super) fn whole(text: &[u8]) -> Option<u64> {
     leading(text).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
 }

@@ -10,7 +10,6 @@ use fullbore::sys::OsStrExt;
 pub(super) struct Words<'a> {
     /// The operands as they were given.
     pub(super) names: [&'a OsStr; 2],
-    /// True to print the differing bytes.
     pub(super) bytes: bool,
     /// True if POSIX prescribes the wording: "char" instead of "byte".
     pub(super) posix: bool,
@@ -68,7 +67,6 @@ fn shown(byte: u8) -> String {
 
 /// Formats the lines of all differences between two runs.
 pub(super) struct List {
-    /// Width of the byte numbers.
     width: usize,
     bytes: bool,
     /// Three octal digits for each byte.

@@ -12,9 +12,9 @@ use fullbore::operation::Encoding;
 use fullbore::pattern::{CopyError, CopyOptions, CopyStats, Reflink, Sparse};
 use fullbore_cli::exit::{Exit, program, reason};
 
-use crate::locale;
+use crate::environment;
 
-static ENCODING: LazyLock<Encoding> = LazyLock::new(locale::encoding);
+static ENCODING: LazyLock<Encoding> = LazyLock::new(environment::encoding);
 
 /// Quotes a path so that a shell can read it back.
 pub(super) fn quoted(path: &Path) -> Vec<u8> {
@@ -45,29 +45,19 @@ fn join(parts: &[MessagePart<'_>]) -> Vec<u8> {
 }
 
 /// Prints a message to standard error.
-pub(super) fn eprint(text: &[u8]) {
-    Exit::eprint(&[format!("{}: ", program("copy")).as_bytes(), text, b"\n"].concat());
+pub(super) fn eprint(text: impl AsRef<[u8]>) {
+    Exit::eprint(&[format!("{}: ", program("copy")).as_bytes(), text.as_ref(), b"\n"].concat());
 }
 
 /// Prints an error, and ends the command.
-pub(super) fn fatal(text: &str) -> Exit {
-    fatal_bytes(text.as_bytes())
-}
-
-/// As [`fatal`], for bytes.
-pub(super) fn fatal_bytes(text: &[u8]) -> Exit {
+pub(super) fn fatal(text: impl AsRef<[u8]>) -> Exit {
     eprint(text);
     Exit::Reported(1)
 }
 
 /// As [`fatal`], for a usage error, with a hint at `--help`.
-pub(super) fn usage(text: &str) -> Exit {
-    usage_bytes(text.as_bytes())
-}
-
-/// As [`usage`], for bytes.
-pub(super) fn usage_bytes(text: &[u8]) -> Exit {
-    let exit = fatal_bytes(text);
+pub(super) fn usage(text: impl AsRef<[u8]>) -> Exit {
+    let exit = fatal(text);
     Exit::eprint(&format!("Try '{} --help' for more information.\n", program("copy")));
     exit
 }
@@ -83,7 +73,6 @@ pub(super) fn repeated(source: &Path, directory: bool) -> Vec<u8> {
     about(before, source, " specified more than once")
 }
 
-/// Returns the line of a copied file.
 pub(super) fn copied(source: &Path, target: &Path, backup: Option<&Path>) -> Vec<u8> {
     match backup {
         Some(backup) => join(&[P(source), T(" -> "), P(target), T(" (backup: "), P(backup), T(")\n")]),

@@ -5,21 +5,20 @@ mod messages;
 mod operands;
 mod options;
 mod prompt;
-mod summary;
 
-use fullbore::sys;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fullbore::pattern::{self, CopyEvent, CopyOptions, CopyStats, Follow};
+use fullbore::{size, sys};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::When;
 
 use self::flags::Flags;
 use self::operands::Pair;
 use self::options::FlagOrder;
-use self::summary::{length, summary};
 
 /// Copy files and directories
 #[derive(Debug)]
@@ -91,10 +90,10 @@ impl Copy {
             CopyEvent::Skipped(path) if flags.debug => print(&messages::about("skipped ", &path, "\n")),
             CopyEvent::Skipped(_) => {}
             CopyEvent::Repeated { source, directory } => {
-                run.without_progress_line(|| messages::eprint(&messages::repeated(&source, directory)));
+                run.without_progress_line(|| messages::eprint(messages::repeated(&source, directory)));
             }
             CopyEvent::Failed(error) => {
-                run.without_progress_line(|| messages::eprint(&messages::failed(&error)))
+                run.without_progress_line(|| messages::eprint(messages::failed(&error)))
             }
             // Plans, and events that later versions add.
             _ => {}
@@ -138,4 +137,49 @@ fn raise_open_file_limit() {
     let sys::Limit { maximum, .. } = sys::limit(sys::Resource::OpenFiles);
     // With a lower limit, very deep trees fail with an error that names the path.
     let _ = sys::set_limit(sys::Resource::OpenFiles, sys::Limit { current: maximum, maximum });
+}
+
+/// Summarizes the number of copied files and the copy methods of their bytes.
+fn summary(stats: &CopyStats) -> String {
+    let mut said = format!("{} files", stats.files);
+    for (count, what) in [
+        (stats.directories, "directories"),
+        (stats.hard_links, "hard links"),
+        (stats.others, "links and devices"),
+        (stats.skipped, "skipped"),
+        (stats.failed, "failed"),
+    ] {
+        if count > 0 {
+            said += &format!(", {count} {what}");
+        }
+    }
+    said += &format!("; {}", size::human(stats.bytes()));
+    let common: Vec<String> = [
+        (stats.cloned, "cloned"),
+        (stats.copied, "copied"),
+        (stats.holes, "skipped as holes"),
+        (stats.resumed, "already present"),
+        (stats.verified, "verified"),
+    ]
+    .iter()
+    .filter(|(bytes, _)| *bytes > 0)
+    .map(|(bytes, what)| format!("{} {what}", size::human(*bytes)))
+    .collect();
+    if !common.is_empty() {
+        said += &format!(": {}", common.join(", "));
+    }
+    said
+}
+
+/// Returns the number of bytes below a path, ignoring errors: for the progress line only.
+fn length(path: &Path, outermost: bool, follow: bool) -> u64 {
+    let look = if outermost || follow { path.metadata() } else { path.symlink_metadata() };
+    match look {
+        Ok(found) if found.is_dir() && (outermost || !path.is_symlink()) => {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| length(&entry.path(), false, follow)).sum()
+        }
+        Ok(found) if found.is_file() => found.len(),
+        _ => 0,
+    }
 }

@@ -5,30 +5,28 @@ use std::path::{Component, Path, PathBuf};
 use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
 use fullbore::sys::{Code, OsStrExt, OsStringExt, is_separator};
-use fullbore_cli::exit::{Exit, reason};
+use fullbore_cli::exit::{Exit, reason, system_reason};
 
 use super::flags::Flags;
-use super::messages::{about, fatal_bytes, usage, usage_bytes};
+use super::messages::{about, fatal, usage};
 
-/// A source and its target.
 pub(super) type Pair = (PathBuf, PathBuf);
 
 impl Flags {
-    /// Returns each source with its target.
     pub(super) fn pairs(&self) -> Result<Vec<Pair>, Exit> {
         let into = self.target_directory.is_some();
         let (sources, target) = match (&self.target_directory, self.paths.split_last()) {
             (_, None) => return Err(usage("missing file operand")),
             (Some(directory), _) => (&self.paths[..], directory),
             (None, Some((only, []))) => {
-                return Err(usage_bytes(&about("missing destination file operand after ", only, "")));
+                return Err(usage(about("missing destination file operand after ", only, "")));
             }
             (None, Some((target, sources))) => (sources, target),
         };
         if self.no_target_directory
             && let Some(extra) = self.paths.get(2)
         {
-            return Err(usage_bytes(&about("extra operand ", extra, "")));
+            return Err(usage(about("extra operand ", extra, "")));
         }
         let found = stat(target);
         let is_directory = matches!(found, Ok(Some((FileKind::Directory, _))));
@@ -46,14 +44,11 @@ impl Flags {
                     Ok(Some(_)) => ": Not a directory".to_owned(),
                     Ok(None) => ": No such file or directory".to_owned(),
                     Err(error) => match error.raw_os_error() {
-                        Some(number) => {
-                            let error = std::io::Error::from_raw_os_error(number);
-                            format!(": {}", reason(&error))
-                        }
+                        Some(_) => format!(": {}", system_reason(&error)),
                         None => String::new(),
                     },
                 };
-                return Err(fatal_bytes(&about(before, target, &what)));
+                return Err(fatal(about(before, target, &what)));
             }
             return Ok(sources.iter().map(|source| self.within(source, target)).collect());
         }
@@ -66,20 +61,20 @@ impl Flags {
             && error.code() == Some(Code::NOT_DIRECTORY)
         {
             let what = format!(": {}", reason(&Code::NOT_DIRECTORY.into()));
-            return Err(fatal_bytes(&about("cannot stat ", target, &what)));
+            return Err(fatal(about("cannot stat ", target, &what)));
         }
         let what = match stat(&source) {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
             _ => "cannot create regular file ",
         };
         if target.as_os_str().is_empty() {
-            return Err(fatal_bytes(&about(what, target, ": No such file or directory")));
+            return Err(fatal(about(what, target, ": No such file or directory")));
         }
         if target.as_os_str().as_bytes().last().is_some_and(|&byte| is_separator(byte))
             && !is_directory
             && what.ends_with("file ")
         {
-            return Err(fatal_bytes(&about(what, target, ": Not a directory")));
+            return Err(fatal(about(what, target, ": Not a directory")));
         }
         Ok(vec![(source, target.clone())])
     }

@@ -19,7 +19,7 @@ use super::{messages, prompt};
 pub(super) struct FlagOrder {
     follow: Vec<(usize, Follow)>,
     /// `true`: preserve; `false`: do not preserve.
-    keep: Vec<(usize, &'static [Attribute], bool)>,
+    keep: Vec<(usize, Attribute, bool)>,
     /// True if `-i` follows `-n`.
     asks: bool,
 }
@@ -43,32 +43,23 @@ impl FlagOrder {
             order.follow.extend(last(id).map(|at| (at, follow)));
         }
         order.follow.sort_by_key(|(at, _)| *at);
-        order.keep.extend(last("archive").map(|at| (at, &[Attribute::All][..], true)));
-        order.keep.extend(last("as_links").map(|at| (at, &[Attribute::Links][..], true)));
-        order.keep.extend(last("keep").map(|at| (at, PLAIN, true)));
+        for (id, kept) in
+            [("archive", &[Attribute::All][..]), ("as_links", &[Attribute::Links]), ("keep", PLAIN)]
+        {
+            let at = last(id).into_iter();
+            order.keep.extend(at.flat_map(|at| kept.iter().map(move |kept| (at, *kept, true))));
+        }
         for (id, value) in [("preserve", true), ("no_preserve", false)] {
             let places = matches.indices_of(id).into_iter().flatten();
             let words = matches.get_many::<Attribute>(id).into_iter().flatten();
-            order.keep.extend(places.zip(words).map(|(at, kept)| (at, one(*kept), value)));
+            order.keep.extend(places.zip(words).map(|(at, kept)| (at, *kept, value)));
         }
         order.keep.sort_by_key(|(at, ..)| *at);
         order
     }
 }
 
-fn one(kept: Attribute) -> &'static [Attribute] {
-    match kept {
-        Attribute::Mode => &[Attribute::Mode],
-        Attribute::Ownership => &[Attribute::Ownership],
-        Attribute::Timestamps => &[Attribute::Timestamps],
-        Attribute::Links => &[Attribute::Links],
-        Attribute::Attributes => &[Attribute::Attributes],
-        Attribute::All => &[Attribute::All],
-    }
-}
-
 impl Flags {
-    /// Returns the options of the copy.
     pub(super) fn options(&self, order: &FlagOrder) -> Result<CopyOptions, Exit> {
         self.check_conflicts()?;
         let recursive = self.recursive || self.archive;
@@ -159,23 +150,20 @@ impl Flags {
 
     fn preserve(&self, order: &FlagOrder) -> Preserve {
         let mut preserve = Preserve::default();
-        for (_, kept, value) in &order.keep {
-            for kept in *kept {
-                let all = *kept == Attribute::All;
-                for (one, field) in [
-                    (Attribute::Mode, &mut preserve.mode),
-                    (Attribute::Ownership, &mut preserve.owner),
-                    (Attribute::Timestamps, &mut preserve.times),
-                    (Attribute::Links, &mut preserve.links),
-                    (Attribute::Attributes, &mut preserve.attributes),
-                ] {
-                    if all || *kept == one {
-                        *field = *value;
-                    }
+        for &(_, kept, value) in &order.keep {
+            for (one, field) in [
+                (Attribute::Mode, &mut preserve.mode),
+                (Attribute::Ownership, &mut preserve.owner),
+                (Attribute::Timestamps, &mut preserve.times),
+                (Attribute::Links, &mut preserve.links),
+                (Attribute::Attributes, &mut preserve.attributes),
+            ] {
+                if [one, Attribute::All].contains(&kept) {
+                    *field = value;
                 }
-                preserve.insist |= *kept == Attribute::Attributes && *value;
-                preserve.default_mode |= matches!(kept, Attribute::Mode | Attribute::All) && !*value;
             }
+            preserve.insist |= kept == Attribute::Attributes && value;
+            preserve.default_mode |= matches!(kept, Attribute::Mode | Attribute::All) && !value;
         }
         preserve.default_mode &= !preserve.mode;
         preserve.times |= self.resume;

@@ -29,7 +29,6 @@ impl Directories {
         }
     }
 
-    /// Returns the entry of a path that was found.
     pub(super) fn of<'a>(&'a self, path: &'a Path) -> Result<Entry<'a>> {
         let held = path.parent().and_then(|directory| self.0.get(directory));
         match (held, path.file_name()) {
@@ -45,7 +44,6 @@ impl Entry<'_> {
         self.held.open_file(self.name)
     }
 
-    /// Returns the current status of the name.
     pub(super) fn stat(&self) -> Result<Status> {
         stat(self.held, self.name, self.path)
     }

@@ -61,7 +61,6 @@ pub(super) struct HashedFile {
 pub(super) struct Found {
     /// Groups, the longest files first.
     pub(super) groups: Vec<Group>,
-    /// Directories of the names.
     pub(super) directories: Directories,
     /// Number of bytes read.
     pub(super) read: u64,
@@ -69,7 +68,6 @@ pub(super) struct Found {
     pub(super) failed: bool,
 }
 
-/// A candidate name.
 struct FoundName {
     path: PathBuf,
     held: HeldDir,

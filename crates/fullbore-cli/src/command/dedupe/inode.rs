@@ -86,7 +86,6 @@ pub(super) fn copy_metadata(new: &Handle, like: &OpenInode, path: &Path) -> Resu
     sys::set_times(new, stat).map_err(fail)
 }
 
-/// Returns the error for a file that changed.
 pub(super) fn changed(path: &Path) -> Error {
     Error::new(ErrorKind::Changed, "link", path, "modified after it was read")
 }

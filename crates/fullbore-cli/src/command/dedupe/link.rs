@@ -3,15 +3,22 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, Temporary};
 use fullbore::sys::{self, AsHandle, AtFlags, Code};
 
-use super::ReplaceMethod;
 use super::content::equal;
 use super::directories::{Directories, Entry, stat};
 use super::find::{Group, HashedFile};
 use super::inode::{OpenInode, changed, copy_metadata};
+
+/// The method of replacing a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReplaceMethod {
+    Hard,
+    Reflink,
+}
 
 /// Options for replacing the files of a group.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +28,6 @@ pub(super) struct Links {
     pub(super) dry_run: bool,
 }
 
-/// The result for a name.
 #[derive(Debug)]
 pub(super) enum LinkResult {
     /// The file that replaces the others.

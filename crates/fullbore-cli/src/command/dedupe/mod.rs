@@ -9,12 +9,13 @@ mod report;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fullbore::size;
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::names;
 
 use self::find::Bounds;
+use self::link::{Links, ReplaceMethod};
 use self::report::Report;
 use crate::exit::Exit;
 
@@ -69,13 +70,6 @@ pub(crate) struct Dedupe {
     common: CommonArgs,
 }
 
-/// The method of replacing a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReplaceMethod {
-    Hard,
-    Reflink,
-}
-
 impl Dedupe {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let bounds = Bounds {
@@ -89,7 +83,7 @@ impl Dedupe {
             run.with_executor("dedupe", None, |executor| find::find(&self.paths, bounds, executor, &run))?;
         let mut report = Report::new(&run, self.json);
         let links =
-            self.link.map(|how| link::Links { how, any_metadata: self.any_metadata, dry_run: self.dry_run });
+            self.link.map(|how| Links { how, any_metadata: self.any_metadata, dry_run: self.dry_run });
         report.head(&found.groups)?;
         let mut failed = found.failed;
         for group in &found.groups {

@@ -55,7 +55,7 @@ impl<'r> Report<'r> {
     ) -> Result<(), Exit> {
         let linked = outcomes.iter().flat_map(|all| all.iter());
         self.linked += linked.filter(|(_, outcome)| matches!(outcome, LinkResult::Linked)).count() as u64;
-        let text = if self.json { self.object(group, outcomes) } else { Self::lines(group, outcomes) };
+        let text = if self.json { Self::object(group, outcomes) } else { Self::lines(group, outcomes) };
         self.run.print(&text)
     }
 
@@ -63,47 +63,33 @@ impl<'r> Report<'r> {
         let (sum, len, count) = (hex(&group.sum), group.len, group.files.len());
         let of = if group.sparse { " (without zeros)" } else { "" };
         let mut text = format!("{sum}{of}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
-        let mut names = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
+        let mut outcomes = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
         for file in &group.files {
             for (number, name) in file.inode.names.iter().enumerate() {
                 // Further names of the same file are marked with `=`.
                 text.extend_from_slice(if number == 0 { b"    " } else { b"    = " });
                 add(&mut text, name);
-                match names.next() {
-                    None | Some(LinkResult::Kept) => {}
-                    Some(LinkResult::Linked) => text.extend_from_slice(b": linked"),
-                    Some(LinkResult::Would) => text.extend_from_slice(b": would be linked"),
-                    Some(LinkResult::Left(reason)) => {
-                        text.extend_from_slice(format!(": left: {reason}").as_bytes())
+                text.extend(
+                    match outcomes.next().map(described) {
+                        None | Some(("kept", _)) => String::new(),
+                        Some(("left", Some(reason))) => format!(": left: {reason}"),
+                        Some((word, _)) => format!(": {word}"),
                     }
-                    Some(LinkResult::Failed(error)) => {
-                        Exit::eprint(&format!("fullbore: {error}\n"));
-                        text.extend_from_slice(b": failed");
-                    }
-                }
+                    .bytes(),
+                );
                 text.push(b'\n');
             }
         }
         text
     }
 
-    fn object(&self, group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
+    fn object(group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
         let mut outcomes = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
         let mut files = Vec::new();
         for file in &group.files {
             let names = file.inode.names.iter().map(|name| {
                 let mut value = named(name);
-                if let Some(outcome) = outcomes.next() {
-                    let (word, why) = match outcome {
-                        LinkResult::Kept => ("kept", None),
-                        LinkResult::Linked => ("linked", None),
-                        LinkResult::Would => ("would be linked", None),
-                        LinkResult::Left(reason) => ("left", Some((*reason).to_owned())),
-                        LinkResult::Failed(error) => {
-                            Exit::eprint(&format!("fullbore: {error}\n"));
-                            ("failed", Some(error.to_string()))
-                        }
-                    };
+                if let Some((word, why)) = outcomes.next().map(described) {
                     value["outcome"] = word.into();
                     if let Some(why) = why {
                         value["why"] = why.into();
@@ -117,7 +103,6 @@ impl<'r> Report<'r> {
         format!("{}\n", json!({ sum: hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
     }
 
-    /// Ends the report.
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {
         let summary = self.run.end(read);
         if self.json {
@@ -126,6 +111,20 @@ impl<'r> Report<'r> {
             self.run.print(text.as_bytes())?;
         }
         self.run.flush()
+    }
+}
+
+/// Returns the word for a result, and its reason. An error is printed.
+fn described(outcome: &LinkResult) -> (&'static str, Option<String>) {
+    match outcome {
+        LinkResult::Kept => ("kept", None),
+        LinkResult::Linked => ("linked", None),
+        LinkResult::Would => ("would be linked", None),
+        LinkResult::Left(reason) => ("left", Some((*reason).to_owned())),
+        LinkResult::Failed(error) => {
+            Exit::eprint(&format!("fullbore: {error}\n"));
+            ("failed", Some(error.to_string()))
+        }
     }
 }
 

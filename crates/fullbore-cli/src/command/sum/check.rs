@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clap::Args;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
@@ -13,53 +12,13 @@ use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
 
-use super::lines::{escape, named};
+use super::flags::{CheckArgs, Sum, is_cksum};
+use super::lines::{end, error_line, escape, message, named};
 use super::lists::{Item, Lists};
 use super::parse::{ChecksumLine, Parser};
 use super::pass::Passes;
-use super::{Sum, end, error_line, message};
 use crate::exit::{Exit, called, program};
 
-/// Flags for the output of verdicts.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "With --check")]
-pub(crate) struct CheckArgs {
-    /// Do not print OK for each file that matches
-    #[arg(long, overrides_with_all = ["status", "warn"])]
-    quiet: bool,
-
-    /// Print nothing; only set the exit status
-    #[arg(long, overrides_with_all = ["quiet", "warn"])]
-    status: bool,
-
-    /// Count malformed lines as failures
-    #[arg(long)]
-    strict: bool,
-
-    /// Warn about each malformed line
-    #[arg(short, long, overrides_with_all = ["quiet", "status"])]
-    warn: bool,
-
-    /// Ignore missing files
-    #[arg(long)]
-    ignore_missing: bool,
-}
-
-impl CheckArgs {
-    /// Returns a flag that was given, if any.
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let flags = [
-            (self.ignore_missing, "--ignore-missing"),
-            (self.status, "--status"),
-            (self.warn, "--warn"),
-            (self.quiet, "--quiet"),
-            (self.strict, "--strict"),
-        ];
-        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
-    }
-}
-
-/// The result for an item.
 enum Verdict {
     Passed(Item),
     /// An expected sum and the algorithm that matches it; `None`: none does.
@@ -69,7 +28,7 @@ enum Verdict {
 
 pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     if sum.length.is_some()
-        && !super::is_cksum()
+        && !is_cksum()
         && (sum.algorithms.is_empty()
             || sum.hashes()?.iter().any(|hash| *hash.algorithm() == *Hash::default().algorithm()))
     {
@@ -78,7 +37,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     let files = sum.files();
     let requested: Vec<&'static Algorithm> = sum.named()?.iter().map(Hash::algorithm).collect();
     if let Some(wrong) = requested.iter().find(|requested| ["crc", "bsd", "sysv"].contains(&requested.name)) {
-        let what = match super::is_cksum() {
+        let what = match is_cksum() {
             true => "{bsd,sysv,crc}",
             false => wrong.name,
         };
@@ -185,7 +144,6 @@ impl Checker {
     }
 }
 
-/// Statistics of the current list.
 #[derive(Debug, Default)]
 struct List {
     path: PathBuf,
@@ -332,7 +290,6 @@ impl VerdictReporter<'_> {
         self.run.print(&text)
     }
 
-    /// Ends a list.
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
@@ -357,7 +314,7 @@ impl VerdictReporter<'_> {
         }
         // b3sum counts a malformed line as a failure.
         let b3sum = kinds == (true, false) || self.one.is_some_and(is_blake3);
-        let strict = self.how.strict || b3sum && !super::is_cksum();
+        let strict = self.how.strict || b3sum && !is_cksum();
         self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
         if !text.is_empty() {
             self.eprint(&text);

@@ -1,13 +1,19 @@
-//! Output formats of a sum: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON.
+//! The output: the lines of sha256sum, b3sum and xxhsum, those of BSD, and JSON; errors.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use fullbore::error::Error;
 use fullbore::operation::hash::{Algorithm, hex};
+use fullbore::quote::Shown;
 use fullbore::sys::OsStrExt;
+use fullbore_cli::common_args::CliRun;
 use serde_json::{Value, json};
+
+use crate::exit::{Exit, called, program, system_reason};
 
 /// Base64 with padding. As in coreutils, the bits after the last byte are ignored.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -15,26 +21,24 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `HEX  NAME`, or `HEX *NAME` if `binary`.
-    Plain { binary: bool },
+    Plain {
+        binary: bool,
+    },
     /// `ALGORITHM (NAME) = HEX`.
     Tagged,
-    /// `HEX` alone.
     Nameless,
     /// The bytes of the sum and nothing else.
     Raw,
 }
 
-/// A format and its line ending.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineFormat {
     pub(super) shape: Shape,
     /// True if lines end with NUL and names are not escaped.
     pub(super) zero: bool,
-    /// True to write sums in base64.
     pub(super) base64: bool,
     /// True if standard input was not named: lines of `cksum` and `sum` have no name then.
     pub(super) unnamed: bool,
@@ -43,7 +47,6 @@ pub(super) struct LineFormat {
 }
 
 impl LineFormat {
-    /// Appends the line of one sum.
     pub(super) fn add(self, out: &mut Vec<u8>, algorithm: &Algorithm, name: &Path, sum: &[u8], bytes: u64) {
         let name = with_slashes(name.as_os_str().as_bytes());
         if let Some(text) = decimal(algorithm, sum, bytes).filter(|_| self.shape != Shape::Raw) {
@@ -156,6 +159,27 @@ pub(in crate::command) fn named(name: &Path) -> Value {
         Some(text) => json!({ "name": text }),
         None => json!({ "name": name.to_string_lossy(), "name_bytes": hex(name.as_os_str().as_bytes()) }),
     }
+}
+
+/// Returns the message of an error, in the peers' wording if the system reported it.
+pub(super) fn message(error: &Error) -> String {
+    match error.raw_os_error() {
+        Some(number) if called() == Some("b3sum") => io::Error::from_raw_os_error(number).to_string(),
+        _ => system_reason(error),
+    }
+}
+
+pub(super) fn error_line(name: &Path, error: &Error) -> String {
+    format!("{}: {}: {}\n", program(""), Shown(name), message(error))
+}
+
+/// Ends a run with the summary of `--json`.
+pub(super) fn end(run: &CliRun<'_>, bytes: u64, json: bool) -> Result<(), Exit> {
+    let summary = run.end(bytes);
+    if json {
+        run.print(format!("{}\n", json!({ "account": summary.json() })))?;
+    }
+    run.flush()
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use super::parse::{ChecksumLine, ParsedLine, Parser};
 
 /// An item of the lists, in their order.
 pub(super) enum Item {
-    /// Start of a list.
     List(PathBuf),
     /// A list that cannot be opened.
     Closed(PathBuf, io::Error),
@@ -20,7 +19,6 @@ pub(super) enum Item {
     /// A malformed line with its number and the algorithm of the last tagged line.
     Malformed(u64, Option<&'static Algorithm>),
     ChecksumLine(ChecksumLine),
-    /// End of the list.
     End,
 }
 

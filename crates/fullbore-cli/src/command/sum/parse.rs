@@ -16,7 +16,6 @@ const LONGEST: usize = 64 << 10;
 const UNTAGGED: &[&str] =
     &["blake3", "sha256", "sha512", "sha1", "md5", "xxh3", "crc32c", "sha224", "sha384", "blake2b"];
 
-/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChecksumLine {
     /// The algorithms that the sum can be of.
@@ -37,13 +36,11 @@ pub(super) struct Parser {
     one_blank: Option<bool>,
     /// True for lists of `cksum`: without `-a` lines need tags, and a sum of blake3 may have any length.
     cksum: bool,
-    /// True if sums may be in base64.
     base64: bool,
     /// Algorithm of the last tagged line.
     tag: Option<&'static Algorithm>,
 }
 
-/// The result of parsing a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ParsedLine {
     /// Empty, or a comment.
@@ -203,7 +200,6 @@ fn sha2<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
     line.strip_prefix(b"SHA2-")?.strip_prefix(bits.as_bytes())
 }
 
-/// Decodes base64.
 fn unbase64(digits: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(digits).ok()
 }

@@ -5,19 +5,17 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
 use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt, SeekFrom};
 
-use super::Diagnostic;
-use fullbore_cli::exit::program;
+use fullbore_cli::exit::{Exit, program, reason, system_reason};
 
-/// One input to count.
 pub(super) enum Input {
     File(PathBuf),
     /// Standard input: read by one worker at a time, in the order of the arguments.
     Standard {
-        /// True if named by `-`.
         named: bool,
         /// Number of uses of standard input before this one.
         turn: u64,
@@ -26,10 +24,35 @@ pub(super) enum Input {
     Diagnostic(String),
 }
 
+pub(super) struct Diagnostic {
+    pub(super) message: String,
+    /// The resulting exit code.
+    pub(super) code: u8,
+}
+
+impl Diagnostic {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 1 }
+    }
+
+    pub(super) fn of(name: &Path, error: &Error, encoding: Encoding) -> Self {
+        let message = format!("{}: {}", encoding.quoted(name, false), system_reason(error));
+        Self { message, code: if error.kind() == ErrorKind::Changed { 3 } else { 1 } }
+    }
+
+    pub(super) fn line(&self) -> String {
+        format!("{}: {}\n", program("wc"), self.message)
+    }
+
+    pub(super) fn fatal(self) -> Exit {
+        Exit::eprint(&self.line());
+        Exit::Reported(1)
+    }
+}
+
 /// Lists up to this many bytes are read before counting, so that the columns have the right width.
 const LIST: u64 = 10 << 20;
 
-/// All inputs, in order.
 pub(super) struct Inputs {
     names: Names,
     encoding: Encoding,
@@ -171,11 +194,6 @@ fn name(reader: &mut impl BufRead) -> io::Result<Option<PathBuf>> {
     Ok(Some(std::ffi::OsString::from_vec(name).into()))
 }
 
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
-}
-
 /// Standard input, handed to its users one after the other.
 #[derive(Default)]
 pub(super) struct StandardInput {
@@ -201,10 +219,6 @@ impl StandardInput {
     }
 }
 
-pub(super) fn is_directory(path: &Path) -> bool {
-    path.is_dir()
-}
-
 /// Lengths that are a multiple of a page and at most this many bytes may be wrong: the kernel generates such files when
 /// they are read (procfs reports 0, sysfs a page).
 const UNRELIABLE_SIZE: u64 = 64 << 10;
@@ -215,11 +229,7 @@ pub(super) fn size_is_unreliable(file: &File) -> fullbore::Result<bool> {
         return Ok(false);
     }
     let len = file.starting_stamp()?.len;
-    Ok(len <= UNRELIABLE_SIZE && len % page() == 0)
-}
-
-fn page() -> u64 {
-    sys::page_size() as u64
+    Ok(len <= UNRELIABLE_SIZE && len % sys::page_size() as u64 == 0)
 }
 
 /// Returns the current offset of a file: standard input may have been read partly before.
@@ -255,11 +265,12 @@ pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64
     }
     let len = file.starting_stamp()?.len;
     let start = start(standard);
-    if len % page() != 0 {
+    let page = sys::page_size() as u64;
+    if len % page != 0 {
         // As with wc, the offset of standard input stays: nothing was read.
         return Ok(Some(len.saturating_sub(start)));
     }
-    let mut end = start.max(len - len % (page() + 1));
+    let mut end = start.max(len - len % (page + 1));
     let mut buffer = vec![0; 16 << 10];
     loop {
         match file.read_at(&mut buffer, end)? {

@@ -6,19 +6,19 @@ mod report;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use fullbore::error::{Error, ErrorKind};
+use clap::Args;
+use fullbore::error::ErrorKind;
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
-use fullbore_cli::exit::{self, Exit, program};
+use fullbore_cli::exit::Exit;
 use fullbore_cli::for_each::{FirstFailure, is_stream};
 use fullbore_cli::values::names;
 
-use crate::locale;
-use files::{Input, Inputs, StandardInput};
+use crate::environment;
+use files::{Diagnostic, Input, Inputs, StandardInput};
 use fullbore::quote::Shown;
-use report::{Columns, Report};
+use report::{Columns, Report, Total};
 
 /// Count lines, words, characters, bytes and columns
 #[derive(Debug, Args)]
@@ -71,64 +71,12 @@ pub(crate) struct Wc {
     common: CommonArgs,
 }
 
-/// The condition for a line of totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Total {
-    /// If there is more than one file
-    Auto,
-    /// Always
-    Always,
-    /// Print only the totals, without a name
-    Only,
-    /// Never
-    Never,
-}
-
-/// The result for one input.
 struct FileResult {
     /// Name in its line; none for standard input that was not named.
     name: Option<PathBuf>,
     /// Counts for its line, if there is one: a directory has zeros.
     counts: Option<Counts>,
     diagnostic: Option<Diagnostic>,
-}
-
-struct Diagnostic {
-    message: String,
-    /// The resulting exit code.
-    code: u8,
-}
-
-impl Diagnostic {
-    fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 1 }
-    }
-
-    fn of(name: &Path, error: &Error, encoding: Encoding) -> Self {
-        let message = format!("{}: {}", encoding.quoted(name, false), reason(error));
-        Self { message, code: if error.kind() == ErrorKind::Changed { 3 } else { 1 } }
-    }
-
-    fn eprint(&self, run: &CliRun<'_>) {
-        run.eprint(&self.line());
-    }
-
-    fn line(&self) -> String {
-        format!("{}: {}\n", program("wc"), self.message)
-    }
-
-    fn fatal(self) -> Exit {
-        Exit::eprint(&self.line());
-        Exit::Reported(1)
-    }
-}
-
-/// Returns the system's message of an error.
-fn reason(error: &Error) -> String {
-    match error.raw_os_error() {
-        Some(number) => exit::reason(&std::io::Error::from_raw_os_error(number)),
-        None => error.what().map_or_else(|| error.to_string(), str::to_owned),
-    }
 }
 
 /// State shared by all workers.
@@ -143,11 +91,11 @@ struct WcContext<'a> {
 
 impl Wc {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        let encoding = locale::encoding();
+        let encoding = environment::encoding();
         let columns = self.columns();
         let run = self.common.begin()?;
         if self.debug {
-            super::vectors::report(&["avx2"]);
+            environment::report_vectors(&["avx2"]);
         }
         let named = (!self.files.is_empty()).then(|| self.files.iter().map(PathBuf::from).collect());
         let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Diagnostic::fatal)?;
@@ -173,7 +121,7 @@ impl Wc {
         };
         let emit = |file_result: FileResult| {
             if let Some(diagnostic) = &file_result.diagnostic {
-                diagnostic.eprint(&run);
+                run.eprint(&diagnostic.line());
                 code = code.max(diagnostic.code);
             }
             Ok(first_failure.check(report.file(file_result.name.as_deref(), file_result.counts, &run)))
@@ -242,9 +190,7 @@ impl WcContext<'_> {
                     let counts = self.counts(&file, false, worker, executor);
                     self.file_result(Some(path.clone()), &path, counts, true)
                 }
-                Err(error) => {
-                    self.file_result(Some(path.clone()), &path, Err(error), files::is_directory(&path))
-                }
+                Err(error) => self.file_result(Some(path.clone()), &path, Err(error), path.is_dir()),
             },
         }
     }
@@ -261,7 +207,7 @@ impl WcContext<'_> {
             Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
             Err(error) => {
                 let mut diagnostic = Diagnostic::of(label, &error, self.encoding);
-                if files::is_directory(label) {
+                if label.is_dir() {
                     diagnostic.message = format!("{}: Is a directory", self.encoding.quoted(label, false));
                 }
                 // A file that changed has no counts; an unreadable file has none and an error.

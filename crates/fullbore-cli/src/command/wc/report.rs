@@ -3,13 +3,25 @@
 use std::io::Write;
 use std::path::Path;
 
+use clap::ValueEnum;
 use fullbore::operation::{Counts, Encoding};
 use fullbore::sys::{self, FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
 use serde_json::{Map, Value};
 
-use super::Total;
+/// The condition for a line of totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Total {
+    /// If there is more than one file
+    Auto,
+    /// Always
+    Always,
+    /// Print only the totals, without a name
+    Only,
+    /// Never
+    Never,
+}
 
 /// The requested counts, in print order.
 #[derive(Debug, Clone, Copy)]
@@ -147,7 +159,6 @@ impl Report {
         self.waiting.push(b'\n');
     }
 
-    /// Prints the totals.
     pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
         let summary = run.end(sum.bytes);

@@ -3,63 +3,87 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clap::Args;
 use fullbore_cli::common_args::CommonArgs;
-use fullbore_grep::grep_printer::{ColorSpecs, PathPrinterBuilder, default_color_specs};
+use fullbore_grep::grep_printer::PathPrinterBuilder;
 use fullbore_grep::termcolor::Buffer;
-use fullbore_grep::{Nuls, Query, Settings, Show, pcre2_version};
+use fullbore_grep::{Query, Settings, Show, pcre2_version};
 use grep_cli::DecompressionMatcher;
 use ignore::overrides::OverrideBuilder;
+use log::{LevelFilter, Log, Metadata, Record};
 
-use super::args::{ColorChoice, GrepArgs, Listing, Pattern};
+use super::args::{GrepArgs, Listing, Pattern};
 use super::command::Filter;
-use super::file::Search;
-use super::haystacks::{Item, SearchPaths, types, walk};
-use super::links::hyperlinks;
+use super::file::{Search, Turn};
+use super::haystacks::{Item, SearchPaths, types};
 use super::print::{Printer, Separators};
+use super::settings::settings;
+use super::walk::walk;
 use crate::exit::{Exit, program};
 
-/// Runs the command.
-pub(crate) fn run(mut args: GrepArgs, arguments: Vec<OsString>, mut common: CommonArgs) -> Result<(), Exit> {
-    if let Some(wrong) = args.wrong.take() {
-        return Err(Exit::Failure(wrong));
+/// Print lines that match a pattern, as rg does; large files are searched by all workers
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a path, standard input is searched if it is a file or a pipe, otherwise the current directory.\n\
+                        Most flags can be negated with --no- before their name. Exit status: 0 a match was found, \
+                        1 no match, 2 error, 3 an input changed while it was read."
+)]
+pub(crate) struct Grep {
+    /// Pattern, unless -e or -f gives one, then files and directories; - is standard input
+    #[arg(value_name = "PATTERN|PATH")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    args: GrepArgs,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+impl Grep {
+    /// `flags` returns those of all commands, for `--generate`.
+    pub(crate) fn run(self, flags: fn() -> clap::Command) -> Result<(), Exit> {
+        let Self { arguments, mut args, mut common } = self;
+        if let Some(wrong) = args.wrong.take() {
+            return Err(Exit::Failure(wrong));
+        }
+        if args.unrestricted > 3 {
+            return Err(Exit::failure("error parsing flag -u: flag can only be repeated up to 3 times"));
+        }
+        if let Some(level) = args.log {
+            Logger::start(level);
+        }
+        if args.pcre2_version {
+            return match pcre2_version() {
+                Some(version) => Exit::print(&format!("{version}\n")),
+                None => Err(Exit::No("PCRE2 is not available in this build of fullbore".into())),
+            };
+        }
+        match args.listing {
+            Some(Listing::Types) => return list_types(&args),
+            Some(Listing::Generated(kind)) => return kind.print(flags()),
+            Some(Listing::Files) | None => {}
+        }
+        let mut arguments = arguments.into_iter();
+        let (patterns, stdin_used) = patterns(&args, &mut arguments).map_err(Exit::Failure)?;
+        let search_paths = SearchPaths::new(arguments.map(PathBuf::from).collect(), stdin_used, &args)
+            .map_err(Exit::Failure)?;
+        let terminal = std::io::stdout().is_terminal();
+        let mut settings = settings(&args, patterns, &search_paths, terminal);
+        settings.longest_line = usize::try_from(common.budget() / 4).ok();
+        if args.listing == Some(Listing::Files) {
+            return list_files(&args, &settings, &search_paths);
+        }
+        common.prefer_workers(args.threads);
+        let query = Query::new(settings).map_err(Exit::Failure)?;
+        if !query.possible() {
+            return Err(Exit::Reported(1));
+        }
+        search(&args, &query, &search_paths, &common, terminal)
     }
-    if args.unrestricted > 3 {
-        return Err(Exit::failure("error parsing flag -u: flag can only be repeated up to 3 times"));
-    }
-    if let Some(level) = args.log {
-        super::log::start(level);
-    }
-    if args.pcre2_version {
-        return match pcre2_version() {
-            Some(version) => Exit::print(&format!("{version}\n")),
-            None => Err(Exit::No("PCRE2 is not available in this build of fullbore".into())),
-        };
-    }
-    match args.listing {
-        Some(Listing::Types) => return list_types(&args),
-        Some(Listing::Generated(kind)) => return kind.print(),
-        Some(Listing::Files) | None => {}
-    }
-    let mut arguments = arguments.into_iter();
-    let (patterns, stdin_used) = patterns(&args, &mut arguments).map_err(Exit::Failure)?;
-    let search_paths =
-        SearchPaths::new(arguments.map(PathBuf::from).collect(), stdin_used, &args).map_err(Exit::Failure)?;
-    let terminal = std::io::stdout().is_terminal();
-    let mut settings = settings(&args, patterns, &search_paths, terminal);
-    settings.longest_line = usize::try_from(common.budget() / 4).ok();
-    if args.listing == Some(Listing::Files) {
-        return list_files(&args, &settings, &search_paths);
-    }
-    common.prefer_workers(args.threads);
-    let query = Query::new(settings).map_err(Exit::Failure)?;
-    if !query.possible() {
-        return Err(Exit::Reported(1));
-    }
-    search(&args, &query, &search_paths, &common, terminal)
 }
 
 fn search(
@@ -90,7 +114,9 @@ fn search(
         executor.map_ordered_with(
             items,
             || query.whole_searcher(),
-            |item, sender, worker, tool, executor| search.item(item, sender, worker, tool, executor),
+            |item, sender, worker, tool, executor| {
+                search.item(item, &mut Turn { sender, worker, executor }, tool)
+            },
             |output| Ok(printer.put(output)),
         )
     });
@@ -110,14 +136,19 @@ fn search(
         printer.status = 2;
     }
     let json = query.settings().show == Show::Json;
-    if args.stats || json {
+    if args.search.stats || json {
         printer.account(json)?;
     }
     run.flush()?;
     run.end(run.progress().bytes_done());
-    match (printer.matched, printer.status) {
+    outcome(args, printer.matched, printer.status)
+}
+
+/// Returns the exit of a search, or of a list of files. `status` is that of its worst error.
+fn outcome(args: &GrepArgs, found: bool, status: u8) -> Result<(), Exit> {
+    match (found, status) {
         (true, 0) => Ok(()),
-        (true, _) if args.quiet => Ok(()),
+        (true, _) if args.search.quiet => Ok(()),
         (_, 0) => Err(Exit::Reported(1)),
         (_, status) => Err(Exit::Reported(status)),
     }
@@ -174,78 +205,6 @@ fn patterns(
     Ok((patterns, stdin_used))
 }
 
-/// Converts the flags to settings, with their implications as in `rg`.
-fn settings(args: &GrepArgs, patterns: Vec<String>, search_paths: &SearchPaths, terminal: bool) -> Settings {
-    let plain = Settings::default();
-    let (before_context, after_context) = args.context();
-    let column = args.column.unwrap_or(args.vimgrep);
-    let mut colors = default_color_specs();
-    colors.extend(args.colors.iter().cloned());
-    let implied = match args.show {
-        _ if args.quiet => false,
-        Show::Json => true,
-        Show::Lines => (terminal && !search_paths.only_standard_input()) || column || args.vimgrep,
-        _ => false,
-    };
-    Settings {
-        patterns,
-        engine: args.engine,
-        fixed_strings: args.fixed_strings,
-        case: args.case,
-        boundary: args.boundary,
-        unicode: !args.no_unicode,
-        multiline: args.multiline,
-        multiline_dotall: args.multiline_dotall,
-        crlf: args.crlf,
-        null_data: args.null_data,
-        regex_size_limit: args.regex_size_limit,
-        dfa_size_limit: args.dfa_size_limit,
-        invert_match: args.invert_match,
-        max_count: args.max_count,
-        before_context,
-        after_context,
-        passthru: args.passthru,
-        stop_on_nonmatch: args.stop_on_nonmatch,
-        nuls: if args.null_data { Nuls::Text } else { args.nuls },
-        coding: args.coding.clone(),
-        show: args.show,
-        quiet: args.quiet,
-        stats: args.stats,
-        line_number: args.line_number.unwrap_or(implied),
-        column,
-        byte_offset: args.byte_offset,
-        only_matching: args.only_matching,
-        vimgrep: args.vimgrep,
-        replace: args.replace.clone(),
-        trim: args.trim,
-        max_columns: args.max_columns,
-        max_columns_preview: args.max_columns_preview,
-        include_zero: args.include_zero,
-        heading: !args.vimgrep && args.heading.unwrap_or(terminal),
-        with_filename: args.with_filename.unwrap_or(args.vimgrep || !search_paths.one_file),
-        path_terminator: args.null.then_some(0),
-        path_separator: args.path_separator,
-        context_separator: args.context_separator.clone().unwrap_or(plain.context_separator),
-        field_match_separator: args.field_match_separator.clone().unwrap_or(plain.field_match_separator),
-        field_context_separator: args
-            .field_context_separator
-            .clone()
-            .unwrap_or(plain.field_context_separator),
-        color: match args.color {
-            ColorChoice::Never => false,
-            ColorChoice::Always => true,
-            ColorChoice::Auto => terminal && color_is_welcome(),
-        },
-        colors: ColorSpecs::new(&colors),
-        hyperlinks: hyperlinks(args),
-        longest_line: None,
-    }
-}
-
-fn color_is_welcome() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term != "dumb") && std::env::var_os("NO_COLOR").is_none()
-}
-
 fn list_types(args: &GrepArgs) -> Result<(), Exit> {
     let types = types(args).map_err(Exit::Failure)?;
     let mut text = String::new();
@@ -267,27 +226,21 @@ fn list_files(args: &GrepArgs, settings: &Settings, search_paths: &SearchPaths) 
     let workers = args.threads.map_or_else(fullbore::probe::processors, |threads| threads as usize);
     let (mut any, mut status) = (false, 0);
     for item in walk(args, search_paths, workers).map_err(Exit::Failure)? {
-        let flow = match item {
+        match item {
             Item::Haystack(haystack) => {
                 any = true;
-                if args.quiet {
-                    ControlFlow::Break(())
-                } else {
-                    printer.build(&mut buffer).write(&haystack.path).map_err(Exit::failure)?;
-                    ControlFlow::Continue(())
+                if args.search.quiet {
+                    break;
                 }
+                printer.build(&mut buffer).write(&haystack.path).map_err(Exit::failure)?;
             }
             Item::Diagnostic(text) => {
                 status = 2;
                 if !args.no_messages {
                     Exit::eprint(&format!("{}: {text}\n", program("")));
                 }
-                ControlFlow::Continue(())
             }
-            Item::Remark(_) => ControlFlow::Continue(()),
-        };
-        if flow.is_break() {
-            break;
+            Item::Remark(_) => {}
         }
         if buffer.len() > 32 << 10 {
             Exit::print_raw(buffer.as_slice())?;
@@ -295,10 +248,35 @@ fn list_files(args: &GrepArgs, settings: &Settings, search_paths: &SearchPaths) 
         }
     }
     Exit::print_raw(buffer.as_slice())?;
-    match (any, status) {
-        (true, 0) => Ok(()),
-        (true, _) if args.quiet => Ok(()),
-        (_, 0) => Err(Exit::Reported(1)),
-        (_, status) => Err(Exit::Reported(status)),
+    outcome(args, any, status)
+}
+
+/// Prints the log messages of ripgrep's crates, for `--debug` and `--trace`.
+struct Logger;
+
+impl Logger {
+    /// Prints messages up to `level` on standard error from now on.
+    fn start(level: LevelFilter) {
+        // The logger can be set only once per process.
+        if log::set_logger(&Self).is_ok() {
+            log::set_max_level(level);
+        }
     }
+}
+
+impl Log for Logger {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let place = match (record.file(), record.line()) {
+            (Some(file), Some(line)) => format!("|{file}:{line}"),
+            _ => String::new(),
+        };
+        let (level, target) = (record.level(), record.target());
+        Exit::eprint(&format!("{}: {level}|{target}{place}: {}\n", program(""), record.args()));
+    }
+
+    fn flush(&self) {}
 }

@@ -1,17 +1,15 @@
 //! `fullbore grep`: flags, haystacks, search and ordered output.
 
-pub(crate) mod args;
+mod args;
 mod command;
 pub(crate) mod config;
 mod file;
-mod flag;
-pub(crate) mod flags;
-mod generate;
+mod flags;
 mod haystacks;
-mod links;
-mod log;
+mod parse;
 mod print;
 mod run;
+mod settings;
 mod walk;
 
-pub(crate) use run::run;
+pub(crate) use self::run::Grep;

@@ -1,15 +1,175 @@
-//! Selects the hashes to compute: the named algorithms with their lengths and modes.
+//! The flags of `sum`, and the hashes that they select: the named algorithms with their lengths and modes.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 
-use fullbore::operation::hash::{Blake3Mode, Hash, UnknownAlgorithm, derive_context};
+use clap::Args;
+use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm, derive_context};
 use fullbore::size;
+use fullbore_cli::common_args::CommonArgs;
 
-use super::{Sum, is_cksum};
-use crate::exit::{Exit, program};
+use crate::exit::{self, Exit, program};
 
 /// Maximum output length of blake3 in bytes: longer than any sum, small enough to fit in memory.
 const LONGEST: u64 = 16 << 20;
+
+/// Print or check hashes of files
+#[derive(Debug, Args)]
+#[command(after_help = algorithms_help())]
+pub(crate) struct Sum {
+    /// Files, or with --check lists; - or no file is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+
+    /// Algorithm [default: blake3]; several, repeated or comma-separated, are computed in one pass (with tagged lines)
+    #[arg(short, long = "algorithm", value_name = "NAME", value_parser = algorithms)]
+    pub(super) algorithms: Vec<Choices>,
+
+    /// Hash the files in directories recursively, in the order of their sorted paths
+    #[arg(short, long, conflicts_with = "check")]
+    pub(super) recursive: bool,
+
+    /// With --recursive: follow all symbolic links, not only those among the arguments
+    #[arg(short = 'L', long, requires = "recursive")]
+    pub(super) dereference: bool,
+
+    /// Print lines in BSD format: ALGORITHM (FILE) = HEX
+    #[arg(long, conflicts_with_all = ["check", "text"], overrides_with = "untagged")]
+    pub(super) tag: bool,
+
+    /// Print lines in the format of sha256sum: HEX  FILE (the default for one algorithm)
+    #[arg(long, conflicts_with = "check", overrides_with = "tag")]
+    pub(super) untagged: bool,
+
+    /// End lines with NUL, and do not escape names
+    #[arg(short, long, conflicts_with = "check")]
+    pub(super) zero: bool,
+
+    /// Mark names as of binary files (*); files are read as binary in any case
+    #[arg(short, long, conflicts_with = "check", overrides_with = "text")]
+    pub(super) binary: bool,
+
+    /// Do not mark names (the default)
+    #[arg(short, long, conflicts_with = "check", overrides_with = "binary")]
+    pub(super) text: bool,
+
+    /// Omit the names
+    #[arg(long, conflicts_with = "check")]
+    pub(super) no_names: bool,
+
+    /// Write the bytes of the sum, not digits: one file and one algorithm only
+    #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
+    pub(super) raw: bool,
+
+    /// Write sums in base64 instead of hexadecimal; --check recognises them by their length
+    #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
+    pub(super) base64: bool,
+
+    /// blake3: output length in bytes [default: 32], as b3sum; blake2b, sha2 and sha3: in bits, as b2sum and cksum
+    #[arg(short, long, value_name = "LENGTH", value_parser = length)]
+    pub(super) length: Option<Length>,
+
+    /// blake3: offset of the first output byte
+    #[arg(
+        long,
+        value_name = "BYTE",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "check"
+    )]
+    pub(super) seek: u64,
+
+    /// blake3: keyed mode; the 32 bytes of the key are read from standard input
+    #[arg(long, requires = "files", conflicts_with = "check")]
+    pub(super) keyed: bool,
+
+    /// blake3: derive a key for this context
+    #[arg(long, value_name = "CONTEXT", conflicts_with_all = ["check", "keyed"])]
+    pub(super) derive_key: Option<String>,
+
+    /// Read with system calls instead of a memory map: --strategy method=buffered
+    #[arg(long)]
+    pub(super) no_mmap: bool,
+
+    /// Same as --workers; 0 is the number of processors
+    #[arg(long, value_name = "N")]
+    pub(super) num_threads: Option<u64>,
+
+    /// Report the vector instructions that the processor supports
+    #[arg(long)]
+    pub(super) debug: bool,
+
+    /// Print each result as a line of JSON, then a summary of the run
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Read sums from the files and check them: lists of this command, b3sum, sha256sum, sha512sum, sha1sum, md5sum,
+    /// xxhsum -H3 and openssl dgst
+    #[arg(short, long)]
+    pub(super) check: bool,
+
+    #[command(flatten)]
+    pub(super) verdicts: CheckArgs,
+
+    #[command(flatten)]
+    pub(super) common: CommonArgs,
+}
+
+fn algorithms_help() -> String {
+    let mut text = String::from("Algorithms:\n");
+    for known in hash::algorithms() {
+        text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
+    }
+    text.push_str(
+        "\nExit status: 0 done, 1 a file could not be read or did not match, or usage error, 3 an input \
+         changed while it was read.",
+    );
+    text
+}
+
+/// True if the program was called `cksum`, which accepts fewer flags and lists.
+pub(super) fn is_cksum() -> bool {
+    exit::called() == Some("cksum")
+}
+
+/// Flags for the output of verdicts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --check")]
+pub(super) struct CheckArgs {
+    /// Do not print OK for each file that matches
+    #[arg(long, overrides_with_all = ["status", "warn"])]
+    pub(super) quiet: bool,
+
+    /// Print nothing; only set the exit status
+    #[arg(long, overrides_with_all = ["quiet", "warn"])]
+    pub(super) status: bool,
+
+    /// Count malformed lines as failures
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Warn about each malformed line
+    #[arg(short, long, overrides_with_all = ["quiet", "status"])]
+    pub(super) warn: bool,
+
+    /// Ignore missing files
+    #[arg(long)]
+    pub(super) ignore_missing: bool,
+}
+
+impl CheckArgs {
+    /// Returns a flag that was given, if any.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.ignore_missing, "--ignore-missing"),
+            (self.status, "--status"),
+            (self.warn, "--warn"),
+            (self.quiet, "--quiet"),
+            (self.strict, "--strict"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
+}
 
 /// An algorithm as it was named.
 #[derive(Debug, Clone)]
@@ -74,7 +234,6 @@ pub(super) struct Length {
     pub(super) value: u64,
 }
 
-/// Parses a length.
 pub(super) fn length(text: &str) -> Result<Length, &'static str> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("not a number");
@@ -99,6 +258,11 @@ impl Length {
 }
 
 impl Sum {
+    /// Returns the named files, or standard input.
+    pub(super) fn files(&mut self) -> Vec<PathBuf> {
+        if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
+    }
+
     /// Returns the named algorithms without duplicates, in their default modes.
     pub(super) fn named(&self) -> Result<Vec<Hash>, Exit> {
         let mut hashes: Vec<Hash> = Vec::new();

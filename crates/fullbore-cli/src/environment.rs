@@ -1,4 +1,4 @@
-//! The character encoding of the environment: the result of `setlocale(3)` without calling C.
+//! The environment: its character encoding, the result of `setlocale(3)` without calling C, and the vector instructions.
 
 use std::env;
 use std::fs::File;
@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use fullbore::operation::Encoding;
 use fullbore::sys;
+
+use crate::exit::{Exit, program};
 
 /// The directory of glibc's locales.
 const HOME: &str = "/usr/lib/locale";
@@ -100,6 +102,28 @@ fn in_archive(archive: &Path, name: &str) -> std::io::Result<bool> {
     let mut names = vec![0; len as usize];
     sys::read_exact_at(&archive, &mut names, offset.into())?;
     Ok(names.split(|&byte| byte == 0).any(|other| other == name.as_bytes()))
+}
+
+/// `--debug` of `wc` and `sum`: reports on standard error for each instruction set whether the processor supports it, nearly in coreutils' wording.
+pub(crate) fn report_vectors(sets: &[&str]) {
+    for set in sets {
+        let what = if detected(set) { "support detected" } else { "support not detected" };
+        Exit::eprint(&format!("{}: {set} {what}\n", program("")));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detected(set: &str) -> bool {
+    match set {
+        "avx512" => is_x86_feature_detected!("avx512bw"),
+        "avx2" => is_x86_feature_detected!("avx2"),
+        _ => is_x86_feature_detected!("pclmulqdq"),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detected(_set: &str) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::exit::{Exit, program};
 /// The result of a file, or of a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct FileOutput {
-    /// The output bytes.
     pub(crate) bytes: Vec<u8>,
     /// True if this is the first piece of a file.
     pub(crate) begins: bool,
@@ -24,7 +23,6 @@ pub(crate) struct FileOutput {
     pub(crate) said: Option<(u8, String)>,
 }
 
-/// The separators between files.
 #[derive(Debug)]
 pub(crate) struct Separators {
     text: Option<Vec<u8>>,
@@ -67,6 +65,11 @@ impl FileOutput {
             Self { bytes: printed.to_vec(), begins: true, lines: result.lines, ..Self::default() };
         output.count(result);
         output
+    }
+
+    /// Creates the output of lines of a file; `begins`: its first ones.
+    pub(crate) fn of_lines(bytes: Vec<u8>, begins: bool) -> Self {
+        Self { bytes, begins, lines: true, ..Self::default() }
     }
 
     /// Creates the output of a message with its exit status. An empty message only sets the status.

@@ -1,0 +1,225 @@
+//! Walks directories for haystacks: one directory with several threads before the search begins, if it is small.
+
+use std::cmp::Reverse;
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fullbore::sys::{OsStrExt, is_separator};
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::{WalkBuilder, WalkState};
+
+use super::args::{GrepArgs, Listing, SortBy};
+use super::haystacks::{Item, SearchPaths, items, types};
+
+/// Limits of the walk before the search: number of files, and duration.
+const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
+
+const NAME: &str = "walk";
+
+fn globs(args: &GrepArgs, here: &Path) -> Result<Override, ignore::Error> {
+    let mut builder = OverrideBuilder::new(here);
+    builder.case_insensitive(args.glob_case_insensitive)?;
+    for glob in &args.globs {
+        builder.add(glob)?;
+    }
+    builder.case_insensitive(true)?;
+    for glob in &args.iglobs {
+        builder.add(glob)?;
+    }
+    builder.build()
+}
+
+/// Lists all haystacks in order, with messages, before the search begins. Up to `workers` threads walk the directories.
+pub(crate) fn walk(
+    args: &GrepArgs,
+    search_paths: &SearchPaths,
+    workers: usize,
+) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
+    let here = std::env::current_dir()
+        .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
+        .map_err(|error| format!("failed to get current working directory: {error}"))?;
+    let mut builder = WalkBuilder::new(&search_paths.paths[0]);
+    for path in &search_paths.paths[1..] {
+        builder.add(path);
+    }
+    let mut notes = Vec::new();
+    if !args.no_ignore_files {
+        let wrong = args.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
+        notes.extend(wrong.map(|error| Item::Remark(error.to_string())));
+    }
+    builder
+        .max_depth(args.max_depth)
+        .follow_links(args.follow)
+        .max_filesize(args.max_filesize)
+        .same_file_system(args.one_file_system)
+        .skip_stdout(args.listing != Some(Listing::Files))
+        .overrides(globs(args, &here).map_err(|error| error.to_string())?)
+        .types(types(args)?)
+        .hidden(!args.hidden)
+        .parents(!args.no_ignore_parent)
+        .ignore(!args.no_ignore_dot)
+        .git_global(!args.no_ignore_vcs && !args.no_ignore_global)
+        .git_ignore(!args.no_ignore_vcs)
+        .git_exclude(!args.no_ignore_vcs && !args.no_ignore_exclude)
+        .require_git(!args.no_require_git)
+        .ignore_case_insensitive(args.ignore_file_case_insensitive)
+        .current_dir(&here);
+    if !args.no_ignore_dot {
+        builder.add_custom_ignore_filename(".rgignore");
+    }
+    let implicit = search_paths.implicit;
+    // Results are printed in file order, so a stable order costs nothing more.
+    if args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
+        if let ([root], true) = (search_paths.paths.as_slice(), workers > 1)
+            && root.is_dir()
+            && let Some(items) = walk_at_once(builder.threads(workers), implicit)
+        {
+            return Ok(Box::new(notes.into_iter().chain(items)));
+        }
+        builder.sort_by_file_name(Ord::cmp);
+    }
+    let items = builder.build().flat_map(move |entry| items(entry, implicit));
+    let items = notes.into_iter().chain(items);
+    match args.sort {
+        Some(sort) if sort.by != SortBy::Path || sort.reverse => {
+            let (mut haystacks, others): (Vec<_>, Vec<_>) =
+                items.partition(|item| matches!(item, Item::Haystack(_)));
+            order(&mut haystacks, sort.by, sort.reverse);
+            Ok(Box::new(others.into_iter().chain(haystacks)))
+        }
+        _ => Ok(Box::new(items)),
+    }
+}
+
+fn order(items: &mut [Item], by: SortBy, reverse: bool) {
+    let path = |item: &Item| match item {
+        Item::Haystack(haystack) => haystack.path.clone(),
+        _ => PathBuf::new(),
+    };
+    if by == SortBy::Path {
+        items.sort_by_cached_key(|item| Reverse(path(item)));
+        return;
+    }
+    // Files without the time come last, in reverse order first.
+    let key = |item: &Item| {
+        let time = path(item).metadata().and_then(|metadata| match by {
+            SortBy::Accessed => metadata.accessed(),
+            SortBy::Created => metadata.created(),
+            _ => metadata.modified(),
+        });
+        (time.is_err(), time.ok())
+    };
+    match reverse {
+        true => items.sort_by_cached_key(|item| Reverse(key(item))),
+        false => items.sort_by_cached_key(key),
+    }
+}
+
+/// Lists everything below a directory with several threads, unless that would delay the search of the first file too
+/// long, or the threads cannot be started. It also takes less work: a walk that returns entries one by one opens each
+/// ignore file by name, this one finds them in the directory listings.
+///
+/// The walk of the crate `ignore` panics if it cannot start a thread, while the started ones already wait for it
+/// forever. So it runs in a thread of its own, which is abandoned in that case.
+fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<Item = Item> + Send + use<>> {
+    let (sender, gathered) = channel();
+    on_panic(sender.clone());
+    let walk = builder.build_parallel();
+    let count = Arc::new(AtomicUsize::new(0));
+    let much = Arc::new(AtomicBool::new(false));
+    let start = Instant::now();
+    let run = {
+        let much = much.clone();
+        move || {
+            walk.run(|| {
+                let mut mine = WalkBatch { items: Vec::new(), sender: sender.clone() };
+                let (count, much) = (count.clone(), much.clone());
+                Box::new(move |entry| {
+                    let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
+                    mine.items.extend(items(entry, implicit).map(|item| (key.clone(), item)));
+                    let count = count.fetch_add(1, Relaxed);
+                    if much.load(Relaxed)
+                        || count >= AT_ONCE.0
+                        || (count % 64 == 0 && start.elapsed() > AT_ONCE.1)
+                    {
+                        much.store(true, Relaxed);
+                        return WalkState::Quit;
+                    }
+                    WalkState::Continue
+                })
+            });
+            let _ = sender.send(WalkMessage::Done);
+        }
+    };
+    let started = thread::Builder::new().name(NAME.into()).spawn(run);
+    let mut all = Keyed::new();
+    while started.is_ok() {
+        match gathered.recv() {
+            Ok(WalkMessage::Items(mut mine)) => all.append(&mut mine),
+            Ok(WalkMessage::Done) => break,
+            Ok(WalkMessage::Failed) | Err(_) => {
+                // The threads still walking stop at their next entry.
+                much.store(true, Relaxed);
+                return None;
+            }
+        }
+    }
+    started.ok()?;
+    if much.load(Relaxed) {
+        return None;
+    }
+    // Each thread contributes a sorted run, which this sort takes advantage of.
+    by_key(&mut all);
+    Some(all.into_iter().map(|(_, item)| item))
+}
+
+/// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
+fn key(path: &Path) -> Vec<u8> {
+    let mut key = path.as_os_str().as_bytes().to_vec();
+    key.iter_mut().filter(|byte| is_separator(**byte)).for_each(|byte| *byte = 0);
+    key
+}
+
+type Keyed = Vec<(Vec<u8>, Item)>;
+
+/// Items without a path come first: they are errors.
+fn by_key(items: &mut Keyed) {
+    items.sort_by(|(one, _), (other, _)| one.cmp(other));
+}
+
+/// The items found by one thread, sent when it ends.
+struct WalkBatch {
+    items: Keyed,
+    sender: Sender<WalkMessage>,
+}
+
+enum WalkMessage {
+    Items(Keyed),
+    Done,
+    Failed,
+}
+
+impl Drop for WalkBatch {
+    fn drop(&mut self) {
+        by_key(&mut self.items);
+        // After a failure nothing receives any more.
+        let _ = self.sender.send(WalkMessage::Items(std::mem::take(&mut self.items)));
+    }
+}
+
+/// Sends panics of the walk's thread to `sender` instead of printing them.
+fn on_panic(sender: Sender<WalkMessage>) {
+    let (before, sender) = (panic::take_hook(), Mutex::new(sender));
+    panic::set_hook(Box::new(move |info| {
+        if thread::current().name() == Some(NAME) {
+            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(WalkMessage::Failed);
+        } else {
+            before(info);
+        }
+    }));
+}

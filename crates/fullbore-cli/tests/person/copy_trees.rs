@@ -1,0 +1,258 @@
+//! `fullbore copy` of trees with modes, links, holes and special files, beside `cp`, and on several file systems.
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
+
+use crate::support::*;
+use crate::trees::{same, seen};
+
+fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
+    let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// Creates files of every kind that a user can create.
+fn nasty(dir: &TestDir, name: &str) -> PathBuf {
+    let root = dir.at(name);
+    let broken = root.join(OsStr::from_bytes(b"d1/d2/\xff\xfe dir"));
+    fs::create_dir_all(&broken).unwrap();
+    fs::create_dir(root.join("empty")).unwrap();
+    fs::write(root.join(OsStr::from_bytes(b"d1/new\nline \xff")), "x").unwrap();
+    fs::write(root.join("zero"), "").unwrap();
+    for (name, len) in
+        [("small", 5000), ("edge", 256 << 10), ("middle", (256 << 10) + 1), ("large", 5_000_001)]
+    {
+        fs::write(root.join(name), bytes(len, len as u64)).unwrap();
+    }
+    fs::hard_link(root.join("small"), broken.join("second name")).unwrap();
+    fs::hard_link(root.join("large"), root.join("d1/second large")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    symlink("d1", root.join("to a directory")).unwrap();
+    symlink("small", root.join("to a file")).unwrap();
+    let fifo = root.join("pipe");
+    rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o640), 0).unwrap();
+    let sparse = File::create(root.join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    sparse.write_all_at(&bytes(20_000, 9), 5 << 30).unwrap();
+    sparse.write_all_at(b"end", (1 << 40) - 3).unwrap();
+    for (index, mode) in [0o755, 0o600, 0o4755, 0o2755, 0o444, 0o400].into_iter().enumerate() {
+        let path = root.join(format!("mode {index}"));
+        fs::write(&path, [index as u8]).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        set_times(&path, 987_654_321, 123_456_789 + index as i64);
+    }
+    // A file system without extended attributes reports the same for both sides.
+    let _ = rustix::fs::setxattr(root.join("small"), "user.one", b"value\0x", XattrFlags::empty());
+    let _ = rustix::fs::setxattr(root.join("d1"), "user.two", b"", XattrFlags::empty());
+    set_times(&root.join("dangling"), 1, 2);
+    dir.set_mode(&format!("{name}/empty"), 0o1750);
+    set_times(&root.join("empty"), 5, 6);
+    set_times(&root.join("d1"), 7, 999_999_999);
+    root
+}
+
+#[test]
+fn archive_copy_preserves_everything_visible() {
+    let dir = TestDir::new();
+    let (source, target) = (nasty(&dir, "source"), dir.at("target"));
+    let whole = seen(&source, true);
+    for options in [
+        "-a",
+        "-a --workers 5",
+        "-a --verify",
+        "-a --resume",
+        "-a --cache drop",
+        "-dR --preserve=all --sync full --reflink=never",
+    ] {
+        let begin = Instant::now();
+        dir.run(&format!("copy {options} source target")).succeeds();
+        assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
+        same(&whole, &seen(&target, true), options);
+        assert_eq!(dir.names(), ["source", "target"], "{options}");
+        // A second run replaces everything.
+        dir.run(&format!("copy {options} source/. target")).succeeds();
+        same(&whole, &seen(&target, true), &format!("{options}, over itself"));
+        fs::remove_dir_all(&target).unwrap();
+    }
+}
+
+#[test]
+fn a_tree_is_copied_as_cp_does() {
+    let dir = TestDir::new();
+    dir.directories(["template"]);
+    nasty(&dir, "template/source");
+    let make = "mkdir -p there/d1/d2; echo old > there/d1/d2/x; echo a > a; echo bb > b; ln -s a l; ln -s source sl; \
+                mkdir e; echo c > e/a; touch -d 2001-01-01 old; chmod 755 b; mkdir -p deep/er; echo 1 > deep/er/f; \
+                mkdir -p into/deep/er; echo 0 > into/deep/er/f; chmod 600 into/deep/er/f; mkdir -p block/deep; \
+                echo x > block/deep/er";
+    line_of_tools(&dir.at("template"), make, false, "C").succeeds();
+    let lines = [
+        "-r source new",
+        "-r source there",
+        "-rT source there",
+        "-r source/. there",
+        "-r source new/",
+        "-r sl l there",
+        "-rH sl l there",
+        "-rP sl l there",
+        "a new",
+        "a there",
+        "a b there",
+        "-t there a b",
+        "a b new",
+        "a a",
+        "a l",
+        "l a",
+        "source there",
+        "-r deep a",
+        "-T a there",
+        "-n a b",
+        "-u a old",
+        "-u old a",
+        "nothing there",
+        "nothing a there",
+        "a",
+        "",
+        "-P l there",
+        "l there",
+        "a missing/",
+        "a missing/x",
+        "a e/a there",
+        "-T a b there",
+        "a /dev/null",
+        "/dev/null new",
+        "-r deep into",
+        "-r deep block",
+        "-p b new",
+        "-p b a",
+        "b a",
+        "a b",
+        "-a sl there",
+        "a a there",
+        "-f a b",
+        "--preserve=mode b new",
+        "-r --verify deep new",
+        "a missing/x/y",
+    ];
+    for arguments in cases("trees as cp copies them", 2, lines) {
+        // Options that `cp` does not have are removed for both.
+        let plain = arguments.replace("--verify ", "");
+        let [cp, ours] = [(false, plain.as_str()), (true, arguments)].map(|(ours, arguments)| {
+            dir.shell("cp -a template place").succeeds();
+            let place = dir.at("place");
+            let ended = line_of_tools(&place, &format!("cp {arguments}"), ours, "C");
+            let seen = seen(&place, false);
+            fs::remove_dir_all(&place).unwrap();
+            (ended.code(), seen, ended.stderr)
+        });
+        let what = format!("{arguments}: {} {}", cp.2, ours.2);
+        assert_eq!(cp.0, ours.0, "{what}");
+        same(&cp.1, &ours.1, &what);
+        assert_eq!(cp.2.is_empty(), ours.2.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn files_of_the_system_and_pipes_are_read_to_their_end() {
+    let dir = TestDir::new();
+    dir.run("copy /proc/self/status target").succeeds();
+    assert!(String::from_utf8_lossy(&dir.read("target")).contains("Name:\tfullbore"));
+    let kallsyms = fs::read("/proc/kallsyms").unwrap();
+    dir.run("copy /proc/kallsyms target").succeeds();
+    assert_eq!(dir.read("target").len(), kallsyms.len());
+    let data = bytes(3_000_001, 5);
+    run_with(&mut dir.command("copy /dev/stdin target"), &data).succeeds();
+    assert!(dir.read("target") == data);
+    assert!(dir.run("copy target /dev/stdout").succeeds().stdout == data);
+}
+
+#[test]
+fn existing_target_keeps_the_same_attributes_as_with_cp() {
+    let dir = TestDir::new();
+    dir.file("source", "new");
+    dir.file("target", "old");
+    dir.set_mode("target", 0o640);
+    symlink("target", dir.at("link")).unwrap();
+    dir.run("copy source link").succeeds();
+    assert_eq!((dir.read("target"), dir.mode("target")), (b"new".to_vec(), 0o640));
+    assert!(fs::symlink_metadata(dir.at("link")).unwrap().is_symlink());
+}
+
+#[test]
+fn failures_are_reported_and_the_rest_is_copied() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let Some(()) = or_skip("files of another user", root()) else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["source/closed"]);
+    ["a", "secret", "z", "closed/x"].iter().for_each(|name| drop(dir.file(&format!("source/{name}"), name)));
+    dir.set_mode("source/secret", 0o600);
+    dir.set_mode("source/closed", 0o700);
+    let copy = |words: &str| run(somebody.command(["copy"]).args(words.split(' ')).current_dir(dir.path()));
+    copy("-a source target").fails(
+        1,
+        &[
+            "source/secret' for reading: Permission denied",
+            "cannot access '",
+            "source/closed': Permission denied",
+        ],
+    );
+    assert_eq!(names(&dir.at("target")), ["a", "z"]);
+    // An unwritable target is replaced only with --force.
+    dir.set_mode("target/a", 0o444);
+    copy("source/z target/a").fails(1, &["target/a", "Permission denied"]);
+    assert_eq!(dir.read("target/a"), b"a");
+    copy("-f source/z target/a").succeeds();
+    assert_eq!(dir.read("target/a"), b"z");
+}
+
+#[test]
+fn full_disk_is_reported_and_leaves_no_partial_file() {
+    let dir = TestDir::new();
+    let Some(_disk) = or_skip("a full disk", Mount::in_memory("size=4M", &dir.at("disk"))) else { return };
+    dir.directories(["source"]);
+    for index in 0..40 {
+        dir.file(&format!("source/{index:02}"), bytes(200_000, index));
+    }
+    dir.file("large", bytes(6 << 20, 1));
+    for options in ["", "--verify", "--resume", "--reflink=never --workers 1"] {
+        let ended = dir.run(&format!("copy {options} large disk/large"));
+        ended.fails(1, &["disk/large", "No space left on device"]);
+        let left = names(&dir.at("disk"));
+        assert!(left.is_empty() || options == "--resume", "{options:?}: {left:?}");
+        left.iter().for_each(|name| fs::remove_file(dir.at("disk").join(name)).unwrap());
+    }
+    dir.run("copy -r source disk/tree").fails(1, &["disk/tree/", "No space left on device"]);
+    let whole = names(&dir.at("disk/tree"));
+    assert!(whole.len() > 5 && whole.len() < 40, "{whole:?}");
+    for name in whole {
+        assert!(dir.read(&format!("disk/tree/{name}")) == dir.read(&format!("source/{name}")));
+    }
+    assert_eq!(names(&dir.at("disk")), ["tree"]);
+}
+
+#[test]
+fn blocks_are_shared_if_the_file_system_supports_it() {
+    let dir = TestDir::new();
+    dir.file("source", bytes(100, 1));
+    let make = "mkfs.xfs -q -m reflink=1";
+    let disk = Mount::of_image(make, &dir.at("image"), 400 << 20, &dir.at("disk"));
+    if let Some(_disk) = or_skip("sharing blocks", disk) {
+        for (name, len) in [("large", 40_000_001), ("small", 5000)] {
+            let path = dir.file(&format!("disk/{name}"), bytes(len, 7));
+            for (way, cloned) in [("auto", len), ("always", len), ("never", 0)] {
+                let ended = dir.run(&format!("copy --json --reflink={way} disk/{name} disk/t")).succeeds();
+                assert_eq!(ended.json()["copy"]["cloned"], cloned, "{way} {name}");
+                assert!(dir.read("disk/t") == fs::read(&path).unwrap());
+            }
+        }
+    }
+    let Some(tmpfs) =
+        or_skip("a file system without shared blocks", Mount::in_memory("size=50%", &dir.at("memory")))
+    else {
+        return;
+    };
+    let ended = dir.run("copy --reflink=always source memory/x");
+    ended.fails(1, &["cannot clone", "different file systems"]);
+    assert!(names(&dir.at("memory")).is_empty());
+    drop(tmpfs);
+}

@@ -1,0 +1,175 @@
+//! Facilities that the machine may lack: users without rights, mounts, tracing, and the tools that this program replaces.
+
+use std::sync::OnceLock;
+
+use crate::support::*;
+
+/// The command run by an unprivileged user.
+pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
+
+impl Unprivileged {
+    /// `None`, with the reason printed, if privileges cannot be dropped.
+    pub(crate) fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(Self(None));
+        }
+        if !has("setpriv") {
+            println!("skipped: without privileges: no setpriv");
+            return None;
+        }
+        // The build may be in a directory that only root can search.
+        let copy = tempfile::tempdir().unwrap();
+        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
+        Some(Self(Some(copy)))
+    }
+
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
+        let Some(copy) = &self.0 else { return fullbore(arguments) };
+        let mut command = program(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(copy.path().join("fullbore")).args(arguments);
+        command
+    }
+}
+
+/// The reason if the tests do not run as root.
+pub(crate) fn root() -> Result<(), String> {
+    rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
+}
+
+/// A mount until it is dropped.
+pub(crate) struct Mount(PathBuf);
+
+impl Mount {
+    /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
+    pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
+        root()?;
+        fs::create_dir_all(place).unwrap();
+        let said =
+            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
+        if !said.status.success() {
+            return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
+        }
+        Ok(Self(place.to_owned()))
+    }
+
+    /// Mounts a file system in memory, with options.
+    pub(crate) fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
+        Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
+    }
+
+    /// Mounts a file system of `len` bytes that a program makes in `image`.
+    pub(crate) fn of_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Self, String> {
+        let (program, options) = make.split_once(' ').unwrap();
+        installed(program)?;
+        fs::File::create(image).unwrap().set_len(len).unwrap();
+        let mut make = Command::new(program);
+        make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+        run(&mut make).succeeds();
+        Self::new(&["-o", "loop", image.to_str().unwrap()], place)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg(&self.0).status();
+        if !done.is_ok_and(|status| status.success()) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+}
+
+/// Returns a command that another program starts.
+fn wrapped(mut by: Command, command: &Command) -> Command {
+    by.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => by.env(name, value),
+            None => by.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        by.current_dir(directory);
+    }
+    by
+}
+
+/// Returns a command that runs under `strace` with these options and writes its trace to `log`; `None`, with the reason
+/// printed, if tracing is not possible.
+pub(crate) fn traced(options: &[&str], log: &Path, command: &Command) -> Option<Command> {
+    static POSSIBLE: OnceLock<bool> = OnceLock::new();
+    let possible = || {
+        let said = Command::new("strace").args(["-qq", "-o", NULL, "true"]).output();
+        said.is_ok_and(|said| said.status.success())
+    };
+    if !POSSIBLE.get_or_init(possible) {
+        println!("skipped: no strace with permission to trace");
+        return None;
+    }
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o"]).arg(log).args(options);
+    Some(wrapped(strace, command))
+}
+
+/// Returns a command with an empty `/proc`; `None`, with the reason printed, if that is not possible.
+pub(crate) fn without_proc(command: &Command) -> Option<Command> {
+    static POSSIBLE: OnceLock<bool> = OnceLock::new();
+    let hidden = || {
+        let mut hidden = Command::new("unshare");
+        hidden.args(["-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]);
+        hidden
+    };
+    let possible = || hidden().arg("true").status().is_ok_and(|status| status.success());
+    if root().is_err() || !POSSIBLE.get_or_init(possible) {
+        println!("skipped: without /proc: unshare and mount need root");
+        return None;
+    }
+    Some(wrapped(hidden(), command))
+}
+
+/// Returns a directory in which this program has the names of tools; it is kept for later runs.
+fn tools() -> &'static Path {
+    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tools");
+        fs::create_dir_all(&place).unwrap();
+        for name in ["cksum", "cmp", "cp", "md5sum", "b2sum", "sha256sum", "wc"] {
+            let link = place.join(name);
+            if fs::read_link(&link).is_ok_and(|found| found == binary()) {
+                continue;
+            }
+            let _ = fs::remove_file(&link);
+            symlink(binary(), link).unwrap();
+        }
+        place
+    })
+}
+
+/// Runs a shell line in a directory with the binary as `$0`. `ours`: this program replaces the tools.
+#[track_caller]
+pub(crate) fn line_of_tools(place: &Path, text: &str, ours: bool, locale: &str) -> Finished {
+    let mut command = Command::new("bash");
+    command.args(["-c", text]).arg(binary()).current_dir(place).stdin(Stdio::null());
+    command.env("LC_ALL", locale).env("XDG_CONFIG_HOME", NOWHERE);
+    for name in ["VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX", "POSIXLY_CORRECT"] {
+        command.env_remove(name);
+    }
+    if ours {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all = [tools().to_owned()].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(all).unwrap());
+    }
+    run(&mut command)
+}
+
+/// True if the first line that a tool prints about its version begins with one of these texts; otherwise the test is
+/// reported as skipped.
+pub(crate) fn is_version(tool: &str, versions: &[&str]) -> bool {
+    let said = Command::new(tool).arg("--version").output();
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+    let known = versions.iter().any(|version| said.starts_with(version));
+    if !known {
+        println!("skipped: comparing with {tool}: it is {:?}", said.lines().next().unwrap_or_default());
+    }
+    known
+}

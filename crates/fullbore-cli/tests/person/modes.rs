@@ -1,0 +1,158 @@
+//! Modes, owners and links of outputs: protected files are not written, replaced files keep their permissions.
+
+use std::os::unix::fs::chown;
+
+use crate::support::*;
+
+/// Returns the mode, owner and group of a file.
+fn rights(dir: &TestDir, name: &str) -> (u32, u32, u32) {
+    let found = fs::metadata(dir.at(name)).unwrap();
+    (found.mode() & 0o7777, found.uid(), found.gid())
+}
+
+#[test]
+fn a_replaced_file_keeps_its_mode_and_owner() {
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    dir.set_mode("in", 0o600);
+    for wanted in [0o640, 0o600, 0o666, 0o755, 0o4755] {
+        dir.file("out", "old");
+        dir.set_mode("out", wanted);
+        dir.run("transform upper in out").succeeds();
+        assert_eq!((dir.mode("out"), dir.read("out")), (wanted, b"ABC".to_vec()), "{wanted:o}");
+    }
+    let Some(()) = or_skip("keeping another owner", root()) else { return };
+    chown(dir.file("out", "old"), Some(65534), Some(65533)).unwrap();
+    dir.run("transform upper in out").succeeds();
+    let (_, owner, group) = rights(&dir, "out");
+    assert_eq!((owner, group), (65534, 65533));
+}
+
+/// A file owned by its writer runs as its writer: it must not keep the bits that made the old file run as its owner.
+#[test]
+fn set_id_bits_survive_only_with_owner_and_group() {
+    let Some(()) = or_skip("files of another user", root()) else { return };
+    let Some(other) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    for content in [&b"new bytes"[..], &bytes(5 << 20, 1)] {
+        dir.file("in", content);
+        dir.set_mode("in", 0o644);
+        for words in [
+            "copy in out",
+            "copy -f in out",
+            "copy --preserve=mode set out",
+            "copy -p set out",
+            "copy --verify in out",
+            "copy --resume in out",
+            "copy -r tree into",
+            "transform upper in out",
+            "gen 1K out",
+        ] {
+            for mode in [0o4777, 0o2777, 0o6777] {
+                for tree in ["tree", "into/tree"] {
+                    dir.directories([tree]);
+                    dir.set_mode(tree, 0o777);
+                }
+                dir.file("tree/out", content);
+                for path in ["out", "set", "into/tree/out"] {
+                    let _ = fs::remove_file(dir.at(path));
+                    dir.file(path, content);
+                    dir.set_mode(path, mode);
+                }
+                let ended = run(other.command(words.split(' ')).current_dir(dir.path())).succeeds();
+                let written = if words.contains("-r ") { "into/tree/out" } else { "out" };
+                let (found, owner, _) = rights(&dir, written);
+                assert_eq!((found & 0o6000, owner), (0, 65534), "{words} {mode:o}: {found:o}, {ended}");
+            }
+        }
+        // If owner and group can be preserved, so are the bits.
+        for words in ["copy in out", "copy -p set out", "transform upper in out"] {
+            for name in ["out", "set"] {
+                chown(dir.file(name, content), Some(65534), Some(65533)).unwrap();
+                dir.set_mode(name, 0o6755);
+            }
+            dir.run(words).succeeds();
+            assert_eq!(rights(&dir, "out"), (0o6755, 65534, 65533), "{words}");
+        }
+    }
+}
+
+#[test]
+fn a_new_file_has_the_mode_of_any_new_file() {
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    for (umask, wanted) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
+        dir.shell(&format!(r#"umask {umask}; "$0" transform upper in {umask}"#)).succeeds();
+        assert_eq!(dir.mode(umask), wanted, "umask {umask}");
+    }
+}
+
+#[test]
+fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    dir.directories(["far"]);
+    dir.file("far/target", "old");
+    symlink("far/target", dir.at("link")).unwrap();
+    symlink("link", dir.at("link-to-link")).unwrap();
+    dir.run("transform upper in link-to-link").succeeds();
+    assert_eq!(dir.read("far/target"), b"ABC");
+    assert!(dir.at("link").symlink_metadata().unwrap().is_symlink());
+    symlink("nowhere", dir.at("dangling")).unwrap();
+    dir.run("transform upper in dangling").fails(2, &["dangling", "symbolic link"]);
+    dir.run("transform upper dangling out").fails(2, &["dangling", "No such file"]);
+    assert_eq!(dir.names(), ["dangling", "far", "in", "link", "link-to-link"]);
+}
+
+#[test]
+fn without_rights_nothing_is_read_or_written() {
+    let dir = TestDir::open_to_all();
+    dir.files(["in", "secret"], "abc");
+    dir.file("guarded", "old");
+    dir.directories(["closed"]);
+    for (name, mode) in [("in", 0o644), ("secret", 0o200), ("guarded", 0o444), ("closed", 0o555)] {
+        dir.set_mode(name, mode);
+    }
+    let Some(person) = Unprivileged::new() else { return };
+    let go = |words: &str| run(person.command(words.split(' ')).current_dir(dir.path()));
+    go("transform upper in out").succeeds();
+    for (words, name) in [
+        ("transform upper secret out", "secret"),
+        ("transform upper in guarded", "guarded"),
+        ("transform upper --overwrite in guarded", "guarded"),
+        ("transform upper --in-place guarded", "guarded"),
+        ("transform upper in closed/new", "new"),
+        ("gen 1M closed/new", "new"),
+    ] {
+        go(words).fails(2, &[name, "Permission denied"]);
+    }
+    assert_eq!(dir.read("guarded"), b"old");
+    assert_eq!(names(&dir.at("closed")), [""; 0]);
+    assert_eq!(dir.names(), ["closed", "guarded", "in", "out", "secret"]);
+    dir.set_mode("closed", 0o755);
+}
+
+// A read-only file system, mounted.
+#[cfg(target_os = "linux")]
+#[test]
+fn read_only_file_system_is_reported() {
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    let place = dir.at("mounted");
+    let Some(_mount) = or_skip("a read-only mount", Mount::in_memory("size=50%", &place)) else { return };
+    dir.file("mounted/old", "old");
+    let again = Mount::new(&["-o", "remount,ro"], &place);
+    let Some(again) = or_skip("a read-only mount", again) else { return };
+    // Mounted once, unmounted once.
+    std::mem::forget(again);
+    for name in ["old", "new"] {
+        for options in ["", "--overwrite"] {
+            let ended = dir.run(&format!("transform upper in mounted/{name} {options}"));
+            ended.fails(2, &[name, "ead-only file system"]);
+        }
+    }
+    dir.run("transform upper --in-place mounted/old").fails(2, &["ead-only file system"]);
+    dir.run("transform upper mounted/old out").succeeds();
+    assert_eq!(dir.read("mounted/old"), b"old");
+    assert_eq!(names(&place), ["old"]);
+}

@@ -1,0 +1,317 @@
+//! `wc` and GNU `wc`: the same bytes, exit codes and error messages.
+
+use crate::peer::Pair;
+use crate::support::*;
+
+const FLAGS: [&str; 13] = [
+    "",
+    "-c",
+    "-m",
+    "-l",
+    "-w",
+    "-L",
+    "-lw",
+    "-cm",
+    "-lLwmc",
+    "-w -L",
+    "--lines --bytes",
+    "--chars --max-line-length",
+    "--words -l -l",
+];
+const LOCALES: [&str; 3] = ["C", "C.UTF-8", "xx_YY.UTF-8"];
+
+/// This program and the peer, if that is a version that counts words in the same way.
+fn pair() -> Option<Pair> {
+    let versions = ["9.1", "9.2", "9.3", "9.4"].map(|known| format!("wc (GNU coreutils) {known}\n"));
+    if !is_version("wc", &versions.each_ref().map(String::as_str)) {
+        return None;
+    }
+    let compared =
+        |ended: &Finished| (ended.code(), ended.stdout.clone(), ended.stderr.replace("fullbore wc", "wc"));
+    Some(Pair::new("wc", "wc", TestDir::new())?.comparing(compared))
+}
+
+/// Text with many kinds of invalid UTF-8, generated from `seed`.
+fn broken(seed: u64, len: usize) -> Vec<u8> {
+    let pieces: [&[u8]; 32] = [
+        b"a",
+        b" ",
+        b"\n",
+        b"\t",
+        b"\r",
+        b"\x0b",
+        b"\x0c",
+        b"\0",
+        b"word",
+        b"\x80",
+        b"\xe2\x80",
+        b"\xe2",
+        b"\xff",
+        b"\xf0\x9f\x98\x80",
+        b"\xf0\x9f",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xfc\x84\x80\x80\x80\x80",
+        b"\xf8\x88\x80\x80\x80",
+        b"\xc3\xa9",
+        b"\xe4\xb8\xad",
+        b"\xcc\x81",
+        b"\xe3\x80\x80",
+        b"\xe2\x81\xa0",
+        b"\xc2\xa0",
+        b"\xe2\x80\xa8",
+        b"\xe2\x80\x8b",
+        b"\x7f",
+        b"\xc0\x80",
+        b"\xfe",
+        b"\xd0\x96\xd0\xb6",
+        b"\xcd\xb8",
+    ];
+    bytes(len, seed).iter().flat_map(|&byte| pieces[usize::from(byte) % 32]).copied().collect()
+}
+
+fn corpus(dir: &TestDir) -> Vec<OsString> {
+    let spaces: String = (0..0x21_u32)
+        .chain([0x7f, 0x85, 0xa0, 0xad, 0x1680, 0x180e, 0x3000, 0xfeff, 0xe0001])
+        .chain(0x2000..0x2070)
+        .filter_map(char::from_u32)
+        .map(|character| format!("a{character}b {character} "))
+        .collect();
+    let page = "word ".repeat(4096)[..4096].to_owned();
+    let files: [(&[u8], Vec<u8>); 19] = [
+        (b"empty", Vec::new()),
+        (b"newline", b"\n".to_vec()),
+        (b"no-end", b"no newline at the end".to_vec()),
+        (b"zeros", b"a\0b \0 c\n\0".to_vec()),
+        (b"crlf", b"one two\r\nthree\r\n\r\nfour".to_vec()),
+        (b"page", page.into()),
+        (b"two-pages", [&bytes(8000, 1)[..], &[b'\n'; 192]].concat()),
+        (b"spaces", spaces.into()),
+        (b"tabs", "\ta\t\t中文\tx\x0b\x0cabc\rde\t\n12345678\tx\u{301}\t.".into()),
+        (b"random", bytes(300_000, 2)),
+        (b"broken", broken(3, 200_000)),
+        (b"large", b"some words in a line\n".repeat(200_000)),
+        (b"large-broken", broken(4, 1_500_000)),
+        (b"new\nline", b"x y".to_vec()),
+        (b"bad\xff", b"q\n".to_vec()),
+        (b"bad\xff\nline", b"q\n".to_vec()),
+        (b"it's\n", b"q\n".to_vec()),
+        (b"it's a 'name'", b"q\n".to_vec()),
+        ("w\u{ef}de \u{200b}\n".as_bytes(), b"q\n".to_vec()),
+    ];
+    let mut names = Vec::new();
+    for (name, content) in files {
+        fs::write(dir.path().join(OsStr::from_bytes(name)), content).unwrap();
+        names.push(OsString::from_vec(name.to_vec()));
+    }
+    dir.directories(["directory"]);
+    File::create(dir.at("sparse")).unwrap().set_len(3_000_001).unwrap();
+    for name in [
+        "sparse",
+        "directory",
+        "missing",
+        "-",
+        "",
+        "/dev/null",
+        "/proc/version",
+        "/proc/filesystems",
+        "/sys/devices/system/cpu/online",
+    ] {
+        names.push(name.into());
+    }
+    names
+}
+
+#[test]
+fn hostile_files_count_alike_alone_and_together() {
+    let Some(mut pair) = pair() else { return };
+    let names = corpus(&pair.dir);
+    let list = names.join(OsStr::new("\0"));
+    pair.dir.file("list", list.as_bytes());
+    let none = [OsString::new(); 0];
+    let together = |paths: &[&str]| paths.iter().map(OsString::from).collect::<Vec<_>>();
+    let sets =
+        [names.clone(), together(&["--files0-from=list"]), none.to_vec(), together(&["-", "large", "-"])];
+    let alone = names.iter().map(|name| vec![name.clone()]);
+    let sets: Vec<_> = sets.into_iter().chain(alone).collect();
+    for locale in LOCALES {
+        pair.locale = locale;
+        let every = FLAGS.iter().flat_map(|flags| sets.iter().map(move |names| (*flags, names)));
+        // The number of sets is not a multiple of the step: each is counted with other flags than the one before.
+        for (flags, names) in cases("wc of hostile files", 5, every) {
+            let input = "stdin words ä\u{3000}x".as_bytes();
+            pair.run_both(&format!("{flags} {names:?}"), pair.commands(flags, names), |command| {
+                run_with(command, input)
+            });
+        }
+        for flags in cases("wc of a list from a pipe, and by POSIX", 3, FLAGS) {
+            let commands = pair.commands(flags, &["--files0-from=-"]);
+            pair.run_both(&format!("{flags}, a list"), commands, |command| {
+                run_with(command, list.as_bytes())
+            });
+            let commands = pair.commands(flags, &["spaces"]);
+            pair.run_both(&format!("{flags}, by POSIX"), commands, |command| {
+                run(command.env("POSIXLY_CORRECT", ""))
+            });
+        }
+        for list in ["empty", "/dev/null", "missing one", "directory"] {
+            pair.paths("", &[format!("--files0-from={list}")]);
+        }
+        pair.paths("--files0-from=list more", &none);
+    }
+    pair.end();
+}
+
+#[test]
+fn names_in_messages_are_quoted_alike() {
+    let Some(mut pair) = pair() else { return };
+    let pieces: [&[u8]; 24] = [
+        b"a",
+        b" ",
+        b"'",
+        b"\"",
+        b"$",
+        b"\\",
+        b"\n",
+        b"\x01",
+        b"#",
+        b"~",
+        b"{",
+        b"}",
+        b":",
+        b"=",
+        b"\xc3\xa9",
+        b"?",
+        b"\xe2\x80\x8b",
+        b"\xff",
+        b"!",
+        b"@",
+        b"\t",
+        b"\x7f",
+        b"\xcd\xb8",
+        b"*",
+    ];
+    for seed in cases("names in messages", 3, 0..150) {
+        let name: Vec<u8> = bytes(1 + seed % 6, seed as u64)
+            .iter()
+            .flat_map(|&byte| pieces[usize::from(byte) % 24])
+            .copied()
+            .collect();
+        for locale in LOCALES {
+            pair.locale = locale;
+            pair.paths("", &[OsStr::from_bytes(&name)]);
+        }
+    }
+    pair.end();
+}
+
+#[test]
+fn standard_input_continues_and_ends_at_its_offset() {
+    let Some(mut pair) = pair() else { return };
+    for (name, content) in
+        [("odd", broken(5, 100_001)), ("large", b"one two\n".repeat(400_000)), ("small", b"a b\nc".to_vec())]
+    {
+        pair.dir.file(name, content);
+        let every = FLAGS.iter().flat_map(|flags| [0, 1, 3, 1 << 40].map(|skip| (flags, skip)));
+        for (flags, skip) in cases("wc from an offset", 3, every) {
+            let mut ends = Vec::new();
+            let path = pair.dir.at(name);
+            pair.run_both(
+                &format!("{name} {flags} from {skip}"),
+                pair.commands(flags, &[""; 0]),
+                |command| {
+                    let mut file = File::open(&path).unwrap();
+                    file.seek(SeekFrom::Start(skip)).unwrap();
+                    let ended = run(command.stdin(file.try_clone().unwrap()));
+                    ends.push(file.stream_position().unwrap());
+                    ended
+                },
+            );
+            assert_eq!(ends[0], ends[1], "{name} {flags:?} from {skip}");
+        }
+    }
+    let dir = &pair.dir;
+    // For a file of whole pages, wc 9.1 counts too few: it skips too far.
+    dir.file("pages", [b'x'; 8192]);
+    let left = dir.shell(r#"{ head -c 100 >/dev/null; "$0" wc -c; "$0" wc -c; } < pages"#);
+    let skipped: u64 = 8192 - left.succeeds().text().lines().next().unwrap().parse::<u64>().unwrap();
+    assert!([100, 8192].contains(&skipped), "{skipped}");
+    pair.end();
+}
+
+#[test]
+fn every_character_counts_as_in_the_peer() {
+    let Some(mut pair) = pair() else { return };
+    let mut list = Vec::new();
+    for page in 0..0x11_0000 / 4096 {
+        let (mut apart, mut row) = (Vec::new(), Vec::new());
+        for code in page * 4096..(page + 1) * 4096 {
+            // Surrogates too, although they are not characters, encoded as if they were.
+            let spelt = match char::from_u32(code) {
+                Some(character) => character.to_string().into_bytes(),
+                None => vec![0xed, 0x80 | (code >> 6 & 0x3f) as u8, 0x80 | (code & 0x3f) as u8],
+            };
+            // Three words for a word character, four for a separator, two for a character that words ignore.
+            apart.extend([&spelt[..], b"\na", &spelt, b"b\na", &spelt, b"b\n"].concat());
+            row.extend(spelt);
+        }
+        for (kind, content) in [("apart", apart), ("row", row)] {
+            let name = format!("{kind}-{page}");
+            pair.dir.file(&name, content);
+            list.extend([name.as_bytes(), b"\0"].concat());
+        }
+    }
+    pair.dir.file("list", list);
+    for locale in ["C", "C.UTF-8"] {
+        pair.locale = locale;
+        pair.paths("-lwmcL", &["--files0-from=list"]);
+    }
+    pair.end();
+}
+
+#[test]
+fn every_split_of_a_file_matches_the_peer() {
+    let Some(mut pair) = pair() else { return };
+    pair.dir.file("text", broken(6, 150_000));
+    for locale in ["C", "C.UTF-8"] {
+        pair.locale = locale;
+        let [_, mut theirs] = pair.commands("-lwmcL", &["text"]);
+        let wanted = run(&mut theirs).succeeds().text();
+        for request in [512, 4096, 65536] {
+            for workers in [1, 2, 3, 8] {
+                for method in ["buffered", "mmap"] {
+                    let strategy = format!("method={method},request={request},workers={workers},model=pool");
+                    let [mut ours, _] = pair.commands("-lwmcL text --strategy", &[&strategy]);
+                    let found = run(&mut ours).succeeds().text();
+                    assert_eq!(found, wanted, "{strategy}");
+                }
+            }
+        }
+        let piped = |program: &str| {
+            let line = format!("cat text | LC_ALL={locale} {program} -lwmcL");
+            pair.dir.shell(&line).succeeds().text()
+        };
+        assert_eq!(piped(r#""$0" wc"#), piped("wc"));
+    }
+}
+
+#[test]
+fn long_lines_endless_streams_and_huge_holes() {
+    let Some(mut pair) = pair() else { return };
+    pair.dir.file("line", "wörter und 中文\t".repeat(100_000_000 / 20));
+    for locale in ["C", "C.UTF-8"] {
+        pair.locale = locale;
+        pair.paths("-lwmcL", &["line"]);
+    }
+    fs::remove_file(pair.dir.at("line")).unwrap();
+    for len in [1_u64 << 40, (1 << 40) + 4097, (1 << 40) - 1] {
+        if let Err(error) = File::create(pair.dir.at("hole")).unwrap().set_len(len) {
+            println!("skipped: no hole of {len} bytes: {error}");
+            continue;
+        }
+        pair.paths("-c", &["hole"]);
+    }
+    let line = r#"head -c 300000000 /dev/zero | "$0" wc -lwmcL"#;
+    assert_eq!(pair.dir.shell(line).succeeds().text(), "      0       0 300000000 300000000       0\n");
+    pair.end();
+}
