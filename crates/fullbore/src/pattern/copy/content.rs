@@ -49,6 +49,7 @@ pub fn copy_file(
     options: &CopyOptions,
     progress: &Progress,
 ) -> Result<CopyStats> {
+    let input = &input.stamped_again()?;
     Content { input, options, progress, tell: &|_| (), turn: &Mutex::default() }.copy(output, None)
 }
 
@@ -57,7 +58,7 @@ impl Content<'_> {
     pub(super) fn copy(&self, mut output: Output, journal: Option<Journal>) -> Result<CopyStats> {
         let input = self.input;
         let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
-        let before = input.stamp()?;
+        let before = input.starting_stamp()?;
         if output.seekable() && output.file().stamp()?.identity == before.identity {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));

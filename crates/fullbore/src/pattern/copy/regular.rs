@@ -282,8 +282,8 @@ impl Job<'_> {
             }
             false => output,
         };
-        let content =
-            Content { input: &input, options, progress: self.progress, tell: self.tell, turn: &self.turn };
+        let input = &input.stamped_again()?;
+        let content = Content { input, options, progress: self.progress, tell: self.tell, turn: &self.turn };
         content.copy(output, journal)
     }
 }
