@@ -6,7 +6,7 @@ use std::io;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
-use super::request::Direction;
+use super::pool::Direction;
 use crate::sys::memory::IoVec;
 
 /// Maximum width of a buffer in words; a [`Buf`](super::pool::Buf) has five.

@@ -21,7 +21,6 @@ mod completion;
 mod dropping;
 #[cfg(feature = "fault")]
 mod faulty;
-mod in_place;
 mod io_queue;
 mod kernel_copy;
 mod latencies;
@@ -31,9 +30,7 @@ mod mmap;
 mod overlapped;
 mod queued;
 mod registry;
-mod survey;
 mod synchronous;
-mod vectored;
 
 pub use dropping::drop_emulated;
 #[cfg(feature = "fault")]
@@ -42,6 +39,6 @@ pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Capabilities, Choice, Engine, EngineConfig, Method};
 pub use registry::{METHODS, method, methods, register};
-pub use survey::{Unsupported, probe, probe_once, survey};
+pub use registry::{Unsupported, probe, probe_once, survey};
 
 pub use crate::file::CachePolicy;

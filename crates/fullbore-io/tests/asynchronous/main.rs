@@ -1,12 +1,10 @@
 //! Asynchronous files on every backend, compared with std.
 
 mod adaptors;
-mod calls;
 mod faults;
 mod opens;
 mod ownership;
 mod pipes;
-mod policies;
 mod streams;
 mod transfers;
 

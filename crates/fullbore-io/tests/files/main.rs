@@ -20,7 +20,6 @@ mod killed;
 mod kinds;
 mod mmaps;
 mod modes;
-mod more_options;
 mod opening;
 mod planned;
 mod ranges;
@@ -28,7 +27,6 @@ mod ranges;
 #[cfg(target_os = "linux")]
 mod rules;
 mod space;
-mod strict;
 #[cfg(target_os = "linux")]
 mod traced;
 mod transfers;
