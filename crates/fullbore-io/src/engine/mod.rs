@@ -18,11 +18,9 @@
 #![forbid(unsafe_code)]
 
 mod completion;
-mod dropping;
 #[cfg(feature = "fault")]
 mod faulty;
 mod io_queue;
-mod kernel_copy;
 mod latencies;
 mod method;
 mod mmap;
@@ -32,7 +30,6 @@ mod queued;
 mod registry;
 mod synchronous;
 
-pub use dropping::drop_emulated;
 #[cfg(feature = "fault")]
 pub use faulty::Faulty;
 pub use io_queue::{Done, IoQueue, IoStats};
@@ -40,5 +37,6 @@ pub use latencies::Latencies;
 pub use method::{Capabilities, Choice, Engine, EngineConfig, Method};
 pub use registry::{METHODS, method, methods, register};
 pub use registry::{Unsupported, probe, probe_once, survey};
+pub use synchronous::drop_emulated;
 
 pub use crate::file::CachePolicy;

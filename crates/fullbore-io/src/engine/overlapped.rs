@@ -4,9 +4,9 @@
 
 use std::io;
 
-use super::dropping::Dropping;
 use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::queued::{QUEUED, Queued};
+use super::synchronous::Dropping;
 use super::synchronous::{Run, Runs};
 use crate::buf::{Direction, Request};
 use crate::file::{CachePolicy, File};

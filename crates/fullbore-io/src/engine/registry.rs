@@ -8,7 +8,7 @@ use super::io_queue::IoQueue;
 use super::method::{EngineConfig, Method};
 #[cfg(windows)]
 use super::overlapped;
-use super::{kernel_copy, mmap, queued, synchronous};
+use super::{mmap, queued, synchronous};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{CachePolicy, File, FileKind};
@@ -21,14 +21,14 @@ pub static METHODS: &[&Method] = &[
     &synchronous::UNCACHED,
     &synchronous::DIRECT,
     &synchronous::THROUGH,
-    &mmap::METHOD,
+    &mmap::MMAP,
     &synchronous::STDIO,
     &queued::URING,
     &queued::AIO,
     &queued::POSIX_AIO,
     &synchronous::VECTORED,
-    &kernel_copy::SPLICE,
-    &kernel_copy::COPY_FILE_RANGE,
+    &mmap::SPLICE,
+    &mmap::COPY_FILE_RANGE,
     #[cfg(windows)]
     &overlapped::PORT,
     #[cfg(windows)]
