@@ -239,23 +239,3 @@ impl File {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_written_at_an_offset_are_read_back() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = File::create_new(directory.path().join("file")).unwrap();
-        let data: Vec<u8> = (0..100_000u32).map(|value| (value % 251) as u8).collect();
-        file.write_all_at(&data, 7).unwrap();
-        let mut read = vec![1; data.len() + 7];
-        file.read_exact_at(&mut read, 0).unwrap();
-        assert_eq!(read[..7], [0; 7]);
-        assert_eq!(read[7..], data);
-        let error = file.read_exact_at(&mut read, 8).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Changed);
-        assert_eq!(file.read_at(&mut read, data.len() as u64 + 7).unwrap(), 0);
-    }
-}

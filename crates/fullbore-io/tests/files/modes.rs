@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{Access, CachePolicy, Hint, Mode, OpenOptions, Share, Support};
+use fullbore_io::file::{Access, CachePolicy, Hint, Mode, OpenOptions, Share};
 use fullbore_testkit::ground::{everywhere, symlink};
 
 const ACCESSES: [Option<Access>; 4] =
@@ -123,24 +123,6 @@ fn modes_have_the_effect_of_std() {
                 let by_std = of_std(mode).open(&other);
                 assert_eq!(opened.is_ok(), by_std.is_ok(), "{mode:?}, {before:?}");
                 assert_eq!(fs::read(&mine).ok(), fs::read(&other).ok(), "{mode:?}, {before:?}");
-            }
-        }
-    });
-}
-
-#[test]
-fn a_failed_open_that_would_empty_a_file_leaves_its_content() {
-    everywhere(|directory| {
-        let path = directory.join("file");
-        for mode in [Mode::Truncate, Mode::CreateOrTruncate] {
-            fs::write(&path, "old bytes").unwrap();
-            let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
-            let mut options = OpenOptions::new();
-            options.mode(mode).share(Share::NONE);
-            // Without locks on this file system there is nothing to conflict with.
-            if held.option_report()[0].support == Support::Native {
-                assert_eq!(options.open(&path).unwrap_err().kind(), ErrorKind::Locked, "{mode:?}");
-                assert_eq!(fs::read(&path).unwrap(), b"old bytes", "{mode:?}");
             }
         }
     });

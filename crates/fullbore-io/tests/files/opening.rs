@@ -322,11 +322,12 @@ fn a_conflicting_lock_has_a_kind_of_its_own_and_keeps_the_bytes() {
         let holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
         assert_eq!(holder.option_report()[0].option, "share=none");
         for mode in [Mode::Open, Mode::Truncate, Mode::CreateOrTruncate] {
-            let error =
-                OpenOptions::new().mode(mode).share(Share::READ | Share::WRITE).open(&path).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+            for share in [Share::READ | Share::WRITE, Share::NONE] {
+                let error = OpenOptions::new().mode(mode).share(share).open(&path).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Locked, "{mode:?}: {error}");
+                assert_eq!(std::fs::read(&path).unwrap(), b"bytes", "{mode:?}");
+            }
         }
-        assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
         drop(holder);
         let shared = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
         assert_eq!(shared.option_report()[0].option, "share=read|write");
@@ -388,18 +389,6 @@ fn write_through_sets_the_open_flag() {
                 .unwrap();
             assert_eq!(fullbore_io::sys::status_flags(&file).unwrap() & OpenFlags::SYNC, flags);
         }
-    });
-}
-
-#[test]
-fn a_clone_stays_usable_after_close() {
-    everywhere(|directory| {
-        let file = File::create_new(directory.join("file")).unwrap();
-        let clone = file.clone();
-        file.close().unwrap();
-        clone.write_all_at(b"bytes", 0).unwrap();
-        assert_eq!(clone.len().unwrap(), 5);
-        clone.close().unwrap();
     });
 }
 

@@ -136,24 +136,3 @@ fn vectors_of_blocks_bypass_the_cache() {
         }
     });
 }
-
-/// Found by fuzzing: to `pwritev2` the largest offset, −1, means the file's own position.
-#[test]
-fn the_largest_offset_does_not_mean_the_position() {
-    everywhere(|directory| {
-        for cache in POLICIES {
-            let path = directory.join(format!("last-{cache}"));
-            fs::write(&path, "old").unwrap();
-            let (file, _) = File::open_write(&path).unwrap().with_cache(cache);
-            for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
-                let (mut one, mut two) = ([0], [0]);
-                let mut both = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-                assert_eq!(file.read_at(&mut [0; 2], offset).unwrap_err().kind(), ErrorKind::Io);
-                assert_eq!(file.read_exact_vectored_at(&mut both, offset).unwrap_err().kind(), ErrorKind::Io);
-                file.write_all_at(b"new", offset).unwrap_err();
-                file.write_all_vectored_at(&[IoSlice::new(b"n"), IoSlice::new(b"ew")], offset).unwrap_err();
-                assert_eq!(fs::read(&path).unwrap(), b"old", "{cache} at {offset}");
-            }
-        }
-    });
-}

@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::windows::ffi::OsStringExt as _;
-use std::os::windows::io::AsRawHandle;
 use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::{Ioctl as io, SystemServices as features};
 
 use super::code::check;
-use super::handle::{AsHandle, BorrowedHandle, Handle, owned};
+use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
 use super::information::{answer, i64_at, u32_at};
 use super::path::wide;
 use crate::sys::code::{Code, Result};
@@ -78,24 +77,21 @@ pub(super) fn cluster(path: &Path) -> Result<u64> {
     cluster_of(&root_of(path)?)
 }
 
+/// The type of the file system of an open file, and its flags.
+pub(super) fn file_system(file: &impl AsHandle) -> Result<(OsString, u32)> {
+    let (mut name, mut flags) = ([0u16; 64], 0);
+    let (start, units, none) = (name.as_mut_ptr(), name.len() as u32, std::ptr::null_mut::<u32>());
+    // SAFETY: the handle is open; the call writes the flags, and at most the given number of units.
+    check(unsafe {
+        let file = raw(file) as _;
+        fs::GetVolumeInformationByHandleW(file, none.cast(), 0, none, none, &raw mut flags, start, units)
+    })?;
+    Ok((text(&name), flags))
+}
+
 /// True if files on the volume of an open file can share blocks.
 pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
-    let mut flags = 0;
-    let none = std::ptr::null_mut();
-    // SAFETY: the handle is open; the call writes the flags alone.
-    check(unsafe {
-        fs::GetVolumeInformationByHandleW(
-            file.as_raw_handle(),
-            none,
-            0,
-            none.cast(),
-            none.cast(),
-            &raw mut flags,
-            none,
-            0,
-        )
-    })?;
-    Ok(flags & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)
+    Ok(file_system(&file)?.1 & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)
 }
 
 pub(crate) fn volume(path: &Path) -> Result<Volume> {
