@@ -47,9 +47,6 @@ fn alone(test: &str) -> Command {
     command
 }
 
-/// The kind of the error of a transfer for which the file was not opened.
-const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
-
 /// True if a change of blocks was made. Only Windows may refuse one, since Wine has none of these calls.
 ///
 /// # Panics
