@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{CachePolicy, File};
+use fullbore_io::file::File;
 use fullbore_testkit::ground::bytes;
 
-use crate::subject::{Interface, Subject, each};
+use crate::subject::{Subject, each};
 
 /// Returns positions around 0, the file's alignment, pages and `end`, in bytes.
 fn places(path: &Path, end: usize) -> BTreeSet<usize> {
@@ -265,13 +265,9 @@ fn dotnet_108380_vectors_may_exceed_the_pieces_of_one_call() {
     each(|directory, interface| {
         let path = directory.join("file");
         // Each piece is a call on Windows.
-        let most = |many: usize| if cfg!(windows) { 1100 } else { many };
-        let mut shapes = vec![vec![3; most(3000)]];
-        if let Interface::Synchronous(cache) = interface {
-            let many = if *cache == CachePolicy::Direct { 1100 } else { most(5000) };
-            shapes.push(bytes(many, 5).into_iter().map(|byte| usize::from(byte) % 13).collect());
-        }
-        for shape in shapes {
+        let many = if cfg!(windows) { 1100 } else { 5000 };
+        let lengths = bytes(many, 5).into_iter().map(|byte| usize::from(byte) % 13).collect();
+        for shape in [vec![3; many], lengths] {
             fs::write(&path, b"").unwrap();
             let source = bytes(shape.iter().sum(), 4);
             let file = interface.open_write(&path).unwrap();
