@@ -1,14 +1,22 @@
-//! Calls on threads of the driver: length, copies, syncs, closing, committing.
+//! Calls on threads of the driver: opening, length, copies, syncs, closing, committing.
 
+use std::fmt;
+use std::future::Future;
 use std::ops::Range;
 use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
-use super::blocking_call::BlockingCall;
 use super::driver::Driver;
 use super::file::AsyncFile;
+use super::slots::Key;
+use super::state::Operation;
 use crate::error::{Error, Result};
-use crate::file::{CommitReport, CopyReport, Durability, File, FileKind, Output, Placement};
-use crate::sys::{self, Code};
+use crate::file::{
+    CommitReport, CopyReport, Durability, File, FileKind, Mode, OpenOptions, Output, Placement,
+};
+use crate::sys::{self, Code, OpenFlags};
 
 impl AsyncFile {
     /// Returns the current length in bytes, as [`File::len`].
@@ -156,5 +164,168 @@ impl Output {
     /// As [`commit`](Self::commit) and [`Driver::shared`].
     pub async fn commit_async(self, durability: Durability) -> Result<CommitReport> {
         BlockingCall::new(Driver::shared()?, "commit", move || self.commit(durability)).await
+    }
+}
+
+impl AsyncFile {
+    /// Opens a file for reading with the shared driver: at once if the kernel has the path in its cache, otherwise on a
+    /// thread. If the future is dropped, no descriptor stays open.
+    ///
+    /// # Errors
+    /// As [`File::open`] and [`Driver::shared`].
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let driver = Driver::shared()?;
+        let kept = match File::open_at_once(path.as_ref()) {
+            Ok(file) => return Ok(Self::with_flags(file?, &driver, OpenFlags::READ)),
+            Err(kept) => kept,
+        };
+        let path = path.as_ref().to_owned();
+        let open = move || {
+            let file = File::open(path);
+            drop(kept);
+            file
+        };
+        Self::open_with(&driver, open).await
+    }
+
+    /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open.
+    ///
+    /// ```
+    /// use fullbore_io::asynchronous::{AsyncFile, Driver};
+    /// use fullbore_io::file::File;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("new");
+    /// # futures_lite::future::block_on(async {
+    /// let driver = Driver::shared()?;
+    /// let file = AsyncFile::open_with(&driver, move || File::create_new(path)).await?;
+    /// let (result, _buffer) = file.write_all_at(b"hello".to_vec(), 0).await;
+    /// result?;
+    /// file.sync_all().await?;
+    /// file.close().await?;
+    /// # Ok::<(), fullbore_io::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_with(
+        driver: &Driver,
+        how: impl FnOnce() -> Result<File> + Send + 'static,
+    ) -> BlockingCall<Self> {
+        let clone = driver.clone();
+        BlockingCall::new(driver.clone(), "open", move || Ok(Self::new(how()?, &clone)))
+    }
+
+    /// Opens a file for reading and writing with the shared driver, as `tokio::fs::File::create` does: a new one, or an existing
+    /// one that is truncated.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`] with [`Mode::CreateOrTruncate`], and [`Driver::shared`].
+    pub async fn create(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().mode(Mode::CreateOrTruncate).open_async(path).await
+    }
+}
+
+impl OpenOptions {
+    /// As [`open`](Self::open), on a thread of the shared driver. If the future is dropped, no descriptor stays open; a file that
+    /// the call created or truncated by then stays so. [`AsyncFile::open_with`] opens on a thread of another driver.
+    ///
+    /// ```
+    /// use fullbore_io::file::{Mode, OpenOptions, Share};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("log");
+    /// # futures_lite::future::block_on(async {
+    /// let log = OpenOptions::new().mode(Mode::Append).share(Share::NONE).open_async(&path).await?;
+    /// log.write_all_at(b"a line\n".to_vec(), 0).await.0?;
+    /// assert_eq!(log.len().await?, 7);
+    /// # Ok::<(), fullbore_io::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Driver::shared`].
+    pub async fn open_async(&self, path: impl AsRef<Path>) -> Result<AsyncFile> {
+        let (options, path) = (self.clone(), path.as_ref().to_owned());
+        AsyncFile::open_with(&Driver::shared()?, move || options.open(path)).await
+    }
+}
+
+type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// A call that starts at the first poll of the future. If the future is dropped before a thread has started the call, the
+/// call never runs; if later, its result (an open file) is closed.
+pub struct BlockingCall<T> {
+    driver: Driver,
+    doing: &'static str,
+    work: Option<Work<T>>,
+    place: Arc<Mutex<Option<Result<T>>>>,
+    key: Option<Key>,
+}
+
+impl<T> fmt::Debug for BlockingCall<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingCall").field("doing", &self.doing).finish_non_exhaustive()
+    }
+}
+
+impl<T> Unpin for BlockingCall<T> {}
+
+impl<T: Send + 'static> BlockingCall<T> {
+    pub(super) fn new(
+        driver: Driver,
+        doing: &'static str,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Self {
+        Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
+    }
+
+    pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
+        Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Poll<Result<T>> {
+        Poll::Ready(Err(Error::io(self.doing, "asynchronous file", error)))
+    }
+}
+
+impl<T: Send + 'static> Future for BlockingCall<T> {
+    type Output = Result<T>;
+
+    /// # Panics
+    /// If it is polled after completion.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let dispatch = this.driver.dispatch().clone();
+        if let Some(work) = this.work.take() {
+            let place = this.place.clone();
+            let task = move || {
+                let result = work();
+                *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                Ok(0)
+            };
+            return match dispatch.submit(Operation::Blocking(Some(Box::new(task))), context.waker()) {
+                Ok(key) => {
+                    this.key = Some(key);
+                    Poll::Pending
+                }
+                Err((_, error)) => this.failed(error),
+            };
+        }
+        if let Some(key) = this.key {
+            let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
+            this.key = None;
+            if let Err(error) = outcome {
+                return this.failed(error);
+            }
+        }
+        let result = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Poll::Ready(result.expect("polled after completion"))
+    }
+}
+
+impl<T> Drop for BlockingCall<T> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            // A call that still waits for a thread is removed.
+            self.driver.dispatch().cancel(key);
+            self.driver.dispatch().detach(key);
+        }
     }
 }

@@ -137,15 +137,3 @@ impl Driver {
         &self.handle.0
     }
 }
-
-#[cfg(all(test, not(fullbore_loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn auto_is_resolved_to_a_backend() {
-        let driver = Driver::new(DriverConfig::default()).unwrap();
-        assert_ne!(driver.backend(), Backend::Auto);
-        assert_eq!(driver.load(), (0, 0));
-    }
-}

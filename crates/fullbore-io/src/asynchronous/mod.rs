@@ -22,13 +22,10 @@
 //! cancelled, and buffer and file are freed after its end.
 #![forbid(unsafe_code)]
 
-mod blocking_call;
 mod calls;
 mod dispatch;
 mod driver;
 mod file;
-mod open;
-mod readiness;
 mod slots;
 mod state;
 #[cfg(any(feature = "tokio", feature = "futures", test))]
@@ -36,8 +33,7 @@ mod stream;
 mod transfer;
 mod workers;
 
-pub use blocking_call::BlockingCall;
-pub use calls::copy;
+pub use calls::{BlockingCall, copy};
 pub use driver::{Backend, Driver, DriverConfig};
 pub use file::AsyncFile;
 #[cfg(any(feature = "tokio", feature = "futures", test))]

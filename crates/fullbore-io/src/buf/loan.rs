@@ -6,7 +6,7 @@ use std::io;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
 use super::owned::Buffer;
-use super::request::Direction;
+use super::pool::Direction;
 use crate::sys::memory::IoVec;
 
 /// Maximum width of a buffer in words; a [`Buf`](super::pool::Buf) has five.
@@ -28,6 +28,8 @@ pub(crate) struct Loan {
     total: usize,
     /// Bytes that the calls so far moved: the first ones. After a read they are initialised.
     moved: usize,
+    /// The first segments that are moved whole, and their bytes: a search for the rest begins behind them.
+    passed: (usize, usize),
 }
 
 // SAFETY: the value in the words is a `Buffer`, which is `Send`, and the pieces point into what it owns.
@@ -60,18 +62,20 @@ impl<B: Buffer> TypeOf<B> {
     unsafe fn select(loan: &mut Loan) {
         // SAFETY: guaranteed by the caller; the words are borrowed mutably with the loan.
         let buffer = unsafe { &mut *loan.words.as_mut_ptr().cast::<B>() };
-        (loan.count, loan.bytes, loan.total) = (0, 0, 0);
-        let mut skip = loan.moved;
-        for index in 0..buffer.segments() {
+        (loan.count, loan.bytes) = (0, 0);
+        let mut skip = loan.moved - loan.passed.1;
+        for index in loan.passed.0..buffer.segments() {
             let segment = buffer.segment(index);
-            let len = if loan.direction == Direction::Write { segment.len } else { segment.room };
-            loan.total += len;
+            let len = segment.bytes(loan.direction);
             if skip >= len {
                 skip -= len;
+                if loan.count == 0 {
+                    loan.passed = (index + 1, loan.passed.1 + len);
+                }
                 continue;
             }
             if loan.count == PIECES {
-                continue;
+                break;
             }
             // `wrapping_add` stays within the segment: `skip` is less than its length.
             let start = segment.start.wrapping_add(skip);
@@ -85,11 +89,12 @@ impl<B: Buffer> TypeOf<B> {
 
 impl Loan {
     /// Takes `buffer` for a transfer in `direction`.
-    pub(crate) fn new<B: Buffer>(buffer: B, direction: Direction) -> Self {
+    pub(crate) fn new<B: Buffer>(mut buffer: B, direction: Direction) -> Self {
         const {
             assert!(size_of::<B>() <= size_of::<[u64; WORDS]>(), "the buffer type is wider than eight words");
             assert!(align_of::<B>() <= align_of::<u64>(), "the buffer type is aligned to more than a word");
         }
+        let total = (0..buffer.segments()).map(|index| buffer.segment(index).bytes(direction)).sum();
         let empty = IoVec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut words = [MaybeUninit::uninit(); WORDS];
         // SAFETY: size and alignment were checked above, and the words hold no value yet.
@@ -101,8 +106,9 @@ impl Loan {
             pieces: [empty; PIECES],
             count: 0,
             bytes: 0,
-            total: 0,
+            total,
             moved: 0,
+            passed: (0, 0),
         };
         // Pointers are taken after the move: from here on the value moves only as words.
         loan.select_rest();

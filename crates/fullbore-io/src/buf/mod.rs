@@ -7,10 +7,9 @@
 mod loan;
 mod owned;
 mod pool;
-mod request;
 
 pub(crate) use loan::Loan;
 pub use owned::{Buffer, Segment};
 pub use pool::{ALIGNMENT, Buf, Pool};
 #[doc(hidden)]
-pub use request::{Completion, Direction, Request};
+pub use pool::{Completion, Direction, Request};

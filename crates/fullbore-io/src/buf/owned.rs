@@ -1,6 +1,6 @@
 //! Buffers that an operation owns while it runs: any type that guarantees the address of its bytes.
 
-use super::pool::Buf;
+use super::pool::{Buf, Direction};
 
 /// A run of memory that a [`Buffer`] lends to the system.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +11,13 @@ pub struct Segment {
     pub len: usize,
     /// Bytes that a read may fill.
     pub room: usize,
+}
+
+impl Segment {
+    /// Bytes that a transfer moves.
+    pub(super) fn bytes(&self, direction: Direction) -> usize {
+        if direction == Direction::Write { self.len } else { self.room }
+    }
 }
 
 /// Memory that an asynchronous operation takes and returns.

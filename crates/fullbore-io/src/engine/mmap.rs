@@ -1,4 +1,5 @@
-//! `mmap`: the file mapped into memory, whole or in parts that are unmapped once passed.
+//! Methods without requests: `mmap`, the file mapped into memory, whole or in parts that are unmapped once passed; and copies from
+//! file to file in the kernel, without mapping the bytes into the process.
 
 use std::io;
 
@@ -6,10 +7,10 @@ use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::synchronous::{Calls, Synchronous};
 use crate::buf::{Completion, Request};
 use crate::file::File;
-use crate::sys;
 use crate::sys::map::Map;
+use crate::sys::{self, Code, Handle};
 
-pub(super) static METHOD: Method = Method {
+pub(super) static MMAP: Method = Method {
     name: "mmap",
     summary: "the file mapped into memory, whole or in parts",
     capabilities: Capabilities { mapped: true, ..SYNCHRONOUS },
@@ -158,5 +159,70 @@ impl Engine for Mapped {
 
     fn check(&self) -> io::Result<()> {
         self.copying.calls.check()
+    }
+}
+
+const COPYING: Capabilities = Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS };
+
+pub(super) static SPLICE: Method = Method {
+    name: "splice",
+    summary: "file to file through a pipe in the kernel",
+    capabilities: COPYING,
+    open: open_splice,
+};
+
+pub(super) static COPY_FILE_RANGE: Method = Method {
+    name: "copy_file_range",
+    summary: "file to file in the kernel, by shared blocks where the file system can",
+    capabilities: COPYING,
+    open: |config| {
+        let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+        Ok(Box::new(CopyFileRange { from, to: config.file.clone() }))
+    },
+};
+
+/// Requested capacity of the pipe, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
+const PIPE: usize = 1 << 20;
+
+fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+    let (exit, entry) = sys::pipe()?;
+    // A smaller pipe only moves less per call.
+    let _ = sys::set_pipe_capacity(&entry, PIPE);
+    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
+}
+
+struct Splice {
+    from: File,
+    to: File,
+    entry: Handle,
+    exit: Handle,
+}
+
+impl Engine for Splice {
+    fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
+        let moved = sys::splice(&self.from, Some(&mut offset), &self.entry, None, len, sys::Splice::Move)?;
+        // The pipe must be empty before the next call, which would read leftover bytes first.
+        let mut left = moved;
+        while left > 0 {
+            match sys::splice(&self.exit, None, &self.to, Some(&mut target), left, sys::Splice::Move) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => left -= count,
+                Err(Code::INTERRUPTED) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(moved)
+    }
+}
+
+struct CopyFileRange {
+    from: File,
+    to: File,
+}
+
+impl Engine for CopyFileRange {
+    fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
+        Ok(sys::copy_range(&self.from, &mut offset, &self.to, &mut target, len)?)
     }
 }

@@ -18,12 +18,9 @@
 #![forbid(unsafe_code)]
 
 mod completion;
-mod dropping;
 #[cfg(feature = "fault")]
 mod faulty;
-mod in_place;
 mod io_queue;
-mod kernel_copy;
 mod latencies;
 mod method;
 mod mmap;
@@ -31,17 +28,15 @@ mod mmap;
 mod overlapped;
 mod queued;
 mod registry;
-mod survey;
 mod synchronous;
-mod vectored;
 
-pub use dropping::drop_emulated;
 #[cfg(feature = "fault")]
 pub use faulty::Faulty;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Capabilities, Choice, Engine, EngineConfig, Method};
 pub use registry::{METHODS, method, methods, register};
-pub use survey::{Unsupported, probe, probe_once, survey};
+pub use registry::{Unsupported, probe, probe_once, survey};
+pub use synchronous::drop_emulated;
 
 pub use crate::file::CachePolicy;

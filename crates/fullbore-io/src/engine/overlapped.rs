@@ -4,14 +4,14 @@
 
 use std::io;
 
-use super::dropping::Dropping;
 use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
 use super::queued::{QUEUED, Queued};
-use super::vectored::{Run, Runs};
+use super::synchronous::Dropping;
+use super::synchronous::{Run, Runs};
 use crate::buf::{Direction, Request};
 use crate::file::{CachePolicy, File};
+use crate::sys::overlapped::Scatter;
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
-use crate::sys::scatter::Scatter;
 use crate::sys::{Handle, OpenFlags, RequestQueue, TransferFlags, ioring, reopen};
 
 pub(super) static PORT: Method = Method {

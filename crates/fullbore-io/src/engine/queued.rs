@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::dropping::Dropping;
 use super::method::{Capabilities, Choice, Engine, Method, SYNCHRONOUS};
+use super::synchronous::Dropping;
 use super::synchronous::Positional;
 use crate::buf::{Completion, Request};
 use crate::file::CachePolicy;

@@ -1,11 +1,19 @@
-//! The registry of access methods. A new method is a file in this folder and a line here.
+//! All access methods, and tests of them on a file by using them: in a container, the kernel version does not show what is permitted.
+//! A new method is a static in this folder and a line here.
 
 use std::sync::{PoisonError, RwLock};
+use std::{fmt, io};
 
-use super::method::Method;
+use super::io_queue::IoQueue;
+use super::method::{EngineConfig, Method};
 #[cfg(windows)]
 use super::overlapped;
-use super::{kernel_copy, mmap, queued, synchronous, vectored};
+use super::{mmap, queued, synchronous};
+use crate::buf::Pool;
+use crate::error::{Error, Result, message};
+use crate::file::{CachePolicy, File, FileKind};
+use crate::probe::{FileSystemId, Learned, NoDirect};
+use crate::sys::Code;
 
 /// All access methods of this platform.
 pub static METHODS: &[&Method] = &[
@@ -13,14 +21,14 @@ pub static METHODS: &[&Method] = &[
     &synchronous::UNCACHED,
     &synchronous::DIRECT,
     &synchronous::THROUGH,
-    &mmap::METHOD,
+    &mmap::MMAP,
     &synchronous::STDIO,
     &queued::URING,
     &queued::AIO,
     &queued::POSIX_AIO,
-    &vectored::METHOD,
-    &kernel_copy::SPLICE,
-    &kernel_copy::COPY_FILE_RANGE,
+    &synchronous::VECTORED,
+    &mmap::SPLICE,
+    &mmap::COPY_FILE_RANGE,
     #[cfg(windows)]
     &overlapped::PORT,
     #[cfg(windows)]
@@ -54,6 +62,145 @@ pub fn method(name: &str) -> Option<&'static Method> {
 
 fn added() -> Vec<&'static Method> {
     ADDED.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The reason why an access method is unavailable on a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    pub method: &'static str,
+    pub reason: String,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.method, self.reason)
+    }
+}
+
+/// Tests if `method` works on `file` under the policy `cache`: by one small read, or, for a method that copies in the
+/// kernel, by a copy of no bytes of `from`. With `write` the engine is opened for writing too; nothing is written.
+///
+/// ```
+/// use fullbore_io::engine::{CachePolicy, method, probe};
+/// let file = fullbore_io::file::File::open("Cargo.toml")?;
+/// assert!(probe(method("buffered").unwrap(), &file, None, false, CachePolicy::Keep).is_ok());
+/// let unsupported = probe(method("splice").unwrap(), &file, None, true, CachePolicy::Keep).unwrap_err();
+/// assert_eq!(unsupported.reason, "needs a file to copy from");
+/// # Ok::<(), fullbore_io::Error>(())
+/// ```
+pub fn probe(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    try_out(method, file, from, write, cache).map_err(|failure| failure.unsupported)
+}
+
+struct Failure {
+    unsupported: Unsupported,
+    /// True if it concerns the file alone, which others use at the moment.
+    in_use: bool,
+}
+
+fn try_out(
+    method: &'static Method,
+    file: &File,
+    from: Option<&File>,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Failure> {
+    let refuse =
+        |reason: String| Failure { unsupported: Unsupported { method: method.name, reason }, in_use: false };
+    if method.capabilities.copies_in_kernel {
+        let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
+        return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
+    }
+    if method.capabilities.passes_cache(cache)
+        && let Err(NoDirect::Refused(reason)) = crate::probe::direct_alignment(file)
+    {
+        return Err(refuse(reason));
+    }
+    let attempt = || -> Result<()> {
+        let name = |error| Error::io("use", file.path(), error);
+        let mut pool = Pool::new(1, crate::buf::ALIGNMENT).map_err(name)?;
+        let config = EngineConfig { write, cache, pool: Some(&pool), ..EngineConfig::reading(file) };
+        let mut queue = IoQueue::open(method, &config, None).map_err(name)?;
+        if method.capabilities.mapped {
+            // A read by copy would succeed too, but views are the purpose of the method.
+            let len = file.starting_stamp()?.len.min(1) as usize;
+            queue.view(0, len)?;
+            return queue.check("read", 0);
+        }
+        if let Some(buf) = pool.take() {
+            queue.read(0, 0, crate::buf::ALIGNMENT, buf)?;
+            queue.next()?;
+        }
+        Ok(())
+    };
+    attempt().map_err(|error| {
+        let in_use = error.code().and_then(Code::in_use).is_some();
+        let failure = match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
+            Some(source) => refuse(explain_error(source)),
+            None => refuse(error.to_string()),
+        };
+        Failure { in_use, ..failure }
+    })
+}
+
+/// As [`probe`] of a method that transfers, once per process and file system for regular files. A file that others have locked does
+/// not refute the method: the run's first transfer reports the lock.
+pub fn probe_once(
+    method: &'static Method,
+    file: &File,
+    write: bool,
+    cache: CachePolicy,
+) -> std::result::Result<(), Unsupported> {
+    type Key = (FileSystemId, &'static str, bool, u8);
+    static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
+    let learn = || match try_out(method, file, None, write, cache) {
+        Err(Failure { in_use: true, .. }) => (Ok(()), false),
+        tried => (tried.map_err(|failure| failure.unsupported), true),
+    };
+    let id = match file.known_stamp() {
+        Some(stamp) => FileSystemId::on(stamp.identity.0, file),
+        None => FileSystemId::of(file),
+    };
+    match id {
+        Ok(id) if file.kind() == FileKind::Regular => {
+            LEARNED.get_if((id, method.name, write, cache as u8), learn)
+        }
+        _ => learn().0,
+    }
+}
+
+/// Copies at an offset beyond the end of `from`, which tests everything except the file systems' support for the pair.
+fn kernel_copy_works(method: &Method, file: &File, from: &File, cache: CachePolicy) -> io::Result<()> {
+    let config = EngineConfig { from: Some(from), write: true, cache, ..EngineConfig::reading(file) };
+    (method.open)(&config)?.copy_in_kernel(u64::from(u32::MAX) << 16, 0, 1).map(drop)
+}
+
+fn explain_error(error: &io::Error) -> String {
+    let meaning = match Code::of(error) {
+        Some(Code::UNSUPPORTED) => "the file system does not support it",
+        Some(Code::INVALID) => "the file system or the kernel does not support it here",
+        Some(Code::NOT_PERMITTED | Code::ACCESS_DENIED) => "forbidden here (seccomp, sysctl or permissions)",
+        Some(Code::NOT_IMPLEMENTED) => "missing from the kernel, or forbidden here",
+        Some(Code::NO_DEVICE) => "files of this kind cannot be mapped",
+        Some(Code::CROSSES_DEVICES) => "not between two file systems",
+        Some(Code::OUT_OF_MEMORY) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
+        _ => return message(error),
+    };
+    format!("{meaning} ({})", message(error))
+}
+
+/// Tests every access method that transfers on `file`.
+pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
+    methods()
+        .filter(|method| method.capabilities.transfers)
+        .map(|method| (method, probe(method, file, None, false, CachePolicy::Keep)))
+        .collect()
 }
 
 #[cfg(test)]

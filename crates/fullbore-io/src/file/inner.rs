@@ -1,15 +1,19 @@
-//! The data of an open file. The types refer to one another: a direct handle is a file, and a derived handle has another's descriptor.
+//! The data of an open file, its health, and the actions when its last handle is closed. The types refer to one another: a direct
+//! handle is a file, and a derived handle has another's descriptor.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::{fmt, io};
 
-use super::health::Health;
-use super::on_close::OnClose;
+use super::cleanup::CleanupGuard;
 use super::spans::Rule;
 use super::types::{FileStamp, OptionSupport};
-use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Handle, OpenFlags};
+use crate::error::{Error, message};
+#[cfg(feature = "fault")]
+use crate::fault::plan::Plan;
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -213,4 +217,153 @@ pub(crate) struct DropBehind {
     /// True on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages, which belong to another inode.
     pub(super) overlaid: bool,
     pub(super) state: Mutex<PendingDrops>,
+}
+
+/// The state that all handles derived from one file share: the failed sync, the reserved range, and a test's fault plan.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Health {
+    /// Created when a handle is derived, a sync fails or a range is reserved; most files need none.
+    state: OnceLock<Arc<SyncState>>,
+    #[cfg(feature = "fault")]
+    pub(super) plan: Option<Plan>,
+    /// The bytes read and written under that plan, for a file without offsets.
+    #[cfg(feature = "fault")]
+    pub(super) flowed: Option<Arc<[AtomicU64; 2]>>,
+}
+
+impl Health {
+    pub(super) fn shared(&self) -> Self {
+        self.state();
+        self.clone()
+    }
+
+    pub(super) fn state(&self) -> &SyncState {
+        self.state.get_or_init(Arc::default)
+    }
+
+    pub(super) fn set_reserved(&self, end: u64) {
+        self.state().reserved.fetch_max(end, Ordering::Relaxed);
+    }
+
+    /// The end of the ranges reserved through these handles, in bytes.
+    pub(super) fn reserved(&self) -> u64 {
+        self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn failed(&self) -> Option<&Arc<Failure>> {
+        self.state.get().and_then(|state| state.failed.get())
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SyncState {
+    pub(super) failed: OnceLock<Arc<Failure>>,
+    /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
+    pub(super) syncing: Mutex<()>,
+    reserved: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// True for a failed sync, false for a failed write of a dropped stream.
+    pub(super) sync: bool,
+    pub(super) error: io::Error,
+}
+
+#[derive(Debug)]
+pub(super) struct Poisoned(pub(super) Arc<Failure>);
+
+impl fmt::Display for Poisoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cause = message(&self.0.error);
+        if self.0.sync {
+            write!(
+                f,
+                "an earlier sync of this file failed ({cause}), and data written before it may be lost"
+            )?;
+        } else {
+            write!(
+                f,
+                "an earlier write of a stream that was dropped failed ({cause}), and its pending data is lost"
+            )?;
+        }
+        f.write_str("; write the file again from its source")
+    }
+}
+
+impl std::error::Error for Poisoned {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0.error)
+    }
+}
+
+/// The actions when the last handle is dropped: remove the name or free reserved blocks, release the lock, close the descriptor.
+#[derive(Debug)]
+pub(super) struct OnClose {
+    pub(super) fd: Arc<Handle>,
+    pub(super) delete_on_exit: Option<CleanupGuard>,
+    pub(super) locked: bool,
+    pub(super) reserved: u64,
+}
+
+impl OnClose {
+    /// Runs the actions now; fails if the name could not be removed or the blocks could not be freed.
+    pub(super) fn finish(mut self, path: &Path) -> crate::error::Result<()> {
+        self.end(path)
+    }
+
+    fn end(&mut self, path: &Path) -> crate::error::Result<()> {
+        let reserved = std::mem::take(&mut self.reserved);
+        let ended = match self.delete_on_exit.take() {
+            // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
+            // never.
+            Some(guard) => guard.delete_on_exit().remove().map_err(|error| {
+                let failed = Error::io("remove", path, error.into());
+                // The advice on a file that others use is more important.
+                if error.in_use().is_some() { failed } else { failed.advise("the closed file remains") }
+            }),
+            None => release(&self.fd, reserved)
+                .map_err(|error| Error::io("release the reserved space of", path, error.into())),
+        };
+        if std::mem::take(&mut self.locked) {
+            let _ = sys::lock_whole(&self.fd, sys::WholeLock::Unlocked);
+        }
+        ended
+    }
+}
+
+impl Drop for OnClose {
+    fn drop(&mut self) {
+        // A drop cannot return the error; `File::close` does.
+        let _ = self.end(Path::new(""));
+    }
+}
+
+pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
+    sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
+}
+
+/// Frees the blocks past the end of a file for which `reserved` bytes were reserved. The system cannot compare and truncate
+/// atomically: bytes that another process appends between the two calls are lost.
+pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
+    if reserved == 0 {
+        return Ok(());
+    }
+    let stat = sys::status(&fd)?;
+    let len = stat.size;
+    let beyond = stat.allocated() > len.next_multiple_of(stat.blksize.max(512));
+    // XFS allocates ahead of a growing file, and keeps those blocks too once a range was reserved.
+    if stat.kind() != FileKind::Regular || len >= reserved && !beyond {
+        return Ok(());
+    }
+    // ext4 ignores a hole that is punched past the end, and frees these blocks when the length is set.
+    loop {
+        match sys::truncate(&fd, len) {
+            Err(Code::INTERRUPTED) => {}
+            released => break released?,
+        }
+    }
+    // Only the owner may set it. For others the file counts as modified by the truncation.
+    let _ = sys::set_modified(&fd, &stat);
+    Ok(())
 }

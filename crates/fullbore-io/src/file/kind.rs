@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::dir_opener::SettledReader;
 use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
-use super::settled::SettledReader;
 use super::types::FileStamp;
 use crate::error::{Error, Result};
 use crate::sys::{self, Code, FileKind, SeekFrom};

@@ -7,12 +7,9 @@ mod cache_mode;
 mod calls;
 mod cleanup;
 mod copy;
-mod copy_methods;
 mod dir_opener;
 mod direct;
-mod drop_behind;
 mod handle;
-mod health;
 mod held;
 pub(crate) mod inner;
 mod interop;
@@ -20,14 +17,11 @@ mod kind;
 mod locks;
 mod mmap;
 mod naming;
-mod on_close;
 mod open;
 mod options;
 mod output;
 mod preflight;
 mod publish;
-mod sequential;
-mod settled;
 mod space;
 pub(crate) mod spans;
 mod sweep;
@@ -42,9 +36,11 @@ pub use cleanup::cleanup;
 #[doc(hidden)]
 pub use cleanup::{Temporary, hidden_name, is_cleaning_up, unfinished};
 #[doc(hidden)]
-pub use copy_methods::{clones, share_all};
+pub use copy::{clones, share_all};
 #[doc(hidden)]
 pub use dir_opener::DirOpener;
+#[doc(hidden)]
+pub use dir_opener::SettledReader;
 #[doc(hidden)]
 pub use held::{HeldDir, spare};
 pub(crate) use inner::DropBehind;
@@ -61,8 +57,6 @@ pub use options::{Access, Hint, Mode, OpenOptions, Share};
 pub use output::{Output, Placement};
 #[doc(hidden)]
 pub use publish::lawful;
-#[doc(hidden)]
-pub use settled::SettledReader;
 pub use types::{CachePolicy, CommitReport, CopyReport, Durability, FileStamp, OptionSupport, Step, Support};
 
 pub use crate::sys::FileKind;

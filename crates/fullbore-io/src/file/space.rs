@@ -4,8 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::inner::release;
 use super::inner::{CacheMode, File};
-use super::on_close::release;
 use super::preflight::Blocks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};

@@ -7,8 +7,8 @@
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-use super::health::{Failure, Poisoned};
 use super::inner::File;
+use super::inner::{Failure, Poisoned};
 use super::types::Durability;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, BorrowedHandle, Code};

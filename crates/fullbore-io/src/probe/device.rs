@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::kernel_files::{KernelFiles, names, text};
-use super::link::{self, Link};
-use super::queue::Queue;
+use super::queue::{self, Link, Queue};
 
 /// The major and minor number of a device, written `254:0`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,7 +152,7 @@ fn of_folder(
         model: text(&disk.join("device/model")),
         serial: serial(disk),
         transport: transport(disk, &name),
-        link: link::of_folder(disk, &kernel.sys),
+        link: queue::link_of_folder(disk, &kernel.sys),
         composition: text(&disk.join("dm/name")).or_else(|| text(&disk.join("md/level"))),
         size: sectors(disk, "size"),
         read_only: text(&disk.join("ro")).map(|flag| flag != "0"),

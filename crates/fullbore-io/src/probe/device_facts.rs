@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::file_system::{Memory, memory};
 use super::kernel_files::KernelFiles;
+use super::mounts::{Memory, memory};
 use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Status};
 
 /// Facts that decide the choice of a strategy.

@@ -8,12 +8,10 @@ use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
 use super::error::{ProbeError, Unknown};
 use super::extents::{Layout, Provenance, layout, provenance};
-use super::file_system::FileSystemFacts;
 use super::kernel_files::KernelFiles;
-use super::mounts::{self, Mount};
+use super::mounts::{self, FileSystemFacts, Mount};
 use super::residency::{Residency, residency};
-use super::storage::Storage;
-use super::volume;
+use super::storage::{self, Storage};
 use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
@@ -174,7 +172,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
         Ok(volume) => {
             let room = keep(sys::space_of(path), "file_system", &mut unknown);
             let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
-            let devices = volume::devices(path, &volume, &mut unknown);
+            let devices = storage::devices(path, &volume, &mut unknown);
             (file_system, devices)
         }
         Err(_) => mounted(kernel, path, resolved.as_deref(), &status, &mut unknown),

@@ -7,8 +7,8 @@ use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, AlignmentSource};
 use super::extents::{Layout, Provenance};
 use super::facts::{EngineFact, Facts, FileFacts, PathKind};
-use super::file_system::FileSystemFacts;
 use super::machine::Machine;
+use super::mounts::FileSystemFacts;
 use super::residency::{Residency, ResidencySource};
 
 const WIDTH: usize = 80;

@@ -16,24 +16,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod cgroup;
 mod device;
 mod device_facts;
 mod direct;
 mod error;
 mod extents;
 mod facts;
-mod file_system;
 mod human;
 mod kernel_files;
-mod link;
 mod machine;
 mod mounts;
 mod queue;
 mod residency;
 mod storage;
 mod usage;
-mod volume;
 
 #[cfg(all(test, target_os = "linux"))]
 mod against_tools;
@@ -45,10 +41,10 @@ pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
 pub use error::{ProbeError, Unknown};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
 pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, facts, facts_of_target};
-pub use file_system::FileSystemFacts;
 pub use human::{human, human_machine};
-pub use link::Link;
 pub use machine::{Machine, machine};
+pub use mounts::FileSystemFacts;
+pub use queue::Link;
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency, residency_within};
 pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

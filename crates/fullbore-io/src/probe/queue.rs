@@ -1,4 +1,8 @@
-//! Settings of a device's request queue, `/sys/block/*/queue`.
+//! A device's request queue, `/sys/block/*/queue`, and its link with the nominal rate: PCI Express and SATA, from sysfs.
+
+use std::path::Path;
+
+use super::kernel_files::text;
 
 /// Settings of the kernel's request queue for one device. `None` means that the system does not report the setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,6 +84,66 @@ fn chosen(choices: &str) -> Option<String> {
     })
 }
 
+/// A link as negotiated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Link {
+    /// Its kind, generation and width: `PCIe 4.0 x4`, `SATA 6.0 Gbps`.
+    pub what: String,
+    /// Signalling rate less the line code, in bytes per second, with packet headers included.
+    pub rate: u64,
+    /// The best link that the device supports, if it is faster.
+    pub best: Option<String>,
+}
+
+/// Returns the nearest link between a disk and the root of the machine. Virtual functions and virtual disks have none.
+pub(crate) fn link_of_folder(disk: &Path, sys: &Path) -> Option<Link> {
+    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
+    let device = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
+    device
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&sys))
+        .find_map(|folder| sata(folder).or_else(|| pcie(folder)))
+}
+
+/// Returns the link of an ATA port, whose directory is `ata1` with `link1/ata_link/link1/sata_spd` in it.
+fn sata(folder: &Path) -> Option<Link> {
+    let number = folder.file_name()?.to_str()?.strip_prefix("ata")?.parse::<u32>().ok()?;
+    let link = format!("link{number}");
+    let speed = text(&folder.join(&link).join("ata_link").join(&link).join("sata_spd"))?;
+    let gigabits: f64 = speed.strip_suffix(" Gbps")?.parse().ok()?;
+    // Eight bits of data in ten on the wire.
+    let rate = (gigabits * 1e9 / 10.0).round() as u64;
+    Some(Link { what: format!("SATA {speed}"), rate, best: None })
+}
+
+fn pcie(folder: &Path) -> Option<Link> {
+    let read =
+        |speed: &str, width: &str| generation(&text(&folder.join(speed))?, &text(&folder.join(width))?);
+    let (what, rate) = read("current_link_speed", "current_link_width")?;
+    let best =
+        read("max_link_speed", "max_link_width").filter(|(_, most)| *most > rate).map(|(what, _)| what);
+    Some(Link { what, rate, best })
+}
+
+/// Returns name and bytes per second of a link such as `16.0 GT/s PCIe` and `4`; kernels report `Unknown` and `0` or `63` for none.
+fn generation(speed: &str, width: &str) -> Option<(String, u64)> {
+    let transfers: f64 = speed.split_once(" GT/s")?.0.trim().parse().ok()?;
+    let lanes: u32 = width.parse().ok().filter(|lanes| (1..=32).contains(lanes))?;
+    // PCI Express Base Specification: 8b/10b, then 128b/130b, then flits of 256 bytes with 242 of packets.
+    let (name, code) = match (transfers * 10.0).round() as u32 {
+        25 => ("1.0", 0.8),
+        50 => ("2.0", 0.8),
+        80 => ("3.0", 128.0 / 130.0),
+        160 => ("4.0", 128.0 / 130.0),
+        320 => ("5.0", 128.0 / 130.0),
+        640 => ("6.0", 242.0 / 256.0),
+        _ => return None,
+    };
+    let rate = transfers * 1e9 / 8.0 * code * f64::from(lanes);
+    Some((format!("PCIe {name} x{lanes}"), rate as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +192,82 @@ mod tests {
         assert_eq!(chosen("none").as_deref(), Some("none"));
         assert_eq!(chosen("a b"), None);
         assert_eq!(chosen(""), None);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod link_tests {
+    use super::super::kernel_files::put;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn an_nvme_disk_uses_its_own_pci_link_and_not_that_of_the_bridge() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let bridge = "devices/pci0000:00/0000:00:01.0";
+        put(at, &format!("{bridge}/current_link_speed"), "32.0 GT/s PCIe\n");
+        put(at, &format!("{bridge}/current_link_width"), "16\n");
+        let card = format!("{bridge}/0000:01:00.0");
+        put(at, &format!("{card}/current_link_speed"), "8.0 GT/s PCIe\n");
+        put(at, &format!("{card}/current_link_width"), "4\n");
+        put(at, &format!("{card}/max_link_speed"), "16.0 GT/s PCIe\n");
+        put(at, &format!("{card}/max_link_width"), "4\n");
+        let disk = at.join(&card).join("nvme/nvme0/nvme0n1");
+        fs::create_dir_all(&disk).unwrap();
+        symlink("../../nvme0", disk.join("device")).unwrap();
+        let link = link_of_folder(&disk, at).unwrap();
+        assert_eq!((link.what.as_str(), link.best.as_deref()), ("PCIe 3.0 x4", Some("PCIe 4.0 x4")));
+        assert_eq!(link.rate, 3_938_461_538);
+    }
+
+    #[test]
+    fn a_sata_disk_uses_its_port_and_not_the_controller() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let controller = "devices/pci0000:00/0000:00:1f.2";
+        put(at, &format!("{controller}/current_link_speed"), "8.0 GT/s PCIe\n");
+        put(at, &format!("{controller}/current_link_width"), "4\n");
+        put(at, &format!("{controller}/ata3/link3/ata_link/link3/sata_spd"), "6.0 Gbps\n");
+        let device = at.join(controller).join("ata3/host2/target2:0:0/2:0:0:0");
+        let disk = device.join("block/sda");
+        fs::create_dir_all(&disk).unwrap();
+        symlink(&device, disk.join("device")).unwrap();
+        let link = link_of_folder(&disk, at).unwrap();
+        assert_eq!((link.what.as_str(), link.rate, link.best), ("SATA 6.0 Gbps", 600_000_000, None));
+        put(at, &format!("{controller}/ata3/link3/ata_link/link3/sata_spd"), "<unknown>\n");
+        // The port reports no speed, but the bytes also pass the controller's link.
+        assert_eq!(link_of_folder(&disk, at).unwrap().what, "PCIe 3.0 x4");
+    }
+
+    #[test]
+    fn a_virtual_disk_has_no_link() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        put(at, "devices/pci0000:00/0000:00:02.0/current_link_speed", "Unknown\n");
+        put(at, "devices/pci0000:00/0000:00:02.0/current_link_width", "0\n");
+        let disk = at.join("devices/pci0000:00/0000:00:02.0/virtio1/block/vda");
+        fs::create_dir_all(&disk).unwrap();
+        symlink("../..", disk.join("device")).unwrap();
+        assert_eq!(link_of_folder(&disk, at), None);
+        // Directories outside the system's tree are ignored.
+        put(at, "current_link_speed", "8.0 GT/s PCIe\n");
+        put(at, "current_link_width", "4\n");
+        assert_eq!(link_of_folder(&disk, &at.join("devices")), None);
+    }
+
+    #[test]
+    fn the_rates_are_those_of_the_specifications() {
+        let rate = |speed: &str, width: &str| generation(speed, width).map(|(_, rate)| rate / 1_000_000);
+        assert_eq!(rate("2.5 GT/s PCIe", "1"), Some(250));
+        assert_eq!(rate("5.0 GT/s PCIe", "4"), Some(2000));
+        assert_eq!(rate("8 GT/s", "1"), Some(984));
+        assert_eq!(rate("16.0 GT/s PCIe", "4"), Some(7876));
+        assert_eq!(rate("32.0 GT/s PCIe", "4"), Some(15_753));
+        assert_eq!(rate("64.0 GT/s PCIe", "4"), Some(30_250));
+        assert_eq!((rate("Unknown", "4"), rate("8.0 GT/s PCIe", "63")), (None, None));
+        assert_eq!((rate("99.0 GT/s PCIe", "1"), rate("8.0 GT/s PCIe", "0")), (None, None));
     }
 }

@@ -18,7 +18,7 @@ const BUFFER: usize = 8 << 10;
 /// The buffer is allocated on first use. A read or write of at least its size bypasses it, and a write completes or
 /// fails, as everywhere in this crate. Files that are not seekable (pipes, sockets, terminals) are read and written
 /// sequentially: a read requests no more bytes from the system than its caller, so that the two ends of a pipe never
-/// wait for each other; only [`BufRead`](std::io::BufRead) fills the buffer there. A file opened to append is written
+/// wait for each other; only [`BufRead`] fills the buffer there. A file opened to append is written
 /// at its end, whatever the position.
 ///
 /// [`close`](Self::close) returns the error that dropping cannot: a dropped stream writes its pending bytes, and if

@@ -1,12 +1,10 @@
 //! Asynchronous files on every backend, compared with std.
 
 mod adaptors;
-mod calls;
 mod faults;
 mod opens;
 mod ownership;
 mod pipes;
-mod policies;
 mod streams;
 mod transfers;
 
@@ -48,7 +46,10 @@ static ALLOCATOR: Counting = Counting;
 fn drivers(in_flight: usize) -> Vec<Driver> {
     let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
     let mut drivers = vec![with(Backend::Threads).unwrap()];
-    match with(Backend::Auto).unwrap() {
+    let auto = with(Backend::Auto).unwrap();
+    assert_ne!(auto.backend(), Backend::Auto);
+    assert_eq!(auto.load(), (0, 0));
+    match auto {
         auto if auto.backend() == Backend::Threads => println!("skipped: {:?}", with(Backend::Uring).err()),
         auto => drivers.push(auto),
     }

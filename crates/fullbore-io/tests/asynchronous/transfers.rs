@@ -1,4 +1,6 @@
-//! Transfers compared with std, on every backend.
+//! Transfers, creating, lengths, copies and commits as futures on every backend, compared with std.
+
+use fullbore_io::file::{Access, Durability, Mode, OpenOptions, Output, Share};
 
 use super::*;
 
@@ -104,4 +106,118 @@ fn limits_out_of_range_are_refused() {
         let config = DriverConfig { backend: Backend::Threads, in_flight, threads };
         assert_eq!(Driver::new(config).unwrap_err().kind(), ErrorKind::Invalid);
     }
+}
+
+/// Runs the future on both executors.
+fn on_both<F: Future>(future: impl Fn() -> F) {
+    block_on(future());
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(future());
+}
+
+#[test]
+fn create_truncates_and_len_and_set_len_agree_with_std() {
+    on_both(|| async {
+        let (_dir, path) = scratch(b"old content");
+        let file = AsyncFile::create(&path).await.unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        file.write_all_at(b"bytes".to_vec(), 3).await.0.unwrap();
+        assert_eq!(file.len().await.unwrap(), 8);
+        file.set_len(4).await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"\0\0\0b");
+        let reader = AsyncFile::open(&path).await.unwrap();
+        assert!(reader.set_len(9).await.is_err());
+        assert_eq!(reader.len().await.unwrap(), 4);
+        let nowhere = AsyncFile::create(path.join("below a file")).await.unwrap_err();
+        assert!(nowhere.to_string().contains("below a file"));
+    });
+}
+
+/// Options apply as they do to `open`: same flags, same report, same errors.
+#[test]
+fn open_async_equals_open() {
+    on_both(|| async {
+        let (dir, path) = scratch(b"bytes");
+        let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
+        let mut options = OpenOptions::new();
+        options.mode(Mode::OpenOrCreate).access(Access::Write).write_through(Durability::Data);
+        let (one, other) = (options.open_async(&path).await.unwrap(), options.open(&path).unwrap());
+        assert_eq!(flags(one.file()), flags(&other));
+        assert_eq!(one.file().option_report(), other.option_report());
+        options.mode(Mode::CreateNew);
+        let (one, other) = (options.open_async(&path).await.unwrap_err(), options.open(&path).unwrap_err());
+        assert_eq!((one.kind(), one.to_string()), (other.kind(), other.to_string()));
+        let fresh = dir.path().join("fresh");
+        let locked = options.share(Share::NONE).open_async(&fresh).await.unwrap();
+        let refused = OpenOptions::new().share(Share::NONE).open_async(&fresh).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Locked);
+        locked.write_all_at(b"x".to_vec(), 0).await.0.unwrap();
+        assert_eq!(std::fs::read(&fresh).unwrap(), b"x");
+    });
+}
+
+#[test]
+fn ranges_are_copied_as_by_a_file() {
+    for driver in drivers(4) {
+        let want = pattern(300_000);
+        let (dir, path) = scratch(&want);
+        let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
+        let target = AsyncFile::new(File::create_new(dir.path().join("copy")).unwrap(), &driver);
+        let report = block_on(source.copy_range(0..u64::MAX, &target, 0)).unwrap();
+        assert_eq!(report.bytes(), 300_000);
+        assert!(std::fs::read(target.file().path()).unwrap() == want);
+        let report = block_on(source.copy_range(7..100_007, &target, 250_000)).unwrap();
+        assert_eq!(report.bytes(), 100_000);
+        let now = std::fs::read(target.file().path()).unwrap();
+        assert!(now[..250_000] == want[..250_000] && now[250_000..] == want[7..100_007]);
+        let overlapping = block_on(target.copy_range(0..1000, &target, 500)).unwrap_err();
+        assert_eq!(overlapping.kind(), ErrorKind::SameFile);
+        assert!(block_on(target.copy_range(0..1000, &source, 0)).is_err(), "the target is not writable");
+    }
+}
+
+#[test]
+fn a_path_is_copied_whole_or_not_at_all() {
+    on_both(|| async {
+        let want = pattern(300_000);
+        let (dir, from) = scratch(&want);
+        let mode = |path: &std::path::Path| fullbore_io::sys::stat(path).unwrap().permissions();
+        let set = |path: &std::path::Path, mode| fullbore_io::sys::change_mode_of(path, mode).unwrap();
+        set(&from, 0o4751);
+        let to = dir.path().join("copy");
+        assert_eq!(fullbore_io::asynchronous::copy(&from, &to).await.unwrap().bytes(), 300_000);
+        assert!(std::fs::read(&to).unwrap() == want);
+        assert_eq!(mode(&to), if cfg!(windows) { 0o666 } else { 0o751 });
+        // An existing file keeps its permission bits.
+        std::fs::write(&to, "old").unwrap();
+        set(&to, 0o600);
+        fullbore_io::asynchronous::copy(&from, &to).await.unwrap();
+        assert!(std::fs::read(&to).unwrap() == want);
+        assert_eq!(mode(&to), if cfg!(windows) { 0o666 } else { 0o600 });
+        let same = fullbore_io::asynchronous::copy(&from, &from).await.unwrap_err();
+        assert_eq!(same.kind(), ErrorKind::SameFile);
+        assert!(fullbore_io::asynchronous::copy(dir.path(), &to).await.is_err());
+        assert!(fullbore_io::asynchronous::copy(dir.path().join("missing"), &to).await.is_err());
+        assert!(std::fs::read(&to).unwrap() == want);
+        let names = std::fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(names, 2, "a temporary file is left");
+    });
+}
+
+#[test]
+fn a_commit_publishes_and_a_dropped_one_that_never_started_does_not() {
+    on_both(|| async {
+        let (dir, path) = scratch(b"old");
+        let output = Output::replace(&path).unwrap();
+        let file = AsyncFile::new(output.file().clone(), &Driver::shared().unwrap());
+        file.write_all_at(b"new".to_vec(), 0).await.0.unwrap();
+        drop(output.commit_async(Durability::None));
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        let output = Output::replace(&path).unwrap();
+        output.file().write_all_at(b"new", 0).unwrap();
+        let report = output.commit_async(Durability::Full).await.unwrap();
+        assert!(report.data() && report.metadata() && report.directory());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        drop(file);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    });
 }

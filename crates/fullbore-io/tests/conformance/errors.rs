@@ -88,6 +88,8 @@ fn offsets_that_no_file_can_have_are_errors() {
             assert!(file.write_all_at(b"x", offset).is_err(), "{}", interface.name());
             let mut parts = [vec![0; 2], vec![0; 2]];
             assert!(file.read_vectored_at(&mut parts, offset).is_err(), "{}", interface.name());
+            let error = file.read_exact_vectored_at(&mut parts, offset).unwrap_err();
+            assert_refused(&error, ErrorKind::Io, &path, interface);
             assert!(file.write_all_vectored_at(&[vec![1], vec![2]], offset).is_err(), "{}", interface.name());
         }
         // A large valid offset beyond the end.
@@ -108,7 +110,7 @@ fn a_clone_stays_open_after_another_is_closed() {
         clone.sync_all().unwrap();
         let mut read = [0; 5];
         clone.read_exact_at(&mut read, 0).unwrap();
-        assert_eq!(&read, b"Bytes", "{}", interface.name());
+        assert_eq!((&read, clone.len().unwrap()), (b"Bytes", 5), "{}", interface.name());
         // The bytes remain after the name is removed.
         fs::remove_file(&path).unwrap();
         clone.read_exact_at(&mut read, 0).unwrap();

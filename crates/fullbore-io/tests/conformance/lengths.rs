@@ -1,13 +1,15 @@
-//! Transfers of all lengths at all offsets on or next to a boundary.
+//! Transfers of all lengths at all offsets on or next to a boundary; scattered and gathered ones; from several threads, which have
+//! no shared position that another could move.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
+use fullbore_testkit::ground::bytes;
 
 use crate::subject::{Subject, each};
-use fullbore_testkit::ground::bytes;
 
 /// Returns positions around 0, the file's alignment, pages and `end`, in bytes.
 fn places(path: &Path, end: usize) -> BTreeSet<usize> {
@@ -127,5 +129,153 @@ fn an_empty_buffer_transfers_nothing() {
             file.write_all_vectored_at(&[vec![], vec![]], offset).unwrap();
         }
         assert_eq!(fs::read(&path).unwrap(), b"bytes", "{}", interface.name());
+    });
+}
+
+const THREADS: usize = 4;
+
+#[test]
+fn threads_read_and_write_their_own_parts() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        // Adjacent parts share pages and blocks.
+        let part = 700;
+        let rounds = 12;
+        let old = bytes(THREADS * rounds * part, 1);
+        let new = bytes(old.len(), 2);
+        fs::write(&path, &old).unwrap();
+        let file = interface.open_write(&path).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (file, old, new, path) = (&file, &old, &new, &path);
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        let start = (round * THREADS + thread) * part;
+                        let mut read = vec![0; part];
+                        file.read_exact_at(&mut read, start as u64).unwrap();
+                        assert!(read == old[start..start + part], "{} {path:?} before", interface.name());
+                        file.write_all_at(&new[start..start + part], start as u64).unwrap();
+                        file.read_exact_at(&mut read, start as u64).unwrap();
+                        assert!(read == new[start..start + part], "{} {path:?} after", interface.name());
+                    }
+                });
+            }
+        });
+        assert!(fs::read(&path).unwrap() == new, "{}", interface.name());
+    });
+}
+
+#[test]
+fn threads_extend_one_file() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        fs::write(&path, b"").unwrap();
+        let data = bytes(THREADS * 20_011, 3);
+        let file = interface.open_write(&path).unwrap();
+        std::thread::scope(|scope| {
+            for (thread, part) in data.chunks(20_011).enumerate() {
+                let file = &file;
+                scope.spawn(move || {
+                    for (index, piece) in part.chunks(997).enumerate() {
+                        file.write_all_at(piece, (thread * 20_011 + index * 997) as u64).unwrap();
+                    }
+                });
+            }
+        });
+        assert!(fs::read(&path).unwrap() == data, "{}", interface.name());
+    });
+}
+
+/// Lengths of the pieces.
+const SHAPES: [&[usize]; 8] = [
+    &[1],
+    &[0, 1, 0],
+    &[3, 0, 0, 5, 7],
+    &[0, 0, 0],
+    &[4096, 4096],
+    &[512, 0, 4097, 1],
+    &[1; 40],
+    &[4095, 1, 0, 4096, 300],
+];
+
+fn cut(data: &[u8], shape: &[usize]) -> Vec<Vec<u8>> {
+    let mut rest = data;
+    shape
+        .iter()
+        .map(|&len| {
+            let (part, after) = rest.split_at(len);
+            rest = after;
+            part.to_vec()
+        })
+        .collect()
+}
+
+#[test]
+fn vectors_transfer_the_bytes_of_one_buffer() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        let source = bytes(20_000, 1);
+        for shape in SHAPES {
+            let len: usize = shape.iter().sum();
+            for offset in [0, 1, 511, 4095, 4096, 9_999, 10_000, 12_000] {
+                let name = || format!("{} {shape:?} at {offset}", interface.name());
+                let mut model = bytes(10_000, 2);
+                fs::write(&path, &model).unwrap();
+                let file = interface.open_write(&path).unwrap();
+                file.write_all_vectored_at(&cut(&source, shape), offset as u64).unwrap();
+                if len > 0 {
+                    model.resize(model.len().max(offset + len), 0);
+                    model[offset..offset + len].copy_from_slice(&source[..len]);
+                }
+                assert!(fs::read(&path).unwrap() == model, "{}", name());
+                let mut parts = cut(&vec![0xa5; len], shape);
+                file.read_exact_vectored_at(&mut parts, offset as u64).unwrap();
+                assert!(parts.concat() == source[..len], "{}", name());
+                let mut parts = cut(&vec![0xa5; len], shape);
+                let count = file.read_vectored_at(&mut parts, offset as u64).unwrap();
+                assert!(count > 0 || len == 0, "{}: empty pieces were taken for the end", name());
+                assert!(parts.concat()[..count] == source[..count], "{}", name());
+            }
+        }
+    });
+}
+
+#[test]
+fn vectors_beyond_the_end_fail_or_are_short() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        let model = bytes(5000, 3);
+        fs::write(&path, &model).unwrap();
+        let file = interface.open(&path).unwrap();
+        let mut parts = vec![vec![0; 10], vec![], vec![0; 4990], vec![0; 1]];
+        let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "{}: {error}", interface.name());
+        assert!(error.to_string().contains("offset 5000"), "{}: {error}", interface.name());
+        let mut parts = vec![vec![], vec![0; 10], vec![0; 10]];
+        let count = file.read_vectored_at(&mut parts, 4995).unwrap();
+        assert!((1..=5).contains(&count), "{}: {count}", interface.name());
+        assert!(parts.concat()[..count] == model[4995..4995 + count]);
+        assert_eq!(file.read_vectored_at(&mut parts, 5000).unwrap(), 0);
+    });
+}
+
+/// More than `IOV_MAX` pieces, which is 1024: these failed in .NET for years (dotnet#108380).
+#[test]
+fn dotnet_108380_vectors_may_exceed_the_pieces_of_one_call() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        // Each piece is a call on Windows.
+        let many = if cfg!(windows) { 1100 } else { 5000 };
+        let lengths = bytes(many, 5).into_iter().map(|byte| usize::from(byte) % 13).collect();
+        for shape in [vec![3; many], lengths] {
+            fs::write(&path, b"").unwrap();
+            let source = bytes(shape.iter().sum(), 4);
+            let file = interface.open_write(&path).unwrap();
+            file.write_all_vectored_at(&cut(&source, &shape), 5).unwrap();
+            assert!(fs::read(&path).unwrap()[5..] == source, "{}", interface.name());
+            let mut parts = cut(&vec![0; source.len()], &shape);
+            file.read_exact_vectored_at(&mut parts, 5).unwrap();
+            assert!(parts.concat() == source, "{}", interface.name());
+        }
     });
 }

@@ -144,8 +144,7 @@ impl Subject for File {
     }
 
     fn close_one(&self) -> Result<Box<dyn Subject>> {
-        let other = self.clone();
-        drop(other);
+        self.clone().close()?;
         Ok(Box::new(self.clone()))
     }
 }

@@ -20,7 +20,6 @@ mod killed;
 mod kinds;
 mod mmaps;
 mod modes;
-mod more_options;
 mod opening;
 mod planned;
 mod ranges;
@@ -28,7 +27,6 @@ mod ranges;
 #[cfg(target_os = "linux")]
 mod rules;
 mod space;
-mod strict;
 #[cfg(target_os = "linux")]
 mod traced;
 mod transfers;
@@ -48,9 +46,6 @@ fn alone(test: &str) -> Command {
     command.args(["--exact", test]);
     command
 }
-
-/// The kind of the error of a transfer for which the file was not opened.
-const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
 
 /// True if a change of blocks was made. Only Windows may refuse one, since Wine has none of these calls.
 ///

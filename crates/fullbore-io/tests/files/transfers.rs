@@ -3,76 +3,9 @@
 use std::fs;
 use std::io::{IoSlice, IoSliceMut};
 
-use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{CachePolicy, File};
 
-use crate::{NOT_OPENED_FOR, POLICIES};
 use fullbore_testkit::ground::{bytes, everywhere, read_at};
-
-/// Returns lengths without short periods, some of them 0.
-fn lengths(count: usize) -> Vec<usize> {
-    bytes(count, 5).into_iter().map(|byte| usize::from(byte) % 13).collect()
-}
-
-#[test]
-fn dotnet_108380_gathered_writes_may_exceed_the_buffers_of_one_call() {
-    everywhere(|directory| {
-        for (index, cache) in POLICIES.into_iter().enumerate() {
-            let path = directory.join(format!("gather-{index}"));
-            let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
-            let lens = lengths(if cache == CachePolicy::Direct { 1100 } else { 5000 });
-            let data = bytes(lens.iter().sum(), 1);
-            let mut rest = &data[..];
-            let parts: Vec<IoSlice<'_>> = lens
-                .iter()
-                .map(|&len| {
-                    let (part, after) = rest.split_at(len);
-                    rest = after;
-                    IoSlice::new(part)
-                })
-                .collect();
-            file.write_all_vectored_at(&parts, 3).unwrap();
-            assert!(fs::read(&path).unwrap()[3..] == data, "{cache:?}");
-        }
-    });
-}
-
-#[test]
-fn scattered_reads_may_exceed_the_buffers_of_one_call() {
-    everywhere(|directory| {
-        let path = directory.join("scatter");
-        let lens = lengths(5000);
-        let data = bytes(lens.iter().sum::<usize>() + 7, 2);
-        fs::write(&path, &data).unwrap();
-        for cache in POLICIES {
-            let (file, _) = File::open(&path).unwrap().with_cache(cache);
-            let mut memory: Vec<Vec<u8>> = lens.iter().map(|&len| vec![0; len]).collect();
-            let mut parts: Vec<IoSliceMut<'_>> =
-                memory.iter_mut().map(|part| IoSliceMut::new(part)).collect();
-            file.read_exact_vectored_at(&mut parts, 7).unwrap();
-            assert!(memory.concat() == data[7..], "{cache:?}");
-        }
-    });
-}
-
-#[test]
-fn a_scattered_read_beyond_the_end_names_the_offset() {
-    everywhere(|directory| {
-        let path = directory.join("short");
-        fs::write(&path, bytes(100, 3)).unwrap();
-        let file = File::open(&path).unwrap();
-        let (mut first, mut second) = ([0; 60], [0; 60]);
-        let mut parts = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut []), IoSliceMut::new(&mut second)];
-        let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Changed);
-        assert!(error.to_string().contains("offset 100"), "{error}");
-        let read = file.read_vectored_at(&mut [IoSliceMut::new(&mut []), IoSliceMut::new(&mut first)], 100);
-        assert_eq!(read.unwrap(), 0);
-        assert_eq!(file.read_vectored_at(&mut [], 0).unwrap(), 0);
-        let error = file.write_all_vectored_at(&[IoSlice::new(b"no")], 0).unwrap_err();
-        assert_eq!(error.kind(), NOT_OPENED_FOR);
-    });
-}
 
 #[test]
 fn dotnet_109340_gathered_writes_beyond_32_bit_offsets() {
@@ -132,27 +65,6 @@ fn vectors_of_blocks_bypass_the_cache() {
                 let mut into_parts: Vec<IoSliceMut<'_>> = into.chunks_mut(len).map(IoSliceMut::new).collect();
                 file.read_exact_vectored_at(&mut into_parts, offset).unwrap();
                 assert!(*into == *data, "{shift} {len} {offset}");
-            }
-        }
-    });
-}
-
-/// Found by fuzzing: to `pwritev2` the largest offset, −1, means the file's own position.
-#[test]
-fn the_largest_offset_does_not_mean_the_position() {
-    everywhere(|directory| {
-        for cache in POLICIES {
-            let path = directory.join(format!("last-{cache}"));
-            fs::write(&path, "old").unwrap();
-            let (file, _) = File::open_write(&path).unwrap().with_cache(cache);
-            for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
-                let (mut one, mut two) = ([0], [0]);
-                let mut both = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-                assert_eq!(file.read_at(&mut [0; 2], offset).unwrap_err().kind(), ErrorKind::Io);
-                assert_eq!(file.read_exact_vectored_at(&mut both, offset).unwrap_err().kind(), ErrorKind::Io);
-                file.write_all_at(b"new", offset).unwrap_err();
-                file.write_all_vectored_at(&[IoSlice::new(b"n"), IoSlice::new(b"ew")], offset).unwrap_err();
-                assert_eq!(fs::read(&path).unwrap(), b"old", "{cache} at {offset}");
             }
         }
     });

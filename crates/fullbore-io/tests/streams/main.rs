@@ -1,6 +1,5 @@
 //! Streams over files: the rules of .NET's `FileStream`, by its names, and `std::io::Cursor` as a model.
 
-mod calls;
 mod losses;
 mod model;
 mod pipes;

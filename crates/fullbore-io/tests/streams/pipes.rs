@@ -11,7 +11,7 @@ use fullbore_io::file::File;
 use fullbore_io::stream::FileStream;
 use fullbore_io::sys::Handle;
 
-use crate::calls::counted;
+use crate::rules::counted;
 use fullbore_testkit::ground::bytes;
 
 fn pipe() -> (FileStream, FileStream) {

@@ -1,13 +1,12 @@
 //! .NET's rules for `FileStream`, by its names. Numbers of calls are exact only in builds that do not shorten transfers.
 
 use std::io::{BufRead, IoSlice, Read, Seek, SeekFrom, Write};
+use std::ops::RangeBounds;
 use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{File, Mode, OpenOptions};
 use fullbore_io::stream::FileStream;
-
-use crate::calls::counted;
 use fullbore_testkit::ground::{bytes, everywhere};
 
 /// Returns the acceptable numbers of calls: builds with debug assertions shorten some transfers.
@@ -236,4 +235,59 @@ fn a_write_without_permission_names_the_path() {
         let kind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
         assert_eq!(inner.kind(), kind);
     });
+}
+
+/// A number of calls; unknown on Windows, which counts those of the whole process, and under Wine none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Calls(Option<u64>);
+
+impl Calls {
+    /// True if the number is in the range, or unknown.
+    pub(crate) fn are(self, range: impl RangeBounds<u64>) -> bool {
+        self.0.is_none_or(|calls| range.contains(&calls))
+    }
+}
+
+/// Returns the result of `work` and its numbers of read and write calls.
+#[cfg(windows)]
+pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Calls, Calls) {
+    (work(), Calls(None), Calls(None))
+}
+
+/// Returns the result of `work` and its numbers of read and write calls (`/proc/thread-self/io`).
+#[cfg(unix)]
+pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Calls, Calls) {
+    let (reads, writes) = calls();
+    let result = work();
+    let (reads_after, writes_after) = calls();
+    // Reading the counters adds read calls of its own.
+    let own = {
+        let (first, _) = calls();
+        let (second, _) = calls();
+        second - first
+    };
+    (result, Calls(Some(reads_after - reads - own)), Calls(Some(writes_after - writes)))
+}
+
+#[cfg(unix)]
+fn calls() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap()
+    };
+    (field("syscr:"), field("syscw:"))
+}
+
+#[cfg(unix)]
+#[test]
+fn calls_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let file = std::fs::File::create_new(&path).unwrap();
+    let ((), reads, writes) = counted(|| {
+        for offset in 0..7 {
+            std::os::unix::fs::FileExt::write_all_at(&file, b"x", offset).unwrap();
+        }
+    });
+    assert_eq!((reads.0, writes.0), (Some(0), Some(7)));
 }

@@ -21,7 +21,7 @@ use super::information::{call_at, control, on_disk, query, set, truncate};
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
 use super::status::{stat, status};
-use super::volume::{cluster, shares_blocks};
+use super::volume::{cluster, file_system, shares_blocks};
 use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time, WholeLock};
 
@@ -237,22 +237,8 @@ unsupported! {
 
 /// The kind of a file system, as the number that Linux has for it; 0 for others.
 pub fn file_system_kind(file: impl AsHandle) -> Result<u64> {
-    let mut name = [0u16; 64];
-    // SAFETY: the call writes at most the given number of units; the other results are not wanted.
-    check(unsafe {
-        fs::GetVolumeInformationByHandleW(
-            raw(&file) as _,
-            std::ptr::null_mut(),
-            0,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            name.as_mut_ptr(),
-            name.len() as u32,
-        )
-    })?;
-    let name: Vec<u16> = name.into_iter().take_while(|&unit| unit != 0).collect();
-    Ok(match String::from_utf16_lossy(&name).as_str() {
+    let (name, _) = file_system(&file)?;
+    Ok(match &*name.to_string_lossy() {
         "NTFS" => 0x5346_544e,
         "FAT" | "FAT32" => 0x4d44,
         "exFAT" => 0x2011_bab0,

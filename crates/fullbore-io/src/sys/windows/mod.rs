@@ -1,7 +1,6 @@
 //! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
 
 mod code;
-mod disk;
 mod extents;
 mod files;
 mod handle;
@@ -13,10 +12,8 @@ pub(crate) mod overlapped;
 mod path;
 mod pipe;
 mod process;
-pub(crate) mod scatter;
 pub(crate) mod shared_ring;
 mod status;
-mod thread_pool;
 mod transfer;
 pub(in crate::sys) mod view;
 mod volume;
@@ -31,9 +28,9 @@ pub use open::{is_open, open, open_at, reopen, set_status_flags, status_flags, t
 pub(in crate::sys) use path::name_of;
 pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, path_in};
 pub use pipe::*;
+pub use process::call_on_pool;
 pub use process::*;
 pub use status::*;
-pub use thread_pool::call_on_pool;
 pub use transfer::*;
 pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};
 pub use xattr::*;
