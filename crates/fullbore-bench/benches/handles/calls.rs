@@ -37,7 +37,7 @@ pub(crate) struct Counter {
 impl Counter {
     /// A counter, or the reason why it does not work here.
     pub(crate) fn find() -> Result<Self, String> {
-        let strace = peer("strace").ok_or("strace is not installed (Debian: apt install strace)")?;
+        let strace = peer(&[], "strace").ok_or("strace is not installed (Debian: apt install strace)")?;
         let itself = std::env::current_exe().map_err(|error| error.to_string())?;
         let works = Command::new(&strace)
             .args(["-f", "-c", "true"])
@@ -92,8 +92,9 @@ pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let case = cases.iter().find(|case| *name == *case.name).ok_or("no such case")?;
     let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("no such contender")?;
     let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("not a number")?;
-    let mut contender = make(&BenchFiles::existing(Path::new(directory)))?;
-    (contender.prepare)()?;
+    let files = BenchFiles::existing(Path::new(directory));
+    let mut contender = make(&files)?;
+    files.prepare(case)?;
     let mut shared = SharedBuffer::new(case.buffer);
-    (contender.work)(count, shared.bytes())
+    contender(count, shared.bytes())
 }

@@ -5,30 +5,17 @@ use std::time::Duration;
 use super::files::BenchFiles;
 use super::harness::Attempt;
 
-/// The work of a contender: a number of operations, with the buffer shared by all contenders of the case.
-pub(crate) type Operation = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
-
-/// A contender, ready to run.
-pub(crate) struct Contender {
-    /// Its operations.
-    pub(crate) work: Operation,
-    /// Prepares the state before a turn; not measured.
-    pub(crate) prepare: Box<dyn FnMut() -> Attempt<()>>,
-}
-
-/// A contender whose operations need no preparation.
-pub(crate) fn work(work: impl FnMut(u64, &mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
-    Ok(Contender { work: Box::new(work), prepare: Box::new(|| Ok(())) })
-}
+/// A contender, ready to run: a number of operations, with the buffer shared by all contenders of the case.
+pub(crate) type Contender = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
 
 /// A contender that repeats `once`. The loop is compiled around it.
-pub(crate) fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
-    work(move |count, buffer| {
+fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
+    Ok(Box::new(move |count, buffer| {
         for _ in 0..count {
             once(buffer)?;
         }
         Ok(())
-    })
+    }))
 }
 
 /// Fails if a value differs from the expected one.
@@ -74,9 +61,9 @@ pub(crate) struct Case {
     pub(crate) buffer: usize,
     /// Length of a turn.
     pub(crate) turn: Duration,
-    /// The contenders.
+    /// True if the target is empty at the start of a turn.
+    pub(crate) from_empty: bool,
     pub(crate) makers: Vec<Setup>,
-    /// The bounds.
     pub(crate) demands: Vec<Demand>,
 }
 
@@ -84,18 +71,13 @@ impl Case {
     /// A case without contenders yet.
     pub(crate) fn new(name: impl Into<String>, operation: impl Into<String>) -> Self {
         let (name, operation) = (name.into(), operation.into());
-        Self { name, operation, bytes: 0, buffer: 0, turn: TURN, makers: Vec::new(), demands: Vec::new() }
+        let (makers, demands) = (Vec::new(), Vec::new());
+        Self { name, operation, bytes: 0, buffer: 0, turn: TURN, from_empty: false, makers, demands }
     }
 
     /// Sets the bytes that one operation moves and the size of the shared buffer.
     pub(crate) fn moving(mut self, bytes: u64, buffer: usize) -> Self {
         (self.bytes, self.buffer) = (bytes, buffer);
-        self
-    }
-
-    /// Sets longer turns, for contenders that take a while to start.
-    pub(crate) fn turns_of(mut self, turn: Duration) -> Self {
-        self.turn = turn;
         self
     }
 
@@ -107,6 +89,19 @@ impl Case {
     ) -> Self {
         self.makers.push((label, Box::new(make)));
         self
+    }
+
+    /// Adds a contender that repeats `once` on a state.
+    pub(crate) fn each<T: 'static>(
+        self,
+        label: &'static str,
+        state: impl Fn(&BenchFiles) -> Attempt<T> + 'static,
+        once: impl Fn(&mut T, &mut [u8]) -> Attempt<()> + Copy + 'static,
+    ) -> Self {
+        self.with(label, move |files| {
+            let mut state = state(files)?;
+            each(move |buffer| once(&mut state, buffer))
+        })
     }
 
     /// Adds a bound.

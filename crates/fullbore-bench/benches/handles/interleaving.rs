@@ -58,18 +58,20 @@ impl SharedBuffer {
 }
 
 /// A contender during the run.
-struct RunningContender {
+struct RunningContender<'a> {
     contender: Contender,
+    case: &'a Case,
+    files: &'a BenchFiles,
     /// Operations per turn.
     count: u64,
 }
 
-impl RunningContender {
+impl RunningContender<'_> {
     /// Runs one turn; returns seconds.
     fn turn(&mut self, buffer: &mut [u8]) -> Attempt<f64> {
-        (self.contender.prepare)()?;
+        self.files.prepare(self.case)?;
         let begin = Instant::now();
-        (self.contender.work)(self.count, buffer)?;
+        (self.contender)(self.count, buffer)?;
         Ok(begin.elapsed().as_secs_f64())
     }
 
@@ -91,7 +93,8 @@ impl RunningContender {
     }
 
     /// Determines the number of operations per turn, which also warms up.
-    fn calibrate(&mut self, turn: Duration, buffer: &mut [u8]) -> Attempt<()> {
+    fn calibrate(&mut self, buffer: &mut [u8]) -> Attempt<()> {
+        let turn = self.case.turn;
         loop {
             let took = self.turn(buffer)?;
             if took >= turn.as_secs_f64() / 2.0 || self.count >= 1 << 40 {
@@ -120,8 +123,8 @@ pub(crate) fn measure(
     let mut runners = Vec::new();
     for (label, make) in &case.makers {
         let ready = make(files).and_then(|contender| {
-            let mut runner = RunningContender { contender, count: 1 };
-            runner.calibrate(case.turn, shared.bytes())?;
+            let mut runner = RunningContender { contender, case, files, count: 1 };
+            runner.calibrate(shared.bytes())?;
             Ok(runner)
         });
         match ready {
@@ -132,8 +135,8 @@ pub(crate) fn measure(
     let all = interleave(&mut runners, rounds, random, |runner| runner.round(shared.bytes()))?;
     let mut measured = Vec::new();
     for ((_, mut runner), series) in runners.into_iter().zip(all) {
-        (runner.contender.prepare)()?;
-        let (count, done) = allocations::during(|| (runner.contender.work)(runner.count, shared.bytes()));
+        files.prepare(case)?;
+        let (count, done) = allocations::during(|| (runner.contender)(runner.count, shared.bytes()));
         done?;
         measured.push(Measured { series, allocations: count as f64 / runner.count as f64 });
     }

@@ -17,7 +17,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Measured rounds of each case
-    #[arg(long, value_name = "N", default_value = "15", value_parser = rounds)]
+    #[arg(long, value_name = "N", default_value = "15", value_parser = within::<1, 10_000>)]
     pub(crate) rounds: usize,
     /// Run only the cases whose names contain PATTERN (several: separate by commas); a full name selects that case alone
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
@@ -67,7 +67,7 @@ pub(crate) struct CommandOptions {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TextOptions {
     /// Files of the largest tree; the others have two fifths of that
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = files)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = within::<100, 90_000>)]
     pub(crate) files: usize,
     /// Count, search, copy and hash this text instead of a generated one
     #[arg(long, value_name = "FILE", value_parser = existing)]
@@ -87,12 +87,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64)
 }
 
-fn rounds(text: &str) -> Result<usize, ParseIntError> {
-    text.parse().map(|rounds: usize| rounds.clamp(1, 10_000))
-}
-
-fn files(text: &str) -> Result<usize, ParseIntError> {
-    text.parse().map(|files: usize| files.clamp(100, 90_000))
+fn within<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, ParseIntError> {
+    text.parse().map(|number: usize| number.clamp(LEAST, MOST))
 }
 
 /// A path that exists, made absolute: commands run in other directories.

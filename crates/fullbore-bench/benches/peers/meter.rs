@@ -13,7 +13,7 @@ use super::harness::Attempt;
 use super::harness::command::CommandLine;
 use super::harness::commands::{Bench, Case};
 use super::harness::data::Data;
-use super::harness::directory::peer_in;
+use super::harness::directory::peer;
 use super::harness::finding::{Bound, Finding, time};
 use super::harness::rounds::{Series, interleave};
 
@@ -84,12 +84,12 @@ struct Measurement {
 }
 
 fn compare(bench: &mut Bench) -> Attempt<()> {
-    let Some(fio) = peer_in(&bench.options.peers, "fio") else {
+    let Some(fio) = peer(&bench.options.peers, "fio") else {
         bench.findings.skip("meter", "fio is not installed (Debian: apt install fio)");
         return Ok(());
     };
-    bench.place.need(Data::Random)?;
-    let (input, size) = (bench.place.of(Data::Random), bench.place.size);
+    bench.place.need(Data::Input)?;
+    let (input, size) = (bench.place.of(Data::Input), bench.place.size);
     for load in LOADS {
         let strategy = load.strategy()?;
         let mut passes = 0;

@@ -15,7 +15,7 @@ use clap::Parser;
 
 use harness::commands::{Bench, LOCALE};
 use harness::options::{CommandOptions, EXIT_STATUS, TextOptions};
-use harness::{Attempt, data, finding, race, states, tree};
+use harness::{Attempt, finding, race, states, tree};
 
 /// The subcommands under test.
 const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe"];
@@ -38,7 +38,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    if let Some(status) = harness::account::run() {
+    if let Some(status) = harness::command::run_as_parent() {
         return status;
     }
     let Options { mut commands, text } = Options::parse();
