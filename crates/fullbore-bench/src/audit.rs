@@ -13,12 +13,10 @@ use fullbore::strategy::Strategy;
 use crate::document::{Audit, Cell};
 use crate::stats::{Bootstrap, Estimate};
 
-/// Measurements of the meter itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnCost {
     /// Seconds per request of the null engine, in the same loop as the trials.
     pub(crate) request: Estimate,
-    /// Seconds per reading of the clock.
     pub(crate) clock: f64,
 }
 

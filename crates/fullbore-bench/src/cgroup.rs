@@ -86,7 +86,6 @@ impl Drop for CgroupGuard<'_> {
     }
 }
 
-/// Moves a process into a group.
 fn join(group: &Path, process: &str) -> Result<()> {
     let path = group.join("cgroup.procs");
     fs::write(&path, process).map_err(|error| Error::io("enter", &path, error))

@@ -28,7 +28,6 @@ pub fn stop_children() {
     }
 }
 
-/// Finds a program along `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

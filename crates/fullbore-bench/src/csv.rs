@@ -4,7 +4,6 @@ use std::io::Write;
 
 use crate::document::{Cell, Document, Latency, Phases, Proof, Sample};
 
-/// A sample of a cell.
 struct Row<'a> {
     cell: &'a Cell,
     position: usize,

@@ -43,7 +43,6 @@ pub(crate) fn missing_without_root() -> Option<String> {
     })
 }
 
-/// Returns the environment of a run.
 pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
     let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),

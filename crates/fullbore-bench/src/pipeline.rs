@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::document::{CacheState, Cell, Environment, Labels, Pipeline, Stage};
 
-/// Facts from a document's environment.
 #[derive(Deserialize)]
 struct Found {
     path: Facts,

@@ -261,7 +261,6 @@ fn changed_labels_are_reported() {
     }
 }
 
-/// A change of each aspect.
 type Change = (Aspect, &'static str, fn(&mut Document));
 
 #[test]

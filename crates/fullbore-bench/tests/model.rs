@@ -16,7 +16,6 @@ const DISK: Disk = Disk { latency_s: 0.8e-3, requests: 5000.0, bytes: 150e6 };
 /// Bytes per second that all disks share.
 const BUS: f64 = 400e6;
 
-/// CPU time of a request.
 const CPU_REQUEST_S: f64 = 40e-6;
 
 const SIZES: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];

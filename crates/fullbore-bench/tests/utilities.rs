@@ -14,7 +14,6 @@ use fullbore_bench::{Options, run};
 /// Set in a process that measures with substituted tools.
 const STAGED: &str = "FULLBORE_TEST_STAGED";
 
-/// The program, if it was built.
 fn program() -> Option<PathBuf> {
     let this = std::env::current_exe().unwrap();
     let built = this.parent()?.parent()?.join("fullbore");

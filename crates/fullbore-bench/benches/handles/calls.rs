@@ -28,7 +28,6 @@ const FEW: u64 = 4;
 /// Limit for [`FEW`].
 const FEW_BYTES: u64 = 128 << 10;
 
-/// Counts system calls.
 pub(crate) struct Counter {
     strace: PathBuf,
     itself: PathBuf,
@@ -51,7 +50,6 @@ impl Counter {
         }
     }
 
-    /// System calls per operation of a contender.
     pub(crate) fn count(&self, case: &Case, label: &str, files: &BenchFiles) -> Attempt<f64> {
         let count = if case.bytes >= FEW_BYTES { FEW } else { MANY };
         let some = self.run(case, label, count, files)?;
@@ -59,7 +57,6 @@ impl Counter {
         Ok((twice as f64 - some as f64) / count as f64)
     }
 
-    /// The system calls of one run.
     fn run(&self, case: &Case, label: &str, count: u64, files: &BenchFiles) -> Attempt<u64> {
         let table = files.path().join("calls");
         let mut command = Command::new(&self.strace);
@@ -84,7 +81,6 @@ fn total(table: &str) -> u64 {
         .sum()
 }
 
-/// The work of the started process.
 pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let [name, label, count, directory] = words else {
         return Err("usage: case, contender, number, directory".into());

@@ -29,7 +29,6 @@ pub(crate) fn closed<T>(file: T) -> Attempt<()> {
     Ok(())
 }
 
-/// A bound between contenders, by their labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Demand {
     /// The first takes at most this many times the time of the second.
@@ -49,17 +48,13 @@ type Setup = (&'static str, Box<dyn Fn(&BenchFiles) -> Attempt<Contender>>);
 /// shorter than the scheduler's slices on a busy system, so that most turns have the processor to themselves.
 const TURN: Duration = Duration::from_millis(1);
 
-/// One operation on a file.
 pub(crate) struct Case {
     /// Name for `--only`.
     pub(crate) name: String,
-    /// Description of one operation.
     pub(crate) operation: String,
     /// Bytes that one operation moves; 0 if none.
     pub(crate) bytes: u64,
-    /// Size of the buffer shared by the contenders.
     pub(crate) buffer: usize,
-    /// Length of a turn.
     pub(crate) turn: Duration,
     /// True if the target is empty at the start of a turn.
     pub(crate) from_empty: bool,
@@ -81,7 +76,6 @@ impl Case {
         self
     }
 
-    /// Adds a contender.
     pub(crate) fn with(
         mut self,
         label: &'static str,
@@ -104,7 +98,6 @@ impl Case {
         })
     }
 
-    /// Adds a bound.
     pub(crate) fn demand(mut self, demand: Demand) -> Self {
         self.demands.push(demand);
         self

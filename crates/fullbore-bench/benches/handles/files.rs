@@ -12,17 +12,13 @@ use super::harness::Attempt;
 use super::harness::directory::create;
 use super::harness::states::sync;
 
-/// Size of the small source in bytes.
 pub(crate) const SMALL: u64 = 1 << 10;
-/// Size of the middle source in bytes.
 pub(crate) const MIDDLE: u64 = 1 << 20;
-/// Size of the large source in bytes.
 pub(crate) const LARGE: u64 = 100 << 20;
 
 /// Bytes that must be free: the sources, a target and a copy, and removed files whose space is not yet free.
 const NEEDED: u64 = 6 * LARGE;
 
-/// The files of a run and their directory.
 pub(crate) struct BenchFiles {
     path: PathBuf,
     /// Removes the directory; `None` in a process started to count system calls, which uses its parent's.
@@ -51,7 +47,6 @@ impl BenchFiles {
         Ok(files)
     }
 
-    /// The directory created by another process.
     pub(crate) fn existing(path: &Path) -> Self {
         Self { path: path.to_owned(), _directory: None }
     }
@@ -60,7 +55,6 @@ impl BenchFiles {
         &self.path
     }
 
-    /// The source of `size` bytes.
     pub(crate) fn source(&self, size: u64) -> PathBuf {
         self.path.join(format!("source-{size}"))
     }

@@ -18,18 +18,14 @@ const TRIES: usize = 5;
 /// A turn longer than this is not repeated: it would always be preempted.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// A turn of a contender: its operations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Iteration {
-    /// Seconds per operation.
     pub(crate) seconds: f64,
     /// True if it was preempted each time.
     pub(crate) disturbed: bool,
 }
 
-/// The measurements of one contender.
 pub(crate) struct Measured {
-    /// Its turns.
     pub(crate) series: Series<Iteration>,
     /// Allocations per operation, counted in a separate turn.
     pub(crate) allocations: f64,
@@ -43,7 +39,6 @@ pub(crate) struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// A buffer of `len` bytes.
     pub(crate) fn new(len: usize) -> Self {
         const PAGE: usize = 4096;
         let memory = vec![1; len + PAGE];
@@ -51,13 +46,11 @@ impl SharedBuffer {
         Self { memory, start, len }
     }
 
-    /// The bytes.
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.len]
     }
 }
 
-/// A contender during the run.
 struct RunningContender<'a> {
     contender: Contender,
     case: &'a Case,
@@ -106,7 +99,6 @@ impl RunningContender<'_> {
     }
 }
 
-/// Number of involuntary context switches of this thread.
 fn taken() -> Attempt<i64> {
     Ok(getrusage(UsageWho::RUSAGE_THREAD)?.involuntary_context_switches())
 }

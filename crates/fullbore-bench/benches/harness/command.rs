@@ -20,7 +20,6 @@ use super::{Attempt, exit};
 /// So each measured command has a small parent of its own, which prints the command's peak.
 const PARENT: &str = "--account-of";
 
-/// A command line with its input and output.
 #[derive(Clone, Default)]
 pub(crate) struct CommandLine {
     pub(crate) program: PathBuf,
@@ -32,7 +31,6 @@ pub(crate) struct CommandLine {
     pub(crate) piped: Option<PathBuf>,
     /// The file of standard output; `None`: discarded. Opening and truncating it is not measured.
     pub(crate) answer: Option<PathBuf>,
-    /// The expected exit code.
     pub(crate) code: i32,
 }
 
@@ -115,7 +113,6 @@ impl CommandLine {
         Ok(Ended { said, wall, peak })
     }
 
-    /// Runs the command and returns its times.
     pub(crate) fn run(&self) -> Attempt<Run> {
         let before = charged()?;
         let wall = self.execute(self.command()?)?.wall;
@@ -123,7 +120,6 @@ impl CommandLine {
         Ok(Run { wall, user: after.0 - before.0, system: after.1 - before.1 })
     }
 
-    /// Runs the command and returns its output.
     pub(crate) fn output(&self) -> Attempt<String> {
         let mut command = self.command()?;
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());

@@ -17,12 +17,10 @@ pub(crate) const LOCALE: &str = "C.UTF-8";
 /// A command, or the reason why it is missing.
 pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
-/// The context of every case.
 pub(crate) struct Bench {
     pub(crate) options: CommandOptions,
     pub(crate) text: TextOptions,
     pub(crate) place: DataSet,
-    /// The program under test.
     pub(crate) binary: PathBuf,
     /// Its subcommands under test.
     pub(crate) tools: Vec<&'static str>,
@@ -114,7 +112,6 @@ impl Bench {
     }
 }
 
-/// The first line of a program's version.
 fn version(program: &Path) -> String {
     let output = CommandLine::new(program, ["--version"]).output().unwrap_or_default();
     output.lines().next().unwrap_or("unknown version").to_owned()

@@ -16,7 +16,6 @@ use super::{Attempt, states, text, tree};
 /// The data of a case; its name in lower case is that of its file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
-    /// Random bytes.
     Input,
     Text,
     /// UTF-8 text of which a fifth is not ASCII.
@@ -25,7 +24,6 @@ pub(crate) enum Data {
     Twin,
     /// The text with a different byte within its first MB.
     Other,
-    /// A source tree.
     Sources,
     /// The largest number of files.
     Crowd,
@@ -43,9 +41,7 @@ pub(crate) struct DataSet {
     tree: Option<PathBuf>,
     /// The size of the text, and of the random bytes.
     pub(crate) size: u64,
-    /// The number of files of the crowd.
     pub(crate) files: usize,
-    /// The size of the large text, once it is made.
     pub(crate) large: u64,
     seed: u64,
     made: HashSet<Data>,
@@ -100,7 +96,6 @@ impl DataSet {
         self.files * 2 / 5
     }
 
-    /// Makes the data, unless it exists.
     pub(crate) fn need(&mut self, data: Data) -> Attempt<()> {
         if self.made.contains(&data) {
             return Ok(());
@@ -159,7 +154,6 @@ impl DataSet {
     }
 }
 
-/// Changes one byte.
 fn change(path: &Path, at: u64) -> Attempt<()> {
     let mut file = fs::File::options().read(true).write(true).open(path)?;
     let mut byte = [0];

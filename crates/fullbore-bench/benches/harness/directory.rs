@@ -24,7 +24,6 @@ fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The free bytes of a directory's file system.
 pub(crate) fn free(directory: &Path) -> Attempt<u64> {
     let room = rustix::fs::statvfs(directory)?;
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
@@ -45,7 +44,6 @@ pub(crate) fn create(parent: &Path, stem: &str, needed: u64, advice: &str) -> At
     Ok(Temporary::make_tree(path, make).map_err(|error| at(&error))?.0)
 }
 
-/// A running command that an interruption ends.
 pub(crate) struct RunningCommand {
     pub(crate) child: Child,
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::Attempt;
 use super::rounds::Series;
 
-/// A bound of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound {
     AtMost(f64),
@@ -29,10 +28,8 @@ impl Bound {
     }
 }
 
-/// One figure and its bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
-    /// The comparison.
     what: String,
     /// Fullbore's name and value.
     ours: String,
@@ -49,7 +46,6 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A figure of one contender.
     pub(crate) fn new(
         what: impl Into<String>,
         ours: impl Into<String>,
@@ -86,7 +82,6 @@ impl Finding {
         Self { figure: 1.0 / self.figure, paired: self.paired.map(|paired| 1.0 / paired), ..self }
     }
 
-    /// The figure to which the bound applies.
     fn judged(&self) -> f64 {
         self.paired.unwrap_or(self.figure)
     }
@@ -129,10 +124,8 @@ impl Finding {
     }
 }
 
-/// The columns of the table.
 const COLUMNS: [&str; 7] = ["comparison", "fullbore", "peer", "figure", "of the medians", "bound", ""];
 
-/// All findings.
 pub(crate) struct Findings {
     rows: Vec<[String; 7]>,
     context: Vec<String>,
@@ -151,12 +144,10 @@ impl Findings {
         Self { rows, context, notes: Vec::new(), kept: 0, missed: Vec::new(), skipped: 0, errors: 0 }
     }
 
-    /// Prints the context.
     pub(crate) fn introduce(&self) {
         println!("{}", self.context.join("\n"));
     }
 
-    /// Prints the heading of a comparison.
     pub(crate) fn begin(&self, name: &str, title: &str) {
         println!("\n{name}: {title}");
     }
@@ -187,7 +178,6 @@ impl Findings {
         self.rows.push([what.into(), a, b, c, d, e, why]);
     }
 
-    /// Prints a finding and keeps it.
     pub(crate) fn add(&mut self, finding: Finding) {
         let sentence = finding.sentence();
         println!("  {sentence}");
@@ -238,7 +228,6 @@ impl Findings {
     }
 }
 
-/// Seconds in the unit that suits them.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1e-6 => format!("{:.1} ns", s * 1e9),

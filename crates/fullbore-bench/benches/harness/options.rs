@@ -10,7 +10,6 @@ use clap::Args;
 pub(crate) const EXIT_STATUS: &str =
     "Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
-/// The options of every benchmark.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
     /// Make the files in a new directory here
@@ -47,7 +46,6 @@ impl Options {
     }
 }
 
-/// The options of the benchmarks of whole commands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CommandOptions {
     #[command(flatten)]
@@ -63,7 +61,6 @@ pub(crate) struct CommandOptions {
     pub(crate) binary: Option<PathBuf>,
 }
 
-/// The options of the texts and trees that tools read.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TextOptions {
     /// Files of the largest tree; the others have two fifths of that

@@ -11,10 +11,8 @@ use super::finding::{Bound, Finding, time};
 use super::rounds::{find, interleave};
 use super::{Attempt, BenchError};
 
-/// The runs of one command.
 type Series = super::rounds::Series<Run>;
 
-/// A command in a race.
 pub(crate) struct Contender<'a> {
     line: CommandLine,
     prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
@@ -63,7 +61,6 @@ pub(crate) enum OutputCheck {
     Any,
 }
 
-/// The figure of a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Figure {
     /// The time of one ÷ that of the fastest of others.
@@ -85,7 +82,6 @@ pub(crate) struct Demand {
     bound: Bound,
 }
 
-/// A race: contenders, data and bounds.
 pub(crate) struct Race<'a> {
     pub(crate) contenders: Vec<(String, Contender<'a>)>,
     pub(crate) absent: Vec<(String, String)>,
@@ -98,7 +94,6 @@ pub(crate) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    /// A race over `bytes` of `needs`.
     pub(crate) fn new(needs: &[Data], bytes: u64) -> Self {
         Self {
             contenders: Vec::new(),
@@ -129,7 +124,6 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// Adds a contender with a preparation.
     pub(crate) fn enter(
         self,
         label: &str,
@@ -139,7 +133,6 @@ impl<'a> Race<'a> {
         self.shaped(label, entrant, |contender| contender.prepare(prepare))
     }
 
-    /// Adds a bound on a figure of `ours` and `peers`.
     pub(crate) fn demand(
         mut self,
         what: &str,
@@ -246,17 +239,14 @@ impl Demand {
     }
 }
 
-/// The median wall time in seconds.
 fn wall(series: &Series) -> f64 {
     series.median(|run| run.wall)
 }
 
-/// The median CPU time, user and system, in seconds.
 fn processor(series: &Series) -> f64 {
     series.median(|run| run.user + run.system)
 }
 
-/// Prints every contender's median, the fastest first.
 fn table(bench: &mut Bench, series: &[Series], bytes: u64) {
     let mut sorted: Vec<&Series> = series.iter().collect();
     sorted.sort_by(|a, b| wall(a).total_cmp(&wall(b)));
@@ -267,7 +257,6 @@ fn table(bench: &mut Bench, series: &[Series], bytes: u64) {
     }
 }
 
-/// Checks that the contenders' last outputs agree.
 fn compare(answers: OutputCheck, contenders: &[(String, Contender<'_>)]) -> Attempt<()> {
     if answers == OutputCheck::Any {
         return Ok(());
@@ -289,7 +278,6 @@ fn compare(answers: OutputCheck, contenders: &[(String, Contender<'_>)]) -> Atte
     Ok(())
 }
 
-/// True if two files have the same bytes.
 pub(crate) fn same_bytes(one: &Path, two: &Path) -> Attempt<bool> {
     if std::fs::metadata(one)?.len() != std::fs::metadata(two)?.len() {
         return Ok(false);

@@ -18,7 +18,6 @@ pub(crate) struct Series<T> {
 }
 
 impl<T> Series<T> {
-    /// The median of a value.
     pub(crate) fn median(&self, of: impl Fn(&T) -> f64) -> f64 {
         median(&self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
@@ -30,7 +29,6 @@ impl<T> Series<T> {
     }
 }
 
-/// Finds a contender's series.
 pub(crate) fn find<'s, T>(series: &'s [Series<T>], label: &str) -> Option<&'s Series<T>> {
     series.iter().find(|one| one.label == label)
 }

@@ -89,7 +89,6 @@ pub(crate) fn absent(path: &Path) -> Attempt<()> {
     sync(path.parent().ok_or("a file without a directory")?)
 }
 
-/// Syncs the file system of a directory.
 pub(crate) fn sync(directory: &Path) -> Attempt<()> {
     Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)
 }
@@ -108,7 +107,6 @@ pub(crate) fn memory() -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file or tree that may not exist.
 pub(crate) fn remove(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _ = fs::remove_dir_all(path);

@@ -13,13 +13,11 @@ use fullbore_bench::stats::Xoshiro256;
 
 use super::Attempt;
 
-/// A line with its newline.
 pub(crate) const LINE: usize = 80;
 
 /// A name on one line in a thousand.
 pub(crate) const RARE: &str = "Ferdinand Magellan";
 
-/// Lines made at a time.
 const LINES: usize = 8192;
 
 /// Letters of two and three bytes: Latin, Greek, Cyrillic, Chinese.
@@ -34,7 +32,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The lines of a seed.
     pub(crate) fn new(seed: u64) -> Attempt<Self> {
         Ok(Self { text: Text::new(seed, LINE as u64)?, dice: Xoshiro256::seeded(seed), next: 0 })
     }

@@ -9,7 +9,6 @@ use fullbore_bench::stats::Xoshiro256;
 use super::Attempt;
 use super::text::{LINE, Lines};
 
-/// Files per directory.
 const WIDTH: usize = 40;
 
 /// The name of a file of a tree, relative to its root. Every name has the same length, so none is part of another.

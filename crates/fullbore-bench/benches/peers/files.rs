@@ -43,7 +43,6 @@ fn new_file(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// Block sizes of dd.
 const BLOCKS: &[&str] = &["dd bs=64k", "dd bs=128k", "dd bs=256k", "dd bs=512k", "dd bs=1M", "dd bs=4M"];
 
 /// Strategies of fullbore, and the share of dd's best throughput that they must reach.

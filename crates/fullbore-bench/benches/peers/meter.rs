@@ -19,7 +19,6 @@ use super::harness::rounds::{Series, interleave};
 
 pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
 
-/// Duration of one side of a pair.
 const TURN: Duration = Duration::from_secs(3);
 /// Fewest pairs, at any `--rounds`.
 const PAIRS: usize = 8;
@@ -27,7 +26,6 @@ const PAIRS: usize = 8;
 /// Random requests between two readings of the clock; the ring runs empty there, so they are many.
 const PASS: u64 = 1 << 16;
 
-/// A load that both sides run.
 struct Load {
     name: &'static str,
     method: &'static str,
@@ -74,12 +72,9 @@ const LOADS: &[Load] = &[
     },
 ];
 
-/// The result of one side in one turn.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
-    /// Requests per second.
     rate: f64,
-    /// CPU time per request, in seconds.
     processor: f64,
 }
 
@@ -129,7 +124,6 @@ impl Load {
     }
 }
 
-/// Runs fullbore's loop for about `time`.
 fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Measurement> {
     let file = File::open(path)?;
     let progress = Progress::default();
@@ -155,7 +149,6 @@ fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration
     Ok(Measurement { rate: requests as f64 / seconds, processor: usage.processor() / requests as f64 })
 }
 
-/// Runs fio for `time`.
 fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> Attempt<Measurement> {
     let options = [
         "--name=peer".to_owned(),
@@ -176,7 +169,6 @@ fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> At
     turn_of(&CommandLine::new(fio, options).output()?)
 }
 
-/// Reads fio's result of its only job.
 fn turn_of(account: &str) -> Attempt<Measurement> {
     // Warnings may precede the document.
     let start = account.find('{').ok_or("fio printed no result")?;

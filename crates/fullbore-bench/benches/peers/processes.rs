@@ -39,7 +39,6 @@ const MEMORY: Bound = Bound::AtMost(80.0);
 /// Strategies that map the whole file: their memory is the file.
 const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];
 
-/// Strategies with large settings.
 const GREEDY: &[&str] = &[
     "method=uring,depth=1024,request=1M,workers=2",
     "method=mmap,workers=2,window=16M",

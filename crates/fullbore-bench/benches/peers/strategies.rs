@@ -6,7 +6,6 @@ use super::harness::finding::Bound;
 use super::harness::race::{Figure, Race};
 use super::harness::{Attempt, states};
 
-/// The strategies that `auto` is compared with.
 pub(super) const STRATEGIES: &[&str] = &[
     "cci",
     "cci-stdio",
@@ -35,7 +34,6 @@ pub(super) const CASES: &[Case] = &[
     ("strategies-cold-reading", TITLE, |bench| compare(bench, Job::Read, true)),
 ];
 
-/// The work of the strategies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Job {
     Overwrite,

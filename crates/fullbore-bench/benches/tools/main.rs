@@ -17,10 +17,8 @@ use harness::commands::{Bench, LOCALE};
 use harness::options::{CommandOptions, EXIT_STATUS, TextOptions};
 use harness::{Attempt, finding, race, states, tree};
 
-/// The subcommands under test.
 const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe"];
 
-/// Programs that fullbore is compared with.
 const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha256sum", "fclones"];
 
 const NOTES: &str = "Reflinks are measured in DIR or in a directory of FULLBORE_TEST_DIRS that supports them; scripts/file-systems makes \

@@ -18,7 +18,6 @@ pub struct Advice {
     /// Factor between following it and not, at least 1.
     pub worth: f64,
     /// Command or calls to type, if there is one line of them.
-    #[serde(default)]
     pub setting: Option<String>,
     /// True for the entries, at most seven, that reports show first.
     #[serde(default)]

@@ -21,10 +21,8 @@ pub struct Cell {
     #[serde(default)]
     pub samples: Vec<Sample>,
     /// Summary of the usable samples; `None` if there are none.
-    #[serde(default)]
     pub summary: Option<Summary>,
     /// Reason why the cell was not measured.
-    #[serde(default)]
     pub skipped: Option<String>,
 }
 

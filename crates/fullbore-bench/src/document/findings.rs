@@ -79,7 +79,6 @@ pub struct SeriesRef {
 }
 
 impl SeriesRef {
-    /// Describes a series of `cells`.
     pub(crate) fn new(experiment: &Experiment, line: &Series, cells: &[Cell]) -> Self {
         Self {
             experiment: experiment.name.clone(),
@@ -100,7 +99,6 @@ pub struct Peak {
     /// Its throughput in bytes per second.
     pub rate: Estimate,
     /// Its throughput as a share of the roof.
-    #[serde(default)]
     pub share_of_roof: Option<f64>,
 }
 
@@ -162,10 +160,8 @@ pub struct SaturationStep {
     pub rate: Estimate,
     /// Throughput without a shared limit, in bytes per second: the sum of the single disks'; for a striped file, their
     /// number times the slowest. Without cells of single disks: their number times the throughput of one disk.
-    #[serde(default)]
     pub expected: Option<f64>,
     /// `rate` as a share of `expected`.
-    #[serde(default)]
     pub efficiency: Option<f64>,
 }
 
@@ -183,7 +179,6 @@ pub struct Choice {
     /// Reason for the choice, in one line.
     pub evidence: String,
     /// Best strategy of another access method, or of the same if only one was measured.
-    #[serde(default)]
     pub runner_up: Option<RunnerUp>,
 }
 
@@ -249,19 +244,14 @@ pub struct PeerRatio {
     /// Our throughput ÷ the peer's, in the same rounds.
     pub rate: Comparison,
     /// Our median latency ÷ the peer's, if both were measured.
-    #[serde(default)]
     pub p50: Option<f64>,
     /// Our 99th percentile of latency ÷ the peer's, if both were measured.
-    #[serde(default)]
     pub p99: Option<f64>,
     /// Our CPU time per request ÷ the peer's, if both count requests.
-    #[serde(default)]
     pub cpu_per_request: Option<f64>,
     /// Our CPU time per megabyte ÷ the peer's.
-    #[serde(default)]
     pub cpu_per_mb: Option<f64>,
     /// Differences between the two workloads, in words.
-    #[serde(default)]
     pub note: Option<String>,
 }
 

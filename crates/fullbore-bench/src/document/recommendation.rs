@@ -15,10 +15,8 @@ pub struct Recommendation {
     /// Method, request size, depth and workers, in words.
     pub method: String,
     /// Command of fullbore that does it; `None` if there is none.
-    #[serde(default)]
     pub command: Option<String>,
     /// Command or calls that do the same without fullbore; `None` if there are none.
-    #[serde(default)]
     pub plain: Option<String>,
     /// Id of the cell that measured it.
     pub cell: String,
@@ -27,7 +25,6 @@ pub struct Recommendation {
     /// The unit that the rate counts.
     pub unit: RateUnit,
     /// The fastest strategy, if another one: less than 5% faster, and less simple.
-    #[serde(default)]
     pub no_difference_from: Option<String>,
 }
 

@@ -29,10 +29,10 @@ pub struct Summary {
     /// Median throughput with its interval, in bytes per second.
     pub rate: Estimate,
     /// Regime of the samples that the summary is of; `None` for work without a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
     /// Median throughput of the samples of the other regime, in bytes per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub other_regime: Option<Estimate>,
     /// Number of short samples of the first rounds, which do not count beside longer ones: kept raw.
     #[serde(default)]
@@ -40,48 +40,37 @@ pub struct Summary {
     /// Counted samples.
     pub n: usize,
     /// Half the interval's width as a share of the median; `None` with one sample.
-    #[serde(default)]
     pub relative_half_width: Option<f64>,
     /// Reason why measuring stopped.
     pub stop: StopReason,
     /// Median number of requests per second.
-    #[serde(default)]
     pub requests_per_s: Option<f64>,
     /// CPU time per megabyte (10^6 bytes).
     pub cpu_per_mb: CpuCost,
     /// CPU time per request; `None` if requests were not counted.
-    #[serde(default)]
     pub cpu_per_request: Option<CpuCost>,
     /// Processors kept busy: charged CPU time ÷ wall time.
-    #[serde(default)]
     pub processors: Option<Estimate>,
     /// Median over the samples of the mean number of requests in flight per worker.
-    #[serde(default)]
     pub achieved_depth: Option<f64>,
     /// Medians over the samples of the latency percentiles.
-    #[serde(default)]
     pub latency: Option<Latency>,
     /// Positions in `samples` of outliers (modified z-score over 3.5): labelled, not dropped.
     #[serde(default)]
     pub outliers: Vec<usize>,
     /// The two levels, if the samples are bimodal.
-    #[serde(default)]
     pub modes: Option<Modes>,
     /// The levels of the samples, lowest first; empty if the distribution is unimodal.
     #[serde(default)]
     pub levels: Vec<Level>,
     /// Lasting changes of the rate during the run, and the levels between them; `None` if there are none, or below ten
     /// samples.
-    #[serde(default)]
     pub changes: Option<Changes>,
     /// The rule of 1997: repeated results agree within 3 %; `None` below three samples.
-    #[serde(default)]
     pub repeatability: Option<Repeatability>,
     /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples.
-    #[serde(default)]
     pub warm_up: Option<WarmUp>,
     /// Trend of the rate over the run; `None` below four samples.
-    #[serde(default)]
     pub drift: Option<Drift>,
     /// Number of samples whose proof contradicts their label: kept raw, not counted here.
     #[serde(default)]
@@ -90,7 +79,6 @@ pub struct Summary {
     #[serde(default)]
     pub unproved: usize,
     /// The meter's own share of a worker's time per request.
-    #[serde(default)]
     pub tool_share: Option<f64>,
     /// True if the meter limits the cell, not the storage.
     #[serde(default)]
@@ -110,7 +98,6 @@ pub struct CpuCost {
     /// CPU time in the kernel, charged to the process.
     pub system_s: f64,
     /// CPU time of the system not charged to the process; `None` if unknown. It includes any other load.
-    #[serde(default)]
     pub uncharged_s: Option<f64>,
 }
 

@@ -30,7 +30,6 @@ pub struct Model {
     pub(super) paths: Vec<Path>,
 }
 
-/// A path with the law of its cells.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
     pub(super) key: Labels,
@@ -179,7 +178,6 @@ impl Path {
         })
     }
 
-    /// Returns the narrowest stage by the law.
     fn limit(&self, law: &PathLaw, load: &Load) -> Limit {
         match law.longest(load) {
             Term::Request if self.on_processor => Limit::Processor,

@@ -59,10 +59,8 @@ const PILOT: u64 = 4 << 20;
 /// hundred per second.
 const PILOT_REQUESTS: u64 = 64;
 
-/// Time of a run or of a part of it.
 #[derive(Debug, Clone)]
 pub(super) struct Deadline {
-    /// Clock of the run.
     pub(super) clock: Clock,
     /// End of the part, from the start of the run.
     pub(super) end: Duration,
@@ -80,7 +78,6 @@ impl Deadline {
     }
 }
 
-/// A cell while it is measured.
 #[derive(Debug)]
 pub(super) struct ActiveCell {
     pub(super) workload: Box<dyn Workload>,
@@ -99,7 +96,6 @@ pub(super) struct ActiveCell {
     least: f64,
     /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
-    /// True if the cell failed and is not measured further.
     failed: bool,
 }
 
@@ -150,7 +146,6 @@ impl Cells {
         Self { active, selected: Vec::new(), focused: None }
     }
 
-    /// Returns the cells that need more samples.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
         (0..self.active.len()).filter(|&index| {
             let one = &self.active[index];
@@ -158,7 +153,6 @@ impl Cells {
         })
     }
 
-    /// Returns the decisions that the set is to make.
     pub(super) fn decisions(&self, experiments: &[Experiment]) -> Decisions {
         let labels = |one: &ActiveCell| (one.cell.experiment.clone(), one.cell.labels.clone());
         let cells: Vec<(String, Labels)> = self.active.iter().map(labels).collect();
@@ -303,7 +297,6 @@ impl Cells {
     }
 }
 
-/// Returns the bytes of a cell's first pilot.
 fn pilot_bytes(labels: &Labels) -> u64 {
     match labels.request_bytes {
         Some(request) if labels.cache_state() == Some(CacheState::Cold) => {
@@ -314,7 +307,6 @@ fn pilot_bytes(labels: &Labels) -> u64 {
 }
 
 impl ActiveCell {
-    /// True if the duration of a sample is fixed.
     fn is_fixed(&self) -> bool {
         !self.workload.elastic() || self.sample.is_some()
     }
@@ -324,7 +316,6 @@ impl ActiveCell {
         self.workload.is_reference() && !self.failed
     }
 
-    /// Leaves the cell out in favor of more important ones.
     fn leave_out(&mut self) {
         self.failed = true;
         if self.cell.samples.is_empty() {

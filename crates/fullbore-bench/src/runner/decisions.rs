@@ -102,7 +102,6 @@ impl Decisions {
         Self { groups, headlines, ranks }
     }
 
-    /// Returns the importance of a cell, 0 being the highest.
     pub(super) fn rank(&self, cell: usize) -> usize {
         self.ranks[cell]
     }
@@ -138,7 +137,6 @@ impl Decisions {
         open
     }
 
-    /// Returns the fastest cell of each headline figure.
     fn leaders_of_headlines(&self, rates: &[Vec<f64>]) -> Vec<bool> {
         let median = |index: usize| median(&rates[index]).unwrap_or(0.0);
         let mut open = vec![false; rates.len()];

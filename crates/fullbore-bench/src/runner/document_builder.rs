@@ -22,7 +22,6 @@ use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
 use crate::{host, saved};
 
-/// The data of a run's document.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentBuilder {
     run: Run,
@@ -32,7 +31,6 @@ pub(super) struct DocumentBuilder {
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
-    /// Limits of the devices found so far.
     pub(super) limits: Vec<DeviceLimit>,
     regime: Regime,
     cells: Vec<Cell>,
@@ -86,7 +84,6 @@ impl DocumentBuilder {
         })
     }
 
-    /// Sets the environment of the run.
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
         self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
@@ -94,7 +91,6 @@ impl DocumentBuilder {
         self.run.notes.extend(host::missing_without_root());
     }
 
-    /// Adds notes on the run.
     pub(super) fn note(&mut self, notes: Vec<String>) {
         self.run.notes.extend(notes);
     }
@@ -108,7 +104,6 @@ impl DocumentBuilder {
         }
     }
 
-    /// Adds the cells of a measured set.
     pub(super) fn close(&mut self, cells: &Cells) {
         cells.active.iter().for_each(|one| self.add_cell(one));
     }
@@ -179,7 +174,6 @@ impl DocumentBuilder {
         document
     }
 
-    /// Returns the entries for the profile.
     pub(super) fn profile(&self, document: &Document) -> fullbore::strategy::FileSystem {
         saved::file_system(document, &self.strategies, Path::new(&document.run.directory))
     }

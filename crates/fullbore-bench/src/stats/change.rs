@@ -130,7 +130,6 @@ fn scores(values: &[f64]) -> Vec<f64> {
     fenced.iter().map(|v| v - mean).collect()
 }
 
-/// Source of random orders.
 struct OrderSampler {
     rng: Xoshiro256,
     orders: usize,
@@ -203,7 +202,6 @@ struct CandidateSegment {
     height: f64,
 }
 
-/// Search for the segment that differs most.
 struct Scan {
     /// Candidate places of a cut, including the ends of the series.
     places: Vec<usize>,

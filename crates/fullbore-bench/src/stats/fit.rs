@@ -66,7 +66,6 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
 struct LinearFit {
     a: f64,
     b: f64,
-    /// Weighted mean of the costs.
     mean: f64,
     /// Variances of `a` and `b` for residuals of variance 1.
     spread_a: f64,

@@ -21,7 +21,7 @@ pub struct Level {
     /// Share of the samples at this level, 0 to 1.
     pub share: f64,
     /// Interval of the level's median; set only by [`levels`](super::levels).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Estimate>,
 }
 

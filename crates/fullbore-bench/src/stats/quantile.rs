@@ -1,6 +1,5 @@
 //! Order statistics: median, quantiles, median absolute deviation.
 
-/// Returns the finite values in ascending order.
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     finite.sort_by(f64::total_cmp);

@@ -132,7 +132,6 @@ impl LawFit {
         self.a / self.b / if law == Law::Sum { 1.0 } else { 2.0 }
     }
 
-    /// Returns the sum of the squared relative residuals.
     fn misfit(self, law: Law, points: &[(f64, f64)]) -> f64 {
         points.iter().map(|(bytes, time)| ((time - self.at(law, *bytes)) / time).powi(2)).sum()
     }

@@ -18,7 +18,6 @@ pub struct Variation {
     pub samples: usize,
 }
 
-/// Minimum number of samples.
 const MIN_SAMPLES: usize = 30;
 
 /// Minimum number of pairs in a class of lags.

@@ -21,7 +21,6 @@ impl WarmUp {
     }
 }
 
-/// Minimum number of batches.
 const FEWEST_BATCHES: usize = 10;
 /// A trend in the rest counts if chance explains it in fewer than one case in twenty.
 const TREND: f64 = 0.05;

@@ -24,9 +24,7 @@ impl Default for KernelPaths {
 /// meanwhile.
 #[derive(Debug)]
 pub(super) struct ExclusiveDevice {
-    /// Its length in bytes.
     pub(super) len: u64,
-    /// Opened exclusively.
     _held: Handle,
 }
 

@@ -33,7 +33,6 @@ const TRANSFORMED: u64 = 256 << 20;
 /// Length of a line of text files, in bytes.
 const LINE: u64 = 80;
 
-/// Maximum number of attempts to evict pages.
 const EVICT_ATTEMPTS: u32 = 20;
 
 /// Maximum duration of a cold transformation, in seconds.
@@ -67,7 +66,6 @@ pub(crate) struct TestFiles {
     pub(crate) in_memory: bool,
     /// Throughput at which the first file was written, in bytes per second.
     pub(crate) pace: f64,
-    /// Notes on the test files.
     pub(crate) notes: Vec<String>,
     /// Files of other lengths, created on first use.
     sized: RefCell<BTreeMap<(String, u64), File>>,
@@ -79,7 +77,6 @@ pub(crate) struct TestFiles {
     backing: Backing,
 }
 
-/// Location of the test files.
 #[derive(Debug)]
 enum Backing {
     /// A directory of the meter, removed before its watchdog ends.
@@ -397,7 +394,6 @@ impl TestFiles {
         Ok(files)
     }
 
-    /// Removes the files of other lengths.
     pub(crate) fn remove_sized(&self) {
         let sized = std::mem::take(&mut *self.sized.borrow_mut()).into_values();
         let mut paths: Vec<PathBuf> = sized.map(|file| file.path().to_owned()).collect();

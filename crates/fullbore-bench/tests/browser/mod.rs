@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// A running browser with one page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
@@ -124,14 +123,12 @@ impl Browser {
         }
     }
 
-    /// Evaluates an expression in the page.
     pub fn run(&mut self, expression: &str) -> Value {
         let answer = self.ask("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key.
     pub fn press(&mut self, key: &str, code: u32, text: &str) {
         let event = |kind: &str| {
             let mut event = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
@@ -186,7 +183,6 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes Base64 text.
 pub fn decoded(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => Some(c - b'A'),

@@ -1,7 +1,6 @@
 //! The data embedded in the page.
 #![allow(unreachable_pub)]
 
-/// Puts a value at its dotted name.
 fn put(object: &mut serde_json::Value, name: &str, value: &serde_json::Value) {
     let place = name.split('.').fold(object, |object, part| &mut object[part]);
     *place = value.clone();

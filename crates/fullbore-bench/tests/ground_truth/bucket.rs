@@ -32,13 +32,11 @@ const REQUESTS: Bucket =
 const NONE: Bucket = Bucket { requests: false, burst: 15e6, sustained: 15e6, credit: 0.0, refill: 0.0 };
 
 impl Bucket {
-    /// Formats the parameters for the disk's process.
     pub(crate) fn text(self) -> String {
         let Self { requests, burst, sustained, credit, refill } = self;
         format!("bucket {requests} {burst} {sustained} {credit} {refill}")
     }
 
-    /// Reads the parameters that [`text`](Self::text) formats.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.strip_prefix("bucket ")?.split(' ').collect();
         let number = |index: usize| words[index].parse().unwrap();
@@ -115,7 +113,6 @@ fn burst_credit_sustained_rate_and_refill_are_those_of_the_disk() {
     );
 }
 
-/// The errors in a disk's document.
 fn wrong_of(bucket: &Bucket, document: &Document) -> Vec<String> {
     let kind = if bucket.requests { "requests" } else { "bytes" };
     let mut judge = Judge::within(format!("{kind}, credit {}", bucket.credit), 0.05);

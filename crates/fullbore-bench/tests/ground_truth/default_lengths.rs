@@ -12,7 +12,6 @@ const TOLERANCE: f64 = 0.05;
 /// Smallest share of the intervals that hold the true rate.
 const COVERAGE: f64 = 0.93;
 
-/// Disks measured together.
 struct Setting {
     name: &'static str,
     limits: &'static [Limits],

@@ -102,7 +102,6 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
     judge.wrong
 }
 
-/// Disks simulated by a process.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedDisks {
     disks: usize,

@@ -37,7 +37,6 @@ impl Judge {
         }
     }
 
-    /// Checks a condition.
     pub(crate) fn holds(&mut self, what: &str, it: bool) {
         if !it {
             self.wrong.push(format!("{}: {what} does not hold", self.name));
@@ -45,7 +44,6 @@ impl Judge {
     }
 }
 
-/// The median rate of a cell in bytes per second.
 pub(crate) fn rate(cell: &Cell) -> f64 {
     cell.summary
         .as_ref()

@@ -110,9 +110,7 @@ impl Drop for Group {
 
 /// Options of a run of the meter.
 pub(crate) struct MeterOptions<'a> {
-    /// The name of the test that runs it.
     pub(crate) test: &'a str,
-    /// Experiments as TOML.
     pub(crate) experiments: String,
     pub(crate) seconds: u64,
     pub(crate) precision: f64,

@@ -34,7 +34,6 @@ const SERVED: &str = "FULLBORE_GROUND_TRUTH_SERVED";
 pub(crate) const CACHE: &str = "cache";
 pub(crate) const NO_CACHE: &str = "no cache";
 
-/// The name of the one file.
 const IMAGE: &str = "disk.img";
 const ROOT: INodeNo = INodeNo::ROOT;
 const FILE: INodeNo = INodeNo(2);
@@ -51,13 +50,11 @@ pub(crate) const WAY: f64 = 0.001;
 /// Size of the read-ahead and write-behind buffer in bytes.
 const BUFFER: f64 = 64.0 * 1024.0;
 
-/// Timing of a disk's requests.
 pub(crate) trait Timing: Send {
     /// Returns the completion time of a request that arrives at `now`.
     fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant;
 }
 
-/// Returns the timing that a text names.
 fn timing(text: &str) -> Box<dyn Timing> {
     match Bucket::parse(text) {
         Some(bucket) => Box::new(BucketTiming::new(bucket)),
@@ -65,7 +62,6 @@ fn timing(text: &str) -> Box<dyn Timing> {
     }
 }
 
-/// Timing of a disk of 1997.
 #[derive(Debug)]
 struct Head {
     /// Time at which all requests are complete; with read-ahead, possibly in the future or long ago.
@@ -101,7 +97,6 @@ impl Reply {
     }
 }
 
-/// The disk's process.
 struct DiskServer {
     bytes: File,
     len: u64,

@@ -59,7 +59,6 @@ fn rates_half_power_points_and_request_costs_are_those_of_the_device() {
     );
 }
 
-/// The errors in a disk's document.
 fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     let mut judge = Judge::of(format!("{bps} B/s, {iops}/s"));
     for cell in &document.cells {
@@ -79,7 +78,6 @@ fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     judge.wrong
 }
 
-/// Limits before and after.
 const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
 
 #[test]

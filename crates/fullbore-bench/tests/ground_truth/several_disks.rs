@@ -18,7 +18,6 @@ struct Setting {
     full_with: u64,
     /// Length of the file on each disk, in bytes: enough for a sample.
     file: u64,
-    /// Further grids.
     also: &'static str,
 }
 

@@ -37,7 +37,6 @@ impl Spread {
     }
 }
 
-/// The properties of a cell.
 #[derive(Debug, Clone)]
 pub struct Law {
     pub rate: f64,
@@ -118,7 +117,6 @@ pub fn document(laws: &[Law], seed: u64) -> Document {
     document
 }
 
-/// A machine.
 pub fn environment() -> Environment {
     let queue = [("scheduler", "none"), ("read_ahead", "131072")];
     Environment {

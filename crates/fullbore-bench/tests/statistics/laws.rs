@@ -23,16 +23,13 @@ pub(crate) enum Law {
     Correlated(f64),
 }
 
-/// The median of every law.
 pub(crate) const MEDIAN: f64 = 100.0;
 
-/// A standard normal number.
 pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
     (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
 impl Law {
-    /// Draws `n` samples in order.
     pub(crate) fn draw(self, n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
         let mut before = normal(rng);
         (0..n)

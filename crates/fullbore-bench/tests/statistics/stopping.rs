@@ -4,7 +4,6 @@ use fullbore_bench::stats::{Bootstrap, StopRule};
 
 use crate::laws::{Law, MEDIAN, share};
 
-/// Most samples of a cell.
 const MOST: usize = 40;
 /// Enough runs that the standard error of a rate near 94% is 0.4 points, not 0.8.
 const RUNS: u64 = 4000;

@@ -9,7 +9,6 @@ use fullbore_bench::document::{
 };
 use fullbore_bench::stats::{Bootstrap, Course, Estimate, Stretch, Xoshiro256};
 
-/// Samples of each cell.
 pub const SAMPLES: u32 = 8;
 const SIZES: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const FILE: u64 = 1 << 30;
@@ -125,7 +124,6 @@ fn labels(operation: &str, method: &str) -> Labels {
     }
 }
 
-/// The document.
 pub fn document() -> Document {
     let mut base = super::synthetic::document();
     base.cells.clear();

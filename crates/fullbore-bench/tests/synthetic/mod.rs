@@ -31,7 +31,6 @@ pub const BUFFERED_WARM: Law =
     Law { fixed_s: 0.9e-6, bps: 11.5e9, cpu_request_s: 0.9e-6, cpu_byte_s: 0.085e-9, noise: 0.015 };
 
 const FILE: u64 = 1 << 30;
-/// Request sizes measured.
 pub const REQUESTS: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 
 struct Maker {

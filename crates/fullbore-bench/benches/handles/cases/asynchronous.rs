@@ -39,7 +39,6 @@ fn demands(case: Case, piece: usize) -> Case {
     if piece == 4 << 10 { case.demand(Demand::Faster("fullbore async", "tokio", 3.0)) } else { case }
 }
 
-/// A run-time.
 trait Runtime: 'static {
     fn run<T>(&self, future: impl Future<Output = T>) -> T;
 }
@@ -65,7 +64,6 @@ impl Runtime for compio::runtime::Runtime {
     }
 }
 
-/// A contender that awaits `once` repeatedly.
 fn awaited(
     runtime: impl Runtime,
     mut once: impl AsyncFnMut() -> Attempt<()> + 'static,

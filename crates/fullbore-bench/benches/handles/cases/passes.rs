@@ -34,7 +34,6 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The name of a pass.
 pub(super) fn name(doing: &str, (size, piece, buffer): Pass) -> String {
     let unbuffered = if buffer == 0 { "-unbuffered" } else { "" };
     format!("{doing}-{}-by-{}{unbuffered}", super::short(size), super::short(piece as u64))
@@ -48,7 +47,6 @@ impl Case {
     }
 }
 
-/// Reads all of `reader` in pieces.
 fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Result<()> {
     let mut read = 0;
     while read < size {
@@ -60,7 +58,6 @@ fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Res
     Ok(())
 }
 
-/// Writes `size` bytes in pieces.
 fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Result<()> {
     for _ in 0..size / piece.len() as u64 {
         writer.write_all(piece)?;
@@ -158,7 +155,6 @@ fn write(pass: Pass, preallocated: bool) -> Case {
         .demands(pass)
 }
 
-/// Options of fullbore for replacing a file.
 fn replacing(room: u64) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(Mode::CreateOrTruncate).access(Access::Write).reserve(room);

@@ -12,7 +12,6 @@ use crate::case::{Case, exactly};
 use crate::files::{BenchFiles, LARGE, MIDDLE};
 use crate::harness::Attempt;
 
-/// Buffers of a vectored transfer.
 pub(super) const BUFFERS: usize = 4;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -132,13 +131,11 @@ fn write(size: usize) -> Case {
     .one_call("fullbore")
 }
 
-/// The buffer in equal parts, to read into.
 fn parts_mut(buffer: &mut [u8]) -> [IoSliceMut<'_>; BUFFERS] {
     let mut parts = buffer.chunks_exact_mut(buffer.len() / BUFFERS);
     std::array::from_fn(|_| IoSliceMut::new(parts.next().unwrap_or_default()))
 }
 
-/// The buffer in equal parts, to write.
 fn parts(buffer: &[u8]) -> [IoSlice<'_>; BUFFERS] {
     let mut parts = buffer.chunks_exact(buffer.len() / BUFFERS);
     std::array::from_fn(|_| IoSlice::new(parts.next().unwrap_or_default()))

@@ -22,9 +22,7 @@ use crate::case::{Case, Contender, Demand, exactly};
 use crate::files::{BenchFiles, LARGE};
 use crate::harness::Attempt;
 
-/// Reads in flight.
 const DEPTH: usize = 32;
-/// Bytes of a read.
 const SIZE: usize = 4 << 10;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -102,13 +100,11 @@ async fn keep_in_flight<B, F: Future>(
     Ok(())
 }
 
-/// Opens for direct I/O.
 fn direct(path: &Path) -> std::io::Result<OwnedFd> {
     let mut options = fs::File::options();
     Ok(options.read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path)?.into())
 }
 
-/// Buffers of whole pages.
 fn aligned() -> Attempt<Vec<Buf>> {
     let mut pool = Pool::new(DEPTH, SIZE)?;
     let mut buffers: Vec<Buf> = std::iter::from_fn(|| pool.take()).take(DEPTH).collect();
@@ -164,7 +160,6 @@ struct Raw<A> {
 }
 
 impl<A: FnMut() -> u64> Raw<A> {
-    /// Prepares a read into that page.
     fn push(&mut self, page: usize) -> Attempt<()> {
         let start = self.pages[page].0.as_mut_ptr();
         let read = opcode::Read::new(types::Fd(self.file.as_raw_fd()), start, SIZE as u32)
@@ -177,7 +172,6 @@ impl<A: FnMut() -> u64> Raw<A> {
         Ok(())
     }
 
-    /// Makes `count` reads.
     fn read(&mut self, count: u64) -> Attempt<()> {
         let mut left = count;
         let mut flying = 0;

@@ -105,7 +105,6 @@ fn tree(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// Checks that all files were copied.
 fn whole(from: &Path, to: &Path, files: usize) -> Attempt<()> {
     for name in crate::tree::names(files) {
         if !same_bytes(&from.join(&name), &to.join(&name))? {

@@ -6,7 +6,6 @@ mod reading;
 
 use super::harness::commands::Case;
 
-/// All cases in their order.
 pub(crate) fn all() -> Vec<Case> {
     [reading::CACHED, copy::CASES, reading::HASHED, reading::COLD, memory::CASES].concat()
 }

@@ -53,7 +53,6 @@ pub(super) const HASHED: &[Case] = &[
     ("dedupe-warm", "a cached tree", |bench| dedupe(bench, false)),
 ];
 
-/// Runs from the device.
 pub(super) const COLD: &[Case] = &[
     ("cold-wc", "wc, nothing cached", |bench| cold(bench, "wc", &[], &[("wc", "wc", &[])])),
     ("cold-grep", "grep, nothing cached", |bench| {
@@ -94,7 +93,6 @@ struct Versus<'v> {
     bytes: u64,
     locale: &'static str,
     cold: bool,
-    /// The exit code of all.
     code: i32,
     answers: OutputCheck,
     /// Bound of the time, as a share of the fastest peer's; infinite: none.
@@ -257,7 +255,6 @@ fn sum_many(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// One file from the device, compared with the best peer.
 fn cold(bench: &mut Bench, tool: &'static str, words: &[&str], peers: &[Peer<'_>]) -> Attempt<()> {
     let what = format!("cold: {} ÷ its best peer", [&[tool], words].concat().join(" "));
     let answers = OutputCheck::Any;

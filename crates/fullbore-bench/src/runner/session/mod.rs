@@ -34,7 +34,6 @@ pub(super) struct Session<'a, 'b> {
     pub(super) builder: DocumentBuilder,
     /// Reference cells of the sets so far.
     references: Vec<ActiveCell>,
-    /// Number of samples started.
     iteration: u64,
     rng: Xoshiro256,
     /// Time of the next partial document, on the clock of the run.
@@ -43,7 +42,6 @@ pub(super) struct Session<'a, 'b> {
 }
 
 impl<'a, 'b> Session<'a, 'b> {
-    /// Starts a run without cells.
     pub(super) fn new(
         options: &'a Options,
         context: &'a RunContext<'b>,
@@ -58,7 +56,6 @@ impl<'a, 'b> Session<'a, 'b> {
         Self { options, context, limits, whole, builder, references, iteration: 0, rng, partial_due, observe }
     }
 
-    /// Emits the results so far.
     pub(super) fn emit_partial(&mut self) {
         (self.observe)(Event::Partial(&self.builder.document(false)));
     }
@@ -122,7 +119,6 @@ impl<'a, 'b> Session<'a, 'b> {
         self.sample_references(round)
     }
 
-    /// Takes one more sample of every reference cell.
     fn sample_references(&mut self, round: u32) -> Result<()> {
         let mut references = std::mem::take(&mut self.references);
         for one in &mut references {

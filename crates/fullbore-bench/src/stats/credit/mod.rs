@@ -151,12 +151,10 @@ pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     Some(fit)
 }
 
-/// A value with its standard error.
 #[derive(Debug, Clone, Copy)]
 struct Fitted {
     value: f64,
     error: f64,
-    /// Degrees of freedom of the error.
     freedom: f64,
     /// Variance of a slice, as if slices were independent.
     variance: f64,
@@ -183,13 +181,11 @@ struct Curve {
     slice_s: f64,
 }
 
-/// A credit that a stretch spent.
 #[derive(Debug)]
 struct Credit<'a> {
     curve: &'a Curve,
     /// Idle period before the stretch; 0 for the first.
     idle_s: f64,
-    /// Slices at the burst rate.
     cut: usize,
     excess: Fitted,
     /// True if the credit exceeds the resolution and its error.
@@ -310,7 +306,6 @@ fn refill(later: &[&Credit<'_>], full: &Fitted, confidence: f64) -> Option<Refil
     Some(Refill { rate: positive, at_least: false })
 }
 
-/// Returns the fitted rates over time.
 fn steps(
     course: &Course,
     first: &Curve,

@@ -34,12 +34,10 @@ impl Slicer {
         self.last = (after, end);
     }
 
-    /// Returns the complete slices.
     pub(crate) fn slices(&self) -> &[u64] {
         &self.slices
     }
 
-    /// Returns the complete slices.
     pub(crate) fn into_slices(self) -> Vec<u64> {
         self.slices
     }
