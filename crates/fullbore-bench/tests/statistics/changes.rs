@@ -2,10 +2,10 @@
 
 use fullbore_bench::stats::{Bootstrap, ChangePoint, Changes, change_points};
 
-use crate::laws::{INDEPENDENT, Law, share};
+use crate::laws::{INDEPENDENT, Law, bootstrap, share, within};
 
 fn found(values: &[f64], run: u64) -> Changes {
-    change_points(values, &Bootstrap { seed: run, resamples: 500, ..Bootstrap::default() }).unwrap()
+    change_points(values, &bootstrap(run, 500)).unwrap()
 }
 
 #[test]
@@ -15,15 +15,14 @@ fn steady_series_have_none() {
         for n in [10, 20, 60] {
             let runs = if n == 60 { 200 } else { 1000 };
             let wrong = share(runs, 10, |run, rng| !found(&law.draw(n, rng), run).points.is_empty());
-            println!("{law:?}, {n} samples: {:.1} % with change points", 100.0 * wrong);
             let most = if matches!(law, Law::Correlated(rho) if rho > 0.3) { 0.06 } else { 0.03 };
-            assert!(wrong <= most, "{law:?}, {n}: {wrong}");
+            within(..=most, wrong, format!("{law:?}, {n} samples with change points"));
         }
     }
 }
 
-/// The share of runs in which exactly the changes put in are found, within one sample of their place.
-fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
+/// Checks the share of runs in which exactly the changes put in are found, within one sample of their place.
+fn right(name: &str, law: Law, parts: &[(usize, f64)], least: f64) {
     let n = parts.iter().map(|part| part.0).sum();
     let share = share(200, 11, |run, rng| {
         let mut values = law.draw(n, rng);
@@ -38,19 +37,18 @@ fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
         let places: Vec<usize> = found(&values, run).points.iter().map(|point| point.at).collect();
         places.len() == truth.len() && places.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
     });
-    println!("{name}, {law:?}: right in {:.1} %", 100.0 * share);
-    share
+    within(least.., share, format!("{name}, {law:?}: right"));
 }
 
 #[test]
 fn changes_are_found_at_their_place() {
     let noisy = Law::Normal(5.0);
-    assert!(right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)]) >= 0.97);
-    assert!(right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)]) >= 0.93);
-    assert!(right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)]) >= 0.95);
-    assert!(right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)]) >= 0.95);
-    assert!(right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)]) >= 0.9);
-    assert!(right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)]) >= 0.93);
+    right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)], 0.97);
+    right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)], 0.93);
+    right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)], 0.95);
+    right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)], 0.95);
+    right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)], 0.9);
+    right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)], 0.93);
 }
 
 #[test]
@@ -96,12 +94,8 @@ fn drift_is_not_reported_as_steps() {
         values[20..].iter_mut().for_each(|v| *v *= 0.7);
         found(&values, run).drifts
     });
-    println!(
-        "a drift of 20 % called steps: {:.1} %; a step called drift: {:.1} %",
-        100.0 * steps,
-        100.0 * drifts
-    );
-    assert!(steps <= 0.2 && drifts <= 0.02, "{steps} {drifts}");
+    within(..=0.2, steps, "a drift of 20 % called steps");
+    within(..=0.02, drifts, "a step called drift");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use fullbore_bench::stats::{Bootstrap, fit_cost_samples, half_power};
 
-use crate::laws::{Law, normal, share};
+use crate::laws::{Law, bootstrap, normal, share, within};
 
 /// Bytes per second at a request size.
 type Rate = fn(f64) -> f64;
@@ -29,14 +29,12 @@ fn half_power_intervals_hold_the_crossing() {
                     (0..n).map(|_| rate(size as f64) * (1.0 + noise * normal(rng))).collect()
                 };
                 let curve = SIZES.map(|size| (size, draw(size)));
-                let bootstrap = Bootstrap { seed: run, resamples: 300, ..Bootstrap::default() };
-                let crossing = half_power(&curve, &bootstrap).unwrap().crossing.unwrap();
+                let crossing = half_power(&curve, &bootstrap(run, 300)).unwrap().crossing.unwrap();
                 width += crossing.relative_half_width() / 1000.0;
                 crossing.contains(truth)
             });
-            println!("{name}, noise {noise}, {n} samples: {:.1} %, ±{:.1} %", 100.0 * held, 100.0 * width);
-            assert!(held >= 0.93, "{name}, {noise}, {n}: {held}");
-            assert!(width < 4.0 * noise, "{name}, {noise}, {n}: wide by {width}");
+            within(0.93.., held, format!("{name}, noise {noise}, {n} samples"));
+            within(..4.0 * noise, width, format!("{name}, noise {noise}, {n} samples: half the width"));
         }
     }
 }
@@ -47,19 +45,19 @@ fn cost_intervals_hold_both_parts() {
     for (law, n) in
         [(Law::Normal(3.0), 6), (Law::Normal(3.0), 10), (Law::Heavy(3.0), 10), (Law::Correlated(0.4), 20)]
     {
-        let mut held = [0; 2];
+        let mut held = [0_u16; 2];
         share(1000, 21, |run, rng| {
             let mut draw = |size: f64| -> Vec<f64> {
                 law.draw(n, rng).iter().map(|noise| (a + b * size) * noise / 100.0).collect()
             };
             let points = [4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0].map(|size| (size, draw(size)));
-            let bootstrap = Bootstrap { seed: run, resamples: 300, ..Bootstrap::default() };
-            let line = fit_cost_samples(&points, &bootstrap).unwrap();
-            held[0] += usize::from(line.per_request.contains(a));
-            held[1] += usize::from(line.per_byte.contains(b));
+            let line = fit_cost_samples(&points, &bootstrap(run, 300)).unwrap();
+            held[0] += u16::from(line.per_request.contains(a));
+            held[1] += u16::from(line.per_byte.contains(b));
             true
         });
-        println!("{law:?}, {n} samples a size: a in {} and b in {} of 1000", held[0], held[1]);
-        assert!(held.iter().all(|&held| held >= 930), "{law:?}, {n}: {held:?}");
+        for (part, held) in ["a", "b"].into_iter().zip(held) {
+            within(0.93.., f64::from(held) / 1000.0, format!("{law:?}, {n} samples a size: {part}"));
+        }
     }
 }

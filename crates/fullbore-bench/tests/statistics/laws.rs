@@ -1,6 +1,6 @@
 //! Laws of synthetic samples: each with a known median, in the order in which samples would be taken.
 
-use fullbore_bench::stats::Xoshiro256;
+use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 
 /// A law of rates around a median of 100 (any unit).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,4 +74,15 @@ pub(crate) fn share(runs: u64, seed: u64, mut holds: impl FnMut(u64, &mut Xoshir
         holds(run, &mut rng)
     });
     held.count() as f64 / runs as f64
+}
+
+/// The bootstrap of a run; few resamples keep thousands of runs fast.
+pub(crate) fn bootstrap(run: u64, resamples: usize) -> Bootstrap {
+    Bootstrap { seed: run, resamples, ..Bootstrap::default() }
+}
+
+/// Prints a share and fails if it is not within the limits.
+pub(crate) fn within(limits: impl std::ops::RangeBounds<f64>, share: f64, what: impl std::fmt::Display) {
+    println!("{what}: {:.1} %", 100.0 * share);
+    assert!(limits.contains(&share), "{what}: {share}");
 }

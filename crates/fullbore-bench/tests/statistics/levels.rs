@@ -1,12 +1,8 @@
 //! Levels: as many as put in, with shares and intervals that hold them; none in a unimodal distribution.
 
-use fullbore_bench::stats::{Bootstrap, Xoshiro256, levels};
+use fullbore_bench::stats::{Xoshiro256, levels};
 
-use crate::laws::{INDEPENDENT, Law, MEDIAN, normal, share};
-
-fn bootstrap(run: u64) -> Bootstrap {
-    Bootstrap { seed: run, resamples: 300, ..Bootstrap::default() }
-}
+use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, normal, share, within};
 
 #[test]
 fn a_single_hump_has_none() {
@@ -15,10 +11,9 @@ fn a_single_hump_has_none() {
             let wrong = share(1000, 30, |run, rng| {
                 // Spread by half of the median, so that the 10% threshold does not help.
                 let wide: Vec<f64> = law.draw(n, rng).iter().map(|v| MEDIAN + 3.0 * (v - MEDIAN)).collect();
-                !levels(&wide, &bootstrap(run)).is_empty()
+                !levels(&wide, &bootstrap(run, 300)).is_empty()
             });
-            println!("{law:?}, {n} samples: {:.1} % taken for several levels", 100.0 * wrong);
-            assert!(wrong <= 0.05, "{law:?}, {n}: {wrong}");
+            within(..=0.05, wrong, format!("{law:?}, {n} samples taken for several levels"));
         }
     }
 }
@@ -32,24 +27,16 @@ fn known_levels_are_found() {
         let found = share(500, 31, |run, rng| {
             let draw = |rng: &mut Xoshiro256, i: usize| truth[i % truth.len()] * (1.0 + 0.03 * normal(rng));
             let mut values: Vec<f64> = (0..n).map(|i| draw(rng, i)).collect();
-            // In random order.
-            for i in (1..n).rev() {
-                values.swap(i, rng.below(i + 1));
-            }
-            let found = levels(&values, &bootstrap(run));
+            rng.shuffle(&mut values);
+            let found = levels(&values, &bootstrap(run, 300));
             for (level, truth) in found.iter().zip(truth).filter(|_| found.len() == truth.len()) {
                 held[0] += usize::from(level.interval.unwrap().contains(*truth));
                 held[1] += 1;
             }
             found.len() == truth.len()
         });
-        let coverage = held[0] as f64 / held[1] as f64;
-        println!(
-            "{} levels in {n} samples: found in {:.1} %, intervals hold {:.1} %",
-            truth.len(),
-            100.0 * found,
-            100.0 * coverage
-        );
-        assert!(found >= 0.95 && coverage >= 0.93, "{truth:?}: {found} {coverage}");
+        let name = format!("{} levels in {n} samples", truth.len());
+        within(0.95.., found, format!("{name}: found"));
+        within(0.93.., held[0] as f64 / held[1] as f64, format!("{name}: intervals hold"));
     }
 }

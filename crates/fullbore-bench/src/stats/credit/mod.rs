@@ -8,15 +8,15 @@
 
 mod course;
 mod falls;
-mod slicer;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::course::Slicer;
 pub use self::course::{Course, Stretch, steady_state};
-use self::falls::{RESOLUTION_S, best_fall, falls, mean, variance};
-pub(crate) use self::slicer::Slicer;
+use self::falls::{RESOLUTION_S, best_fall, falls, variance};
 use super::distribution::student_t_quantile;
 use super::interval::Estimate;
+use super::quantile::mean;
 
 /// Fewest slices of the first stretch.
 const FEWEST: usize = 20;
