@@ -1,8 +1,6 @@
 //! The report is complete, self-contained, small and escaped.
 
 mod embedded;
-#[path = "synthetic/full.rs"]
-mod full;
 mod markup;
 mod synthetic;
 
@@ -20,7 +18,7 @@ use markup::check_structure;
 /// The document of the full set, made once.
 fn whole() -> &'static Document {
     static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
-    WHOLE.get_or_init(full::document)
+    WHOLE.get_or_init(synthetic::full::document)
 }
 
 #[test]

@@ -3,8 +3,6 @@
 #![cfg(unix)]
 
 mod browser;
-#[path = "synthetic/full.rs"]
-mod full;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +32,7 @@ fn page(name: &str, document: &Document) -> PathBuf {
 
 fn whole() -> &'static Document {
     static WHOLE: OnceLock<Document> = OnceLock::new();
-    WHOLE.get_or_init(full::document)
+    WHOLE.get_or_init(synthetic::full::document)
 }
 
 /// Texts of charts that overlap, or extend beyond their chart.

@@ -2,7 +2,6 @@
 //! bytes and requests per second of the disks, and the meter runs in that group.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -108,10 +107,10 @@ impl Drop for Group {
     }
 }
 
-/// Options of a run of the meter.
-pub(crate) struct MeterOptions<'a> {
-    pub(crate) test: &'a str,
-    pub(crate) experiments: String,
+/// A run of the meter, by the name of its test.
+#[derive(Clone, Copy)]
+pub(crate) struct MeterOptions {
+    pub(crate) test: &'static str,
     pub(crate) seconds: u64,
     pub(crate) precision: f64,
 }
@@ -184,8 +183,8 @@ impl Meter {
     }
 
     /// Starts the meter on the disks; it puts itself under their limits.
-    pub(crate) fn start(&self, task: &MeterOptions<'_>) -> Child {
-        fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
+    pub(crate) fn start(&self, task: MeterOptions, experiments: &str) -> Child {
+        fs::write(self.root.path().join("experiments.toml"), experiments).unwrap();
         let mut directories = vec![self.root.path().to_owned()];
         directories.extend(self.directories.clone());
         // The blocks of an earlier attempt's files become free once their data is on the disk.
@@ -242,54 +241,4 @@ pub(crate) fn measures_here() -> bool {
     assert!(limited);
     measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
     true
-}
-
-/// Attempts per laboratory before it counts as measured wrongly: the machine may have other work, which the limits do
-/// not cover.
-const ATTEMPTS: u32 = 3;
-
-/// Measures all laboratories at once, since they mostly wait, and repeats those measured wrongly. `judge` returns the
-/// errors of a document.
-pub(crate) fn prove<S, L: Laboratory>(
-    settings: &[S],
-    make: impl Fn(&S) -> Result<L, String>,
-    task: impl Fn(&S) -> MeterOptions<'static>,
-    judge: impl Fn(&S, &Document) -> Vec<String>,
-) {
-    if !fullbore_testkit::runs_all("disks of known limits") {
-        return;
-    }
-    let mut labs = Vec::new();
-    for setting in settings {
-        match make(setting) {
-            Ok(lab) => labs.push((setting, lab)),
-            Err(reason) => return println!("skipped: disks of known limits: {reason}"),
-        }
-    }
-    for attempt in 1..=ATTEMPTS {
-        let children: Vec<Child> = labs
-            .iter()
-            .map(|(setting, lab)| {
-                lab.lift();
-                lab.meter().start(&task(setting))
-            })
-            .collect();
-        let documents: Vec<Document> =
-            labs.iter().zip(children).map(|((_, lab), child)| lab.meter().finish(child)).collect();
-        let mut wrong = Vec::new();
-        for ((setting, lab), document) in labs.into_iter().zip(documents) {
-            // On a machine busy with other work, cells may lack the samples that are judged.
-            let judged = catch_unwind(AssertUnwindSafe(|| judge(setting, &document)));
-            let found = judged.unwrap_or_else(|_| vec!["cells without samples".into()]);
-            if !found.is_empty() {
-                println!("attempt {attempt}: {found:#?}");
-                wrong.push((setting, lab));
-            }
-        }
-        labs = wrong;
-        if labs.is_empty() {
-            return;
-        }
-    }
-    panic!("{} of {} laboratories were measured wrongly, {ATTEMPTS} times", labs.len(), settings.len());
 }
