@@ -2,15 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::advice::{Advice, Rule};
-use super::cell::Cell;
+use super::advice::{Advice, Recommendation, Rule};
 use super::credit::DeviceCredit;
 use super::labels::Labels;
-use super::pipeline::Pipeline;
-use super::prediction::CellPrediction;
-use super::recommendation::Recommendation;
 use super::regime::{DeviceLimit, DeviceVariation};
 use super::series::{Experiment, Series};
+use super::summary::Cell;
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
 
@@ -267,6 +264,85 @@ impl PeerRatio {
         let processor = self.cpu_per_request.or(self.cpu_per_mb);
         described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
     }
+}
+
+/// The storage pipeline, from the application's memory to the device: advertised and measured throughput of each stage (figure
+/// 1 of Riedel, van Ingen and Gray, 1997).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The stages, nearest to the application first.
+    pub stages: Vec<Stage>,
+}
+
+/// A stage of the pipeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// `memory`, `page cache`, `file system`, `link`, `device`.
+    pub name: String,
+    /// The hardware or software of the stage, such as `PCIe 4.0 x4`.
+    pub what: String,
+    /// Peak advertised performance in bytes per second, if known.
+    pub advertised: Option<f64>,
+    /// Source of the advertised figure.
+    pub advertised_by: String,
+    /// Real application performance through the stage, in bytes per second.
+    pub real: Option<Estimate>,
+    /// Id of the cell that measured it.
+    pub cell: Option<String>,
+}
+
+/// The narrowest stage of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// CPU time of requests: fewer and larger ones help.
+    Processor,
+    /// CPU time of bytes: copies from and to memory.
+    Memory,
+    /// The time of a request on its path, at the device: more in flight help.
+    Latency,
+    /// The transfer of a request's own bytes: more in flight help.
+    Transfer,
+    /// The device's requests per second.
+    DeviceRequests,
+    /// The device's bytes per second.
+    DeviceBandwidth,
+    /// The bytes per second that all disks share.
+    Bus,
+}
+
+impl Limit {
+    /// Returns the stage in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Processor => "CPU time of requests",
+            Self::Memory => "memory copy",
+            Self::Latency => "time of a request (more in flight help)",
+            Self::Transfer => "transfer of one request (more in flight help)",
+            Self::DeviceRequests => "requests per second of the device",
+            Self::DeviceBandwidth => "bandwidth of the device",
+            Self::Bus => "bus shared by the disks",
+        }
+    }
+}
+
+/// The throughput of a cell that the model of the other cells predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellPrediction {
+    /// Id of the cell.
+    pub cell: String,
+    /// The path: work that the cells behind the prediction share.
+    pub path: String,
+    /// Predicted throughput in bytes per second, with an interval that a measurement falls into with 95% probability.
+    pub rate: Estimate,
+    /// The narrowest stage.
+    pub limit: Limit,
+    /// True if the other cells do not surround this one.
+    pub extrapolated: bool,
+    /// Measured throughput ÷ predicted throughput.
+    pub ratio: f64,
+    /// True if the intervals of measurement and prediction do not overlap and they differ by more than 15%.
+    pub wrong: bool,
 }
 
 #[cfg(test)]

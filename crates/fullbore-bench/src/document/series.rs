@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fullbore::engine;
 use serde::{Deserialize, Serialize};
 
-use super::cell::Cell;
 use super::labels::{CacheState, Labels};
+use super::summary::Cell;
 use crate::units;
 
 /// The x axis of an experiment's figure.
@@ -199,7 +199,7 @@ impl Experiment {
         Self::named(name, axis)
     }
 
-    fn named(name: &str, axis: Axis) -> Self {
+    pub(crate) fn named(name: &str, axis: Axis) -> Self {
         Self {
             name: name.into(),
             title: name.into(),

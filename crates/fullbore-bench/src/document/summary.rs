@@ -1,4 +1,4 @@
-//! The summary of a cell's samples.
+//! A cell of an experiment's grid: labels, raw samples, and their summary.
 
 use serde::{Deserialize, Serialize};
 
@@ -194,6 +194,57 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     Some(summary)
 }
 
+/// One fully specified trial of an experiment and every sample taken of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Unique within the document.
+    pub id: String,
+    /// Experiment the cell belongs to (`read`, `write`, `depth`, `random`, `transform`, `memory` or another).
+    pub experiment: String,
+    /// Labels that identify the cell within its experiment.
+    pub labels: Labels,
+    /// Samples in the order in which they were taken, contradicted ones included.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// Summary of the usable samples; `None` if there are none.
+    pub summary: Option<Summary>,
+    /// Reason why the cell was not measured.
+    pub skipped: Option<String>,
+}
+
+impl Cell {
+    /// Creates a cell without samples.
+    pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
+        let (id, experiment) = (id.into(), experiment.into());
+        Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None }
+    }
+
+    /// Creates a cell that cannot be measured here.
+    pub fn skipped(
+        id: impl Into<String>,
+        experiment: impl Into<String>,
+        labels: Labels,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
+    }
+
+    /// Recomputes the summary from the samples.
+    pub fn summarise(&mut self, options: &SummaryOptions) {
+        self.summary = summarise(&self.samples, &self.labels, options);
+    }
+
+    /// Returns the rates of the samples that the summary counts (bytes per second), in order, without the first ones that
+    /// it classifies as warm-up.
+    pub fn rates(&self) -> Vec<f64> {
+        let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
+        let summarised = self.summary.as_ref().map(|s| s.regime);
+        let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, Regime::Sustained));
+        let positions = counted(&self.samples, regime).into_iter().skip(warming);
+        positions.map(|position| self.samples[position].rate()).collect()
+    }
+}
+
 fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
 }
@@ -206,7 +257,7 @@ const ENOUGH_LONG: usize = 3;
 
 /// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
 /// enough long ones. A device needs some time to reach its throughput, and short samples vary more.
-pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
+fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
     let all: Vec<usize> =
         (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
     let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
@@ -218,7 +269,7 @@ pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> 
 
 /// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different
 /// regimes are never summarised together.
-pub(super) fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
+fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
     let usable = || samples.iter().filter(|s| s.usable());
     let wanted = [Some(requested), None, Some(Regime::Unknown)];
     wanted

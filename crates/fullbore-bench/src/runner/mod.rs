@@ -4,7 +4,6 @@
 mod cells;
 mod decisions;
 mod document_builder;
-mod event;
 mod options;
 mod session;
 
@@ -18,8 +17,7 @@ use fullbore::{Error, Result};
 
 use self::cells::Deadline;
 use self::document_builder::DocumentBuilder;
-pub use self::event::{Event, RunProgress};
-pub use self::options::Options;
+pub use self::options::{Event, Options, RunProgress};
 use self::session::Session;
 use crate::action::{DeviceLimits, RunContext};
 use crate::audit;

@@ -19,11 +19,8 @@ pub(crate) type Limits = (u64, u64);
 /// Limits from this value up count as none.
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
-const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
-const LIMITED_BY: &str = "FULLBORE_GROUND_TRUTH_LIMITED_BY";
-const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
-const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
-const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
+/// Names the directory with the experiments and the task of a process that measures.
+const TASK: &str = "FULLBORE_GROUND_TRUTH";
 
 /// The resource shared by all disks of a laboratory.
 #[derive(Clone, Copy)]
@@ -184,9 +181,10 @@ impl Meter {
 
     /// Starts the meter on the disks; it puts itself under their limits.
     pub(crate) fn start(&self, task: MeterOptions, experiments: &str) -> Child {
-        fs::write(self.root.path().join("experiments.toml"), experiments).unwrap();
-        let mut directories = vec![self.root.path().to_owned()];
-        directories.extend(self.directories.clone());
+        let MeterOptions { seconds, precision, .. } = task;
+        let parameters = (&self.directories, &self.limited_by, self.file, seconds, precision, experiments);
+        let written = serde_json::to_string(&parameters).unwrap();
+        fs::write(self.root.path().join("task.json"), written).unwrap();
         // The blocks of an earlier attempt's files become free once their data is on the disk.
         let empty = |directory: &PathBuf| {
             let room = rustix::fs::statvfs(directory).unwrap();
@@ -195,11 +193,7 @@ impl Meter {
         eventually(|| self.directories.iter().all(empty));
         Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
-            .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
-            .env(LIMITED_BY, &self.limited_by)
-            .env(FILE, self.file.to_string())
-            .env(SECONDS, task.seconds.to_string())
-            .env(PRECISION, task.precision.to_string())
+            .env(TASK, self.root.path())
             // This build cuts transfers short at random: the device would count the pieces.
             .env("FULLBORE_NO_CUTS", "1")
             .stdout(Stdio::null())
@@ -216,16 +210,15 @@ impl Meter {
 
 /// Measures, in the process that [`Meter::start`] started; true if this is that process.
 pub(crate) fn measures_here() -> bool {
-    let Some(directories) = std::env::var_os(DIRECTORIES) else { return false };
-    let mut directories = std::env::split_paths(&directories);
-    let root = directories.next().unwrap();
-    let number = |name| std::env::var(name).unwrap().parse::<f64>().unwrap();
-    let experiments = fs::read_to_string(root.join("experiments.toml")).unwrap();
+    let Some(root) = std::env::var_os(TASK).map(PathBuf::from) else { return false };
+    let task = fs::read_to_string(root.join("task.json")).unwrap();
+    let (directories, limited_by, file, seconds, precision, experiments) =
+        serde_json::from_str::<(Vec<PathBuf>, PathBuf, u64, u64, f64, String)>(&task).unwrap();
     let options = Options {
-        directories: directories.collect(),
-        size: Some(number(FILE) as u64),
-        time: Duration::from_secs_f64(number(SECONDS)),
-        precision: number(PRECISION),
+        directories,
+        size: Some(file),
+        time: Duration::from_secs(seconds),
+        precision,
         sets: vec![("lab".into(), experiments)],
         ..Options::default()
     };
@@ -233,7 +226,7 @@ pub(crate) fn measures_here() -> bool {
     let under_limits = |event: Event<'_>| {
         // The files are created without limits, which the system would apply to their flushing.
         if let Event::Progress(RunProgress { now: "measuring the meter itself", .. }) = event {
-            fs::write(std::env::var_os(LIMITED_BY).unwrap(), std::process::id().to_string()).unwrap();
+            fs::write(&limited_by, std::process::id().to_string()).unwrap();
             limited = true;
         }
     };

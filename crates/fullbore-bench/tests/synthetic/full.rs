@@ -30,7 +30,7 @@ impl Maker {
 
     /// A cell with a peak rate in bytes per second; a request takes `fixed_s` beside its bytes.
     fn add(&mut self, experiment: &str, labels: Labels, bps: f64, fixed_s: f64) {
-        let law = Law { fixed_s, bps, cpu_request_s: 1.1e-6, cpu_byte_s: 0.09e-9, noise: 0.0115 };
+        let law = Law { fixed_s, bps, cpu_request_s: 1.1e-6, cpu_byte_s: 0.09e-9, noise: 0.005 };
         self.cell(experiment, labels, law, SAMPLES);
     }
 }

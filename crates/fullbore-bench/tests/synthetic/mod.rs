@@ -95,7 +95,7 @@ impl Maker {
                 p90_s: each * (0.9 + used),
                 p99_s: each * (1.2 + 0.5 / (1.0 - used)),
                 p999_s: each * (1.0 + 2.0 / (1.0 - used)),
-                max_s: 9.0 * each,
+                max_s: 1.0,
             }),
             phases: (labels.method == "uring").then(|| Phases {
                 submit_s: 1.2e-6 * count * noise,

@@ -11,8 +11,7 @@ use fullbore::error::ErrorKind;
 
 use super::cells::{ActiveCell, Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
-use super::event::{Event, RunProgress};
-use super::options::Options;
+use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};
 use crate::document::Experiment;
 use crate::experiment::Trial;
@@ -99,7 +98,8 @@ impl<'a, 'b> Session<'a, 'b> {
         while !time_up && cells.unfinished().next().is_some() {
             context.file_sets.iter().try_for_each(TestFiles::flush)?;
             let mut order = cells.select(&decisions, deadline.left());
-            shuffle(&mut order, &mut self.rng);
+            // In random order, so that drift does not bias the comparison of cells.
+            self.rng.shuffle(&mut order);
             for index in order {
                 let one = &mut cells.active[index];
                 let left = deadline.left();
@@ -163,12 +163,5 @@ impl<'a, 'b> Session<'a, 'b> {
             let now = self.context.clock.elapsed();
             self.partial_due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);
         }
-    }
-}
-
-/// Puts the cells in random order, so that drift does not bias the comparison of cells.
-fn shuffle(places: &mut [usize], rng: &mut Xoshiro256) {
-    for last in (1..places.len()).rev() {
-        places.swap(last, rng.below(last + 1));
     }
 }
