@@ -33,7 +33,7 @@ use interleaving::{Iteration, Measured, measure};
 #[command(after_help = options::EXIT_STATUS, mut_arg("rounds", |rounds| rounds.default_value("61")))]
 struct Options {
     #[command(flatten)]
-    common: options::Options,
+    common: options::CommonOptions,
     /// Do not count system calls (counting needs strace)
     #[arg(long)]
     no_calls: bool,
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 impl Bench {
-    fn make(options: &options::Options, calls: bool) -> Attempt<Self> {
+    fn make(options: &options::CommonOptions, calls: bool) -> Attempt<Self> {
         let files = BenchFiles::make(&options.dir)?;
         let (rounds, seed) = (options.rounds, options.seed);
         let mut context =

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::file::{Temporary, cleanup, hidden_name};
 use fullbore::{Error, size};
+use fullbore_bench::stop_children;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -80,7 +81,9 @@ pub(crate) fn watch() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            end(&mut running());
+            let mut running = running();
+            stop_children();
+            end(&mut running);
             std::process::exit(128 + signal);
         }
     })?;

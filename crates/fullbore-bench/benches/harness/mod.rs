@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use finding::Findings;
-use options::Options;
+use options::CommonOptions;
 
 /// An error of a benchmark: reported, it ends the comparison.
 pub(crate) type BenchError = Box<dyn std::error::Error>;
@@ -31,7 +31,7 @@ pub(crate) type Case<'c, F> = (&'c str, &'c str, F);
 /// selects the findings of the context.
 pub(crate) fn run<B, F: Fn(&mut B) -> Attempt<()>>(
     program: &str,
-    options: &Options,
+    options: &CommonOptions,
     cases: &[Case<'_, F>],
     make: impl FnOnce() -> Attempt<B>,
     findings: impl Fn(&mut B) -> &mut Findings,

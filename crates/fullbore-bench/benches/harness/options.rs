@@ -11,7 +11,7 @@ pub(crate) const EXIT_STATUS: &str =
     "Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub(crate) struct CommonOptions {
     /// Make the files in a new directory here
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) bench: bool,
 }
 
-impl Options {
+impl CommonOptions {
     /// True if `--only` selects `name` among `names`.
     pub(crate) fn selects<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, name: &str) -> bool {
         let fits = |pattern: &str| match names.clone().any(|exact| exact == pattern) {
@@ -49,7 +49,7 @@ impl Options {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CommandOptions {
     #[command(flatten)]
-    pub(crate) common: Options,
+    pub(crate) common: CommonOptions,
     /// Size of the data; six times that must be free
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = fullbore::size::parse)]
     pub(crate) size: u64,

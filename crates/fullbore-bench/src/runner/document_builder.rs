@@ -105,20 +105,11 @@ impl DocumentBuilder {
     }
 
     pub(super) fn close(&mut self, cells: &Cells) {
-        cells.active.iter().for_each(|one| self.add_cell(one));
-    }
-
-    /// Returns a copy with the cells of a set that is still being measured.
-    pub(super) fn with(&self, cells: &Cells) -> Self {
-        let mut builder = self.clone();
-        builder.close(cells);
-        builder
-    }
-
-    fn add_cell(&mut self, one: &ActiveCell) {
-        let cell = self.summarised(one);
-        self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
-        self.cells.push(cell);
+        for one in &cells.active {
+            let cell = self.summarised(one);
+            self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
+            self.cells.push(cell);
+        }
     }
 
     /// Replaces a cell by the same one with further samples.

@@ -326,19 +326,8 @@ impl TestFiles {
     /// # Errors
     /// The system's.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
-        self.has_files()?;
-        if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
-            return Ok(file.clone());
-        }
-        let mut temporaries = self.temporaries.borrow_mut();
-        let seed = self.seed.wrapping_add(temporaries.len() as u64);
-        let progress = Progress::default();
-        let mut creator =
-            FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), progress: &progress };
-        let file = creator.file(&format!("{purpose}-{len}"), len, |_| false)?;
-        temporaries.append(&mut creator.temporaries);
-        self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());
-        Ok(file)
+        let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);
+        self.sized_file(purpose, len, &format!("{purpose}-{len}"), || Ok(Random::new(seed)))
     }
 
     /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
@@ -346,22 +335,27 @@ impl TestFiles {
     /// # Errors
     /// The system's.
     pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
+        let invalid = |what: String| Error::new(ErrorKind::Invalid, "make", name, what);
+        let text = || Text::new(self.seed, LINE).map_err(|error| invalid(error.to_string()));
+        self.sized_file(name, self.transform_len, name, text)
+    }
+
+    fn sized_file<G: Generate>(
+        &self,
+        purpose: &str,
+        len: u64,
+        name: &str,
+        content: impl FnOnce() -> Result<G>,
+    ) -> Result<File> {
         self.has_files()?;
-        if let Some(file) = self.sized.borrow().get(&(name.to_owned(), self.transform_len)) {
+        if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
             return Ok(file.clone());
         }
-        let text = Text::new(self.seed, LINE)
-            .map_err(|error| Error::new(ErrorKind::Invalid, "make", name, error.to_string()))?;
-        let progress = Progress::default();
-        let mut creator = FileCreator {
-            directory: self.directory(),
-            seed: 0,
-            temporaries: Vec::new(),
-            progress: &progress,
-        };
-        let file = creator.fill(name, &text, self.transform_len, |_| false)?;
+        let (directory, progress) = (self.directory(), Progress::default());
+        let mut creator = FileCreator { directory, seed: 0, temporaries: Vec::new(), progress: &progress };
+        let file = creator.fill(name, &content()?, len, |_| false)?;
         self.temporaries.borrow_mut().append(&mut creator.temporaries);
-        self.sized.borrow_mut().insert((name.to_owned(), self.transform_len), file.clone());
+        self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());
         Ok(file)
     }
 
@@ -422,8 +416,7 @@ impl TestFiles {
         if probe::residency(file, range.clone()).is_ok_and(|held| held.cached == held.total) {
             return Ok(());
         }
-        let scope = Scope { range: range.clone(), order: pattern::Order::Sequential };
-        pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
+        Self::read(file, range, pattern::Order::Sequential)
     }
 
     /// Makes a range of a file warm without its surroundings: reads it in an order for which the system does not read
@@ -432,7 +425,10 @@ impl TestFiles {
     /// # Errors
     /// If it cannot be read.
     pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
-        let order = pattern::Order::Random { seed: 0, count: u64::MAX };
+        Self::read(file, range, pattern::Order::Random { seed: 0, count: u64::MAX })
+    }
+
+    fn read(file: &File, range: &Range<u64>, order: pattern::Order) -> Result<()> {
         let scope = Scope { range: range.clone(), order };
         pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }

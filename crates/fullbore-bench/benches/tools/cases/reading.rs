@@ -21,7 +21,8 @@ pub(super) const CACHED: &[Case] = &[
         Versus { what, data: &[Data::Wide], bound: 0.1, ..WC }.run(bench)
     }),
     ("wc-lines", "lines only", |bench| {
-        Versus { what: "wc -l ÷ GNU wc -l", words: &["-l"], bound: 0.75, ..WC }.run(bench)
+        let (words, peers): (&[&str], &[Peer<'_>]) = (&["-l"], &[("wc", "wc", &["-l"])]);
+        Versus { what: "wc -l ÷ GNU wc -l", words, peers, bound: 0.75, ..WC }.run(bench)
     }),
     ("wc-pipe", "a text from a pipe", wc_pipe),
     ("grep-literal", "counting the lines with a rare literal", |bench| {

@@ -159,7 +159,9 @@ impl<'a, 'b> Session<'a, 'b> {
     fn report_partial(&mut self, cells: &Cells) {
         let begin = self.context.clock.elapsed();
         if begin >= self.partial_due {
-            (self.observe)(Event::Partial(&self.builder.with(cells).document(false)));
+            let mut builder = self.builder.clone();
+            builder.close(cells);
+            (self.observe)(Event::Partial(&builder.document(false)));
             let now = self.context.clock.elapsed();
             self.partial_due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);
         }
