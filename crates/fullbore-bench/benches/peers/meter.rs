@@ -27,7 +27,7 @@ struct Load {
     processor: Bound,
 }
 
-const LOADS: [Load; 3] = [
+const LOADS: [Load; 2] = [
     Load {
         name: "direct random 4 KiB reads, depth 32",
         grid: "strategy = 'method=uring,cache=direct,request=4K,depth=32,workers=1,model=serial'\norder = 'random'",
@@ -38,12 +38,6 @@ const LOADS: [Load; 3] = [
         name: "direct sequential 1 MiB reads, depth 8",
         grid: "strategy = 'method=uring,cache=direct,request=1M,depth=8,workers=1,model=serial'",
         rate: Bound::AtLeast(0.95),
-        processor: Bound::None,
-    },
-    Load {
-        name: "null engine, 4 KiB",
-        grid: "strategy = 'method=null,request=4K,workers=1,model=serial'\norder = 'random'\ncache = 'warm'",
-        rate: Bound::None,
         processor: Bound::None,
     },
 ];
@@ -83,6 +77,23 @@ fn compare(bench: &mut Bench) -> Attempt<()> {
             None => report(bench, load, cells),
         }
     }
+    null_engine(bench, document.audit.null_request_s.map_or(f64::NAN, |request| request.value))
+}
+
+/// Compares the meter's own cost of a request, in seconds, with that of fio.
+fn null_engine(bench: &mut Bench, request_s: f64) -> Attempt<()> {
+    let options =
+        "--name=peer --ioengine=null --rw=randread --bs=4k --size=1g --thread --runtime=3 --time_based";
+    let mut words: Vec<&str> = options.split(' ').collect();
+    words.push("--output-format=json");
+    let account = bench.peer("fio", &words)?.output()?;
+    // Warnings may precede the document.
+    let start = account.find('{').ok_or("fio printed no result")?;
+    let account: serde_json::Value = serde_json::from_str(&account[start..])?;
+    let theirs = account["jobs"][0]["read"]["iops"].as_f64().ok_or("no iops in fio's result")?;
+    let text = format!("fullbore {:.0}/s against fio {theirs:.0}/s", 1.0 / request_s);
+    let what = "null engine, 4 KiB: fullbore ÷ fio, requests per second";
+    bench.findings.add(Finding::new(what, text, (1.0 / request_s / theirs, ""), Bound::None));
     Ok(())
 }
 
