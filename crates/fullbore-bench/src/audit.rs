@@ -21,9 +21,6 @@ pub(crate) struct OwnCost {
 }
 
 /// Measures the meter's own cost. `file` gives the null engine a length; none of it is read.
-///
-/// # Errors
-/// If the loop cannot run.
 pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     const REQUESTS: u64 = 20_000;
     const SAMPLES: usize = 9;

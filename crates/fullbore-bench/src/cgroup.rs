@@ -22,9 +22,6 @@ pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
 impl MemoryCgroup {
     /// Creates a group whose members and their page cache are limited to `bytes` of memory.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] if there is no memory controller or the process may not create groups.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
             Error::new(
@@ -53,9 +50,6 @@ impl MemoryCgroup {
     }
 
     /// Enters the group.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn enter(&self) -> Result<CgroupGuard<'_>> {
         join(&self.group, &std::process::id().to_string())?;
         Ok(CgroupGuard(self))

@@ -43,17 +43,11 @@ pub(crate) struct ChildProcess {
 }
 
 /// Starts a process without input.
-///
-/// # Errors
-/// If it cannot be started, or the run was stopped.
 pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
     start_with(command, None)
 }
 
 /// Starts a process whose input is a file, or empty.
-///
-/// # Errors
-/// If it cannot be started, or the run was stopped.
 pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<ChildProcess> {
     let mut state = children();
     if state.stopped {

@@ -40,9 +40,6 @@ pub(super) struct DocumentBuilder {
 
 impl DocumentBuilder {
     /// Starts the document of a run, or continues that of a resumed one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`] if the run to resume had other directories or experiments.
     pub(super) fn open(options: &Options, clock: Clock) -> Result<Self> {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()

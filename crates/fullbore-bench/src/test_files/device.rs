@@ -29,9 +29,6 @@ pub(super) struct ExclusiveDevice {
 }
 
 /// Opens a device exclusively, if `serial` is its serial number and it has no data.
-///
-/// # Errors
-/// [`ErrorKind::Invalid`] with all objections.
 pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
         Error::new(ErrorKind::Invalid, "measure", path, what).advise(advice.to_owned())

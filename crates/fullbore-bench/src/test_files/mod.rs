@@ -128,9 +128,6 @@ impl Needs {
 }
 
 /// Chooses the length of the long files in bytes by memory and free space.
-///
-/// # Errors
-/// If not even the smallest fits, with the needed space.
 pub(crate) fn suggest(
     directory: &Path,
     memory: u64,
@@ -150,9 +147,6 @@ pub(crate) fn suggest(
 }
 
 /// Refuses test files that would leave less than a tenth of the file system free.
-///
-/// # Errors
-/// [`ErrorKind::NoSpace`], with the figures.
 pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
     let needed = needs.bytes(len);
     if len < SMALLEST {
@@ -308,9 +302,6 @@ impl TestFiles {
     }
 
     /// Refuses trials that need files if the target is a block device.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] on a device.
     pub(crate) fn has_files(&self) -> Result<()> {
         match &self.backing {
             Backing::Directory { .. } => Ok(()),
@@ -322,18 +313,12 @@ impl TestFiles {
     }
 
     /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
         let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);
         self.sized_file(purpose, len, &format!("{purpose}-{len}"), || Ok(Random::new(seed)))
     }
 
     /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
         let invalid = |what: String| Error::new(ErrorKind::Invalid, "make", name, what);
         let text = || Text::new(self.seed, LINE).map_err(|error| invalid(error.to_string()));
@@ -360,9 +345,6 @@ impl TestFiles {
     }
 
     /// Returns `count` files of this length in a directory of their own, created and flushed on first use.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn small_files(&self, count: u64, len: u64) -> Result<Vec<File>> {
         self.has_files()?;
         if let Some(files) = self.small.borrow().get(&len) {
@@ -397,9 +379,6 @@ impl TestFiles {
     }
 
     /// Flushes written data to the device, so that the next round does not include writes of the last.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn flush(&self) -> Result<()> {
         self.written.sync_data()?;
         if self.has_files().is_err() {
@@ -409,9 +388,6 @@ impl TestFiles {
     }
 
     /// Makes a range of a file warm by reading it.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn load_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         if probe::residency(file, range.clone()).is_ok_and(|held| held.cached == held.total) {
             return Ok(());
@@ -421,9 +397,6 @@ impl TestFiles {
 
     /// Makes a range of a file warm without its surroundings: reads it in an order for which the system does not read
     /// ahead.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         Self::read(file, range, pattern::Order::Random { seed: 0, count: u64::MAX })
     }
@@ -435,9 +408,6 @@ impl TestFiles {
 
     /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. As an administrator of Windows
     /// also those of other files that no program uses, since some survive the other way there.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
         let len = file.stamp()?.len;
         file.sync_data()?;

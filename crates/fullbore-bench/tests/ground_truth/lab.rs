@@ -114,9 +114,6 @@ pub(crate) struct MeterOptions {
 
 impl Lab {
     /// Makes a disk for each of `limits`, to be measured with files of `file` bytes.
-    ///
-    /// # Errors
-    /// If this machine lacks a requirement.
     pub(crate) fn new(limits: &[Limits], shared: Shared, file: u64) -> Result<Self, String> {
         let group = Group::new()?;
         let mut meter = Meter::new(file)?;

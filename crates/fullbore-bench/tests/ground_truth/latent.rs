@@ -246,9 +246,6 @@ pub(crate) struct Latent {
 
 impl Latent {
     /// Makes `count` disks of a timing for `test`, to be measured with files of `file` bytes.
-    ///
-    /// # Errors
-    /// If this machine lacks a requirement.
     pub(crate) fn new(test: &str, count: usize, timing: &str, file: u64) -> Result<Self, String> {
         if !Path::new("/dev/fuse").exists() {
             return Err("no /dev/fuse".into());
