@@ -51,7 +51,6 @@ fn clock_cost() -> f64 {
 }
 
 impl OwnCost {
-    /// Returns the audit, with its findings on the cells.
     pub(crate) fn account(&self, cells: &[Cell]) -> Audit {
         let summaries =
             || cells.iter().filter_map(|cell| cell.summary.as_ref().map(|summary| (cell, summary)));

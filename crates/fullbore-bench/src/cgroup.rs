@@ -21,7 +21,6 @@ pub(crate) struct MemoryCgroup {
 pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
 impl MemoryCgroup {
-    /// Creates a group whose members and their page cache are limited to `bytes` of memory.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
             Error::new(
@@ -49,7 +48,6 @@ impl MemoryCgroup {
         Ok(Self { group, own_cgroup, _temporary: temporary })
     }
 
-    /// Enters the group.
     pub(crate) fn enter(&self) -> Result<CgroupGuard<'_>> {
         join(&self.group, &std::process::id().to_string())?;
         Ok(CgroupGuard(self))

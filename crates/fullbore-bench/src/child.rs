@@ -42,7 +42,6 @@ pub(crate) struct ChildProcess {
     child: Child,
 }
 
-/// Starts a process without input.
 pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
     start_with(command, None)
 }
@@ -59,7 +58,6 @@ pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Resu
 }
 
 impl ChildProcess {
-    /// Waits for its end and returns its piped output.
     pub(crate) fn output(self) -> io::Result<Output> {
         let Self { child } = self;
         let process = child.id();

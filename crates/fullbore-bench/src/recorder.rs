@@ -15,7 +15,6 @@ const TICK: Duration = Duration::from_millis(5);
 pub(crate) struct Counters<'a> {
     /// The devices; if there are none, the bytes of `progress` are counted instead.
     pub(crate) devices: &'a [DeviceNumber],
-    /// True for writes.
     pub(crate) writes: bool,
     pub(crate) progress: &'a Progress,
 }

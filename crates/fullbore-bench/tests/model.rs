@@ -29,7 +29,6 @@ impl Disk {
     }
 }
 
-/// A cell of seven samples around a rate.
 fn cell(labels: Labels, rate: f64, noise: f64, rng: &mut Xoshiro256) -> Cell {
     let id =
         format!("{}/{:?}/{:?}/{:?}", labels.operation, labels.request_bytes, labels.depth, labels.targets);

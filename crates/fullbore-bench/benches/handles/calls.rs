@@ -34,7 +34,6 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// A counter, or the reason why it does not work here.
     pub(crate) fn find() -> Result<Self, String> {
         let strace = peer(&[], "strace").ok_or("strace is not installed (Debian: apt install strace)")?;
         let itself = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -23,7 +23,6 @@ pub(crate) fn exactly<T: PartialEq + std::fmt::Display>(found: T, wanted: T) -> 
     if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} was expected").into()) }
 }
 
-/// Closes a file by dropping it.
 pub(crate) fn closed<T>(file: T) -> Attempt<()> {
     drop(file);
     Ok(())
@@ -63,7 +62,6 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case without contenders yet.
     pub(crate) fn new(name: impl Into<String>, operation: impl Into<String>) -> Self {
         let (name, operation) = (name.into(), operation.into());
         let (makers, demands) = (Vec::new(), Vec::new());

@@ -26,7 +26,6 @@ pub(crate) struct BenchFiles {
 }
 
 impl BenchFiles {
-    /// Creates a directory in `parent` and the sources in it.
     pub(crate) fn make(parent: &Path) -> Attempt<Self> {
         let directory = create(parent, "handles", NEEDED, "use another --dir")?;
         // The cost of opening a short path must not depend on the spelling of the directory.

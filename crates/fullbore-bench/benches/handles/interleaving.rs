@@ -60,7 +60,6 @@ struct RunningContender<'a> {
 }
 
 impl RunningContender<'_> {
-    /// Runs one turn; returns seconds.
     fn turn(&mut self, buffer: &mut [u8]) -> Attempt<f64> {
         self.files.prepare(self.case)?;
         let begin = Instant::now();
@@ -68,7 +67,6 @@ impl RunningContender<'_> {
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    /// Repeats turns until one is not preempted.
     fn round(&mut self, buffer: &mut [u8]) -> Attempt<Iteration> {
         let mut best = f64::INFINITY;
         for _ in 0..TRIES {

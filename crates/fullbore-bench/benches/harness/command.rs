@@ -25,7 +25,6 @@ pub(crate) struct CommandLine {
     pub(crate) program: PathBuf,
     pub(crate) words: Vec<OsString>,
     pub(crate) directory: Option<PathBuf>,
-    /// `LC_ALL`.
     pub(crate) locale: Option<&'static str>,
     /// A file that `cat` feeds to the command through a pipe. `cat` is part of the run.
     pub(crate) piped: Option<PathBuf>,
@@ -34,7 +33,6 @@ pub(crate) struct CommandLine {
     pub(crate) code: i32,
 }
 
-/// A command that ended as expected.
 struct Ended {
     /// Its output or error messages, whichever was piped.
     said: String,
@@ -54,7 +52,6 @@ impl CommandLine {
         self
     }
 
-    /// Peak resident memory of a run in bytes.
     pub(crate) fn peak_memory(&self) -> Attempt<u64> {
         let piped = self.piped.as_deref().unwrap_or("-".as_ref());
         let mut words = vec![PARENT.into(), piped.as_os_str().to_owned()];

@@ -14,7 +14,6 @@ use super::{Attempt, directory, place, states};
 /// The locale of every command, if a case does not choose another.
 pub(crate) const LOCALE: &str = "C.UTF-8";
 
-/// A command, or the reason why it is missing.
 pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
 pub(crate) struct Bench {

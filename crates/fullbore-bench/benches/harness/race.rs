@@ -156,7 +156,6 @@ impl<'a> Race<'a> {
         self.demand(what, Figure::Time, ours, &[], bound)
     }
 
-    /// Runs the race, if its contenders exist, and reports the findings.
     pub(crate) fn run(mut self, bench: &mut Bench) -> Attempt<()> {
         for (who, why) in &self.absent {
             println!("  without {who}: {why}");

@@ -76,7 +76,6 @@ impl Watch {
         })
     }
 
-    /// The objection to the figures measured since, if any.
     pub(crate) fn objection(&self) -> Option<String> {
         let machine = SystemUsage::now().ok()?.since(&self.machine);
         let itself = ProcessUsage::now().ok()?.since(&self.itself).processor();
@@ -95,12 +94,10 @@ impl Watch {
     }
 }
 
-/// CPU time of all ended commands, in seconds.
 fn commands() -> Attempt<f64> {
     charged().map(|(user, system)| user + system)
 }
 
-/// User and system CPU time of all ended children, in seconds.
 pub(crate) fn charged() -> Attempt<(f64, f64)> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;

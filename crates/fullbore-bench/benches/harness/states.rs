@@ -47,7 +47,6 @@ pub(crate) fn cold(path: &Path) -> Attempt<()> {
     })
 }
 
-/// The state of [`cold`] or that of [`warm`].
 pub(crate) fn cold_or_warm(path: &Path, is_cold: bool) -> Attempt<()> {
     if is_cold { cold(path) } else { warm(path) }
 }
@@ -113,7 +112,6 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-/// The share of a file that the page cache holds, 0 to 1.
 fn cached(path: &Path) -> Attempt<f64> {
     let residency = probe::residency(fs::File::open(path)?, 0..u64::MAX)
         .map_err(|error| format!("{}: cannot determine its cached share: {error}", path.display()))?;

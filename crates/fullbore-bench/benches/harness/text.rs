@@ -24,7 +24,6 @@ const LINES: usize = 8192;
 const LETTERS: [char; 16] =
     ['é', 'ü', 'ß', 'ñ', 'å', 'λ', 'π', 'Ω', 'д', 'ж', 'и', 'Щ', '的', '文', '字', '語'];
 
-/// An endless sequence of lines of text.
 pub(crate) struct Lines {
     text: Text,
     dice: Xoshiro256,
@@ -64,7 +63,6 @@ fn participle(line: &mut [u8], from: usize) {
     }
 }
 
-/// Writes `bytes` of text to a new file and syncs it.
 pub(crate) fn plain(path: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     let mut file = File::create_new(path)?;
     let mut lines = Lines::new(seed)?;

@@ -77,7 +77,6 @@ pub(crate) fn crowd(root: &Path, files: usize, seed: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// The names of the first `count` files of a crowd.
 pub(crate) fn names(count: usize) -> impl Iterator<Item = PathBuf> {
     (0..count).map(|index| name(index, ""))
 }

@@ -54,7 +54,6 @@ impl Job {
     }
 }
 
-/// Compares for one job, its input in the page cache or not.
 fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
     let (name, words) = job.command();
     let what = format!("{name}, {}: auto ÷ the best, wall time", if cold { "cold" } else { "warm" });

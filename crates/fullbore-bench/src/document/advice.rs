@@ -151,7 +151,6 @@ pub enum RateUnit {
 }
 
 impl RateUnit {
-    /// Returns its word: `bytes`.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
@@ -159,7 +158,6 @@ impl RateUnit {
         }
     }
 
-    /// Formats a rate: `3.30 GB/s`, `20.9 k/s`.
     pub(crate) fn rate(self, per_second: f64) -> String {
         match self {
             Self::Bytes => units::rate(per_second),

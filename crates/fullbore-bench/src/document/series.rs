@@ -185,7 +185,6 @@ impl Experiment {
         Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
     }
 
-    /// Derives a description from the cells of an experiment.
     fn guessed(name: &str, cells: &[Cell]) -> Self {
         let distinct = |axis: Axis| {
             let here = cells.iter().filter(|c| c.experiment == name);
@@ -367,7 +366,6 @@ impl Labels {
         self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
     }
 
-    /// True if the access method bypasses the page cache under every policy.
     pub(crate) fn always_bypasses_cache(&self) -> bool {
         engine::method(&self.method)
             .is_some_and(|method| method.capabilities.passes_cache(engine::CachePolicy::Keep))

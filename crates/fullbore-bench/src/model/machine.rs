@@ -97,7 +97,6 @@ const OWN_LOADS: usize = 8;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 
-/// Returns the number of different requests of a path's cells.
 fn loads(members: &[Member]) -> usize {
     let mut loads: Vec<(u64, u64)> = members
         .iter()

@@ -51,7 +51,6 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     Some(key)
 }
 
-/// The requests of a cell or a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Requests {
     pub(super) bytes: u64,
@@ -64,7 +63,6 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Returns the requests of a cell; `None` if it has no request size.
     pub(super) fn of(labels: &Labels) -> Option<Self> {
         Some(Self {
             bytes: labels.request_bytes?,
@@ -148,7 +146,6 @@ impl Member {
     }
 }
 
-/// True if the bytes of a path come from the device or go to it.
 pub(super) fn touches_device(key: &Labels) -> bool {
     key.bypasses_cache()
         || matches!(key.cache, Some(CacheState::Cold | CacheState::Mixed))

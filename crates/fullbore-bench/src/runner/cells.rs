@@ -67,12 +67,10 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// Returns the remaining seconds.
     pub(super) fn left(&self) -> f64 {
         self.end.saturating_sub(self.clock.elapsed()).as_secs_f64()
     }
 
-    /// Returns the elapsed share of the time.
     pub(super) fn share(&self) -> f64 {
         (self.clock.seconds() / self.end.as_secs_f64().max(1e-9)).min(1.0)
     }
@@ -328,7 +326,6 @@ impl ActiveCell {
         self.workload.is_continuous()
     }
 
-    /// Records in the cell why it is not measured, or not any further.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
         if self.cell.rates().is_empty() {
@@ -350,7 +347,6 @@ impl ActiveCell {
         }
     }
 
-    /// Returns the cell with its current samples.
     pub(super) fn cell(&self) -> Cell {
         let mut cell = self.cell.clone();
         if cell.samples.is_empty() && !self.failed {

@@ -44,7 +44,6 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
-    /// Creates the decisions of cells with these experiments and labels.
     pub(super) fn new(cells: &[(String, Labels)], experiments: &[Experiment]) -> Self {
         let axis =
             |name: &str| experiments.iter().find(|one| one.name == name).map_or(Axis::None, |one| one.axis);

@@ -26,12 +26,10 @@ impl Room {
         Self { spread, experiment: "mine", cells: Vec::new() }
     }
 
-    /// Adds a cell with a rate in MB/s.
     pub(crate) fn add(&mut self, labels: Labels, mb_per_s: f64) -> &mut Cell {
         self.costing(labels, mb_per_s, 1.0)
     }
 
-    /// Adds a cell with a rate in MB/s and a CPU time in ms per MB.
     pub(crate) fn costing(&mut self, labels: Labels, mb_per_s: f64, ms_per_mb: f64) -> &mut Cell {
         let (mb_per_s, ms_per_mb, spread) = match self.spread {
             Spread::Apart => (mb_per_s, ms_per_mb, 0.01),

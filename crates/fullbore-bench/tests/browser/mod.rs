@@ -85,7 +85,6 @@ impl Browser {
         Some(browser)
     }
 
-    /// Sends a command and returns its answer.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": params });
@@ -141,7 +140,6 @@ impl Browser {
         self.ask("Input.dispatchKeyEvent", event("keyUp"));
     }
 
-    /// Saves a screenshot of the page, at most `height` high.
     pub fn picture(&mut self, path: &std::path::Path, width: u32, height: f64) {
         let whole = self.run("document.documentElement.scrollHeight").as_f64().unwrap();
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": whole.min(height), "scale": 1 });

@@ -53,7 +53,6 @@ impl Default for Law {
     }
 }
 
-/// Labels of a read with this request size.
 pub(crate) fn labels(request: u64) -> Labels {
     Labels {
         job: String::new(),

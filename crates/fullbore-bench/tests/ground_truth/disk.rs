@@ -67,7 +67,6 @@ pub(crate) struct DiskImage<'a> {
 /// ext4 without deferred initialisation, which would write later.
 pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
-/// Runs a command and returns its output, or its error.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)

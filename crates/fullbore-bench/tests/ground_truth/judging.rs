@@ -23,7 +23,6 @@ impl Judge {
         Self { name, tolerance: TOLERANCE, wrong: Vec::new() }
     }
 
-    /// Checks that a figure is within the tolerance of the truth.
     pub(crate) fn near(&mut self, what: &str, found: f64, truth: f64) {
         self.between(what, found, truth, truth);
     }

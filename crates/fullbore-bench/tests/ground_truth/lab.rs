@@ -153,7 +153,6 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Changes the limits of a disk for all users.
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
         self.group.limit(self.disks[disk].number(), limits).unwrap();
     }
@@ -166,7 +165,6 @@ impl Meter {
         Ok(Self { directories: Vec::new(), limited_by: PathBuf::new(), file, root })
     }
 
-    /// A directory that is removed with the meter.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
@@ -198,7 +196,6 @@ impl Meter {
             .unwrap()
     }
 
-    /// Waits for the meter and reads its document.
     pub(crate) fn finish(&self, mut child: Child) -> Document {
         assert!(child.wait().unwrap().success());
         Document::read(fs::File::open(self.root.path().join("results.json")).unwrap()).unwrap()

@@ -81,7 +81,6 @@ pub(crate) fn bootstrap(run: u64, resamples: usize) -> Bootstrap {
     Bootstrap { seed: run, resamples, ..Bootstrap::default() }
 }
 
-/// Prints a share and fails if it is not within the limits.
 pub(crate) fn within(limits: impl std::ops::RangeBounds<f64>, share: f64, what: impl std::fmt::Display) {
     println!("{what}: {:.1} %", 100.0 * share);
     assert!(limits.contains(&share), "{what}: {share}");

@@ -85,7 +85,6 @@ pub(crate) struct Slicer {
 }
 
 impl Slicer {
-    /// Starts with a counter of 0 at time 0.
     pub(crate) fn new(slice_s: f64) -> Self {
         Self { slice_s, last: (0.0, 0.0), sum: 0, slices: Vec::new() }
     }

@@ -202,7 +202,6 @@ impl Curve {
         Self { sums: sums.collect(), slices, slice_s }
     }
 
-    /// Returns the end of a slice in seconds from the start of the stretch.
     fn time(&self, slice: usize) -> f64 {
         (slice + 1) as f64 * self.slice_s
     }
@@ -250,7 +249,6 @@ impl Curve {
     }
 }
 
-/// Returns the burst that spent the credits; `None` if none counts.
 fn burst(credits: &[Credit<'_>], sustained: &Fitted, confidence: f64) -> Option<Burst> {
     let counting = || credits.iter().filter(|credit| credit.counts && credit.cut > 0);
     // The longest burst has the most precise rate.
@@ -285,7 +283,6 @@ fn burst(credits: &[Credit<'_>], sustained: &Fitted, confidence: f64) -> Option<
     })
 }
 
-/// Returns the refill that the credits after idle periods show.
 fn refill(later: &[&Credit<'_>], full: &Fitted, confidence: f64) -> Option<Refill> {
     let partly: Vec<&&Credit<'_>> =
         later.iter().filter(|credit| credit.excess.value < PARTLY * full.value).collect();
