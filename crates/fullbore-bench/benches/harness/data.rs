@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -155,12 +155,10 @@ impl DataSet {
 }
 
 fn change(path: &Path, at: u64) -> Attempt<()> {
-    let mut file = fs::File::options().read(true).write(true).open(path)?;
+    let file = fs::File::options().read(true).write(true).open(path)?;
     let mut byte = [0];
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut byte)?;
-    file.seek(SeekFrom::Start(at))?;
-    Ok(file.write_all(&[byte[0] ^ 1])?)
+    file.read_exact_at(&mut byte, at)?;
+    Ok(file.write_all_at(&[byte[0] ^ 1], at)?)
 }
 
 /// A directory with a text and its copy, of `wanted` bytes each, or fewer if that would leave less than a tenth of the free

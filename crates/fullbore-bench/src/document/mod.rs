@@ -7,7 +7,6 @@ mod advice;
 mod credit;
 mod environment;
 mod findings;
-mod headline;
 mod json;
 mod labels;
 mod printable;
@@ -24,10 +23,9 @@ pub use findings::{
     CellPrediction, Choice, Findings, Limit, Peak, PeerRatio, Pipeline, Regret, Roof, RunnerUp, Saturation,
     SaturationStep, SeriesCost, SeriesHalfPower, SeriesRef, SeriesRequestTime, Stage,
 };
-pub(crate) use headline::{Headline, is_ordinary, page_size};
 pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
-pub(crate) use labels::{TOGETHER, alone};
+pub(crate) use labels::{Headline, TOGETHER, alone, is_ordinary, page_size};
 pub use regime::{Burst, DeviceLimit, DeviceVariation, Regime, Slices, SteadyPart};
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION, rfc3339};
 pub use sample::{Latency, Phases, Proof, Sample};

@@ -1,26 +1,27 @@
 //! Results measured so far, as a document that is readable at any time.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
+use fullbore::strategy::{Entry, FileSystem, Job, Measured};
 
 use super::cells::{ActiveCell, Cells};
 use super::options::Options;
-use crate::analysis::{findings, variations};
+use crate::analysis::{candidates, findings, variations};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
 use crate::document::{
     Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
 };
+use crate::host;
 use crate::model::predictions;
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
-use crate::{host, saved};
 
 #[derive(Debug, Clone)]
 pub(super) struct DocumentBuilder {
@@ -162,7 +163,33 @@ impl DocumentBuilder {
         document
     }
 
-    pub(super) fn profile(&self, document: &Document) -> fullbore::strategy::FileSystem {
-        saved::file_system(document, &self.strategies, Path::new(&document.run.directory))
+    /// Returns the profile's entries of the run: for each job the measured strategies, the best first.
+    pub(super) fn profile(&self, document: &Document) -> FileSystem {
+        let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
+        let candidates = candidates(&document.cells);
+        let entries = Job::all()
+            .filter_map(|(job, name)| {
+                let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
+                let mut ranked: Vec<(&str, Measured)> = cells
+                    .iter()
+                    .filter_map(|cell| {
+                        let rate = cell.summary.as_ref()?.rate;
+                        let strategy = self.strategies.iter().find(|(id, _)| *id == cell.id)?.1.clone();
+                        let measured =
+                            Measured { strategy, rate: rate.value, low: rate.low, high: rate.high };
+                        Some((cell.id.as_str(), measured))
+                    })
+                    .collect();
+                ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
+                // Among strategies of equal throughput, the choice is the simplest.
+                let chosen = document.findings.choices.iter().find(|choice| choice.job == name)?;
+                let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
+                let best = ranked.remove(context);
+                ranked.insert(0, best);
+                let ranked = ranked.into_iter().map(|(_, measured)| measured).collect();
+                Some(Entry { job, measured: date.clone(), ranked })
+            })
+            .collect();
+        FileSystem { directory: document.run.directory.clone().into(), entries }
     }
 }
