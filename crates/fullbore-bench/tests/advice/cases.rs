@@ -53,9 +53,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "request size, where larger is worse",
         build: |room| {
-            for (size, rate) in [(4 * K, 1000.0), (64 * K, 1000.0), (M, 500.0)] {
-                room.add(read("buffered", size, Warm), rate);
-            }
+            room.each([(4 * K, 1000.0), (64 * K, 1000.0), (M, 500.0)], |size| read("buffered", size, Warm));
         },
         begins: "Use requests of 4 KiB for sequential reads",
         holds: &["1 MiB takes 2.00× the time"],
@@ -65,9 +63,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "depth",
         build: |room| {
-            for (depth, rate) in [(1, 300.0), (3, 700.0), (8, 990.0), (32, 1000.0)] {
-                room.add(deep(64 * K, depth), rate);
-            }
+            room.each([(1, 300.0), (3, 700.0), (8, 990.0), (32, 1000.0)], |depth| deep(64 * K, depth));
         },
         begins: "Keep 8 requests in flight in sequential reads from the device with direct uring, 64 KiB: 990 MB/s, 3.30× the rate of depth 1",
         holds: &["half of that needs depth 3", "no gain up to depth 32"],
@@ -77,14 +73,11 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "workers",
         build: |room| {
-            for (workers, rate) in [(1, 500.0), (2, 900.0), (4, 910.0)] {
-                let labels = Labels {
-                    workers: Some(workers),
-                    model: Some(if workers > 1 { "pool" } else { "serial" }.into()),
-                    ..read("buffered", 256 * K, Warm)
-                };
-                room.add(labels, rate);
-            }
+            room.each([(1, 500.0), (2, 900.0), (4, 910.0)], |workers| Labels {
+                workers: Some(workers),
+                model: Some(if workers > 1 { "pool" } else { "serial" }.into()),
+                ..read("buffered", 256 * K, Warm)
+            });
         },
         begins: "Use 2 workers for sequential reads from the page cache with buffered, 256 KiB: 900 MB/s, 1.80× as fast as 1 worker",
         holds: &["; 4 are no faster"],
@@ -94,9 +87,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "one worker",
         build: |room| {
-            for (workers, rate) in [(1, 500.0), (2, 250.0)] {
-                room.add(Labels { workers: Some(workers), ..write("buffered", 64 * K, "extended") }, rate);
-            }
+            room.each([(1, 500.0), (2, 250.0)], |workers| Labels {
+                workers: Some(workers),
+                ..write("buffered", 64 * K, "extended")
+            });
         },
         begins: "Use no more than 1 worker for sequential writes into the page cache to a new file with buffered, 64 KiB: 500 MB/s; 2 take 2.00× the time",
         worth: 2.0,
@@ -106,9 +100,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "method",
         build: |room| {
-            room.add(read("buffered", 64 * K, Warm), 400.0);
-            room.add(read("mmap", 64 * K, Warm), 600.0);
-            room.add(read("stdio", 64 * K, Warm), 300.0);
+            let methods = [("buffered", 400.0), ("mmap", 600.0), ("stdio", 300.0)];
+            room.each(methods, |method| read(method, 64 * K, Warm));
         },
         begins: "Use mmap, 64 KiB for sequential reads from the page cache: 600 MB/s, 1.50× as fast as buffered, 64 KiB",
         worth: 1.5,
@@ -137,11 +130,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "preallocation",
         build: |room| {
-            for (allocation, rate) in [("extend", 200.0), ("fallocate", 500.0)] {
-                let labels =
-                    Labels { allocation: Some(allocation.into()), ..write("buffered", 64 * K, "extended") };
-                room.add(labels, rate);
-            }
+            room.each([("extend", 200.0), ("fallocate", 500.0)], |allocation| Labels {
+                allocation: Some(allocation.into()),
+                ..write("buffered", 64 * K, "extended")
+            });
         },
         begins: "Preallocate in sequential writes into the page cache to a new file (buffered, 64 KiB): 500 MB/s, 2.50× as fast as extending",
         worth: 2.5,
@@ -150,8 +142,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "preallocation that costs",
         build: |room| {
-            room.add(write("buffered", 64 * K, "extended"), 300.0);
-            room.add(write("buffered", 64 * K, "preallocated"), 100.0);
+            let states = [("extended", 300.0), ("preallocated", 100.0)];
+            room.each(states, |state| write("buffered", 64 * K, state));
         },
         begins: "Do not preallocate in sequential writes",
         holds: &["extending reaches 300 MB/s, 3.00× as fast"],
@@ -161,8 +153,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "existing blocks",
         build: |room| {
-            room.add(write("buffered", 64 * K, "extended"), 300.0);
-            room.add(write("buffered", 64 * K, "overwritten"), 900.0);
+            let states = [("extended", 300.0), ("overwritten", 900.0)];
+            room.each(states, |state| write("buffered", 64 * K, state));
         },
         begins: "Overwrite the existing file if its contents need not survive a failure: 900 MB/s",
         holds: &["3.00× as fast as extending"],
@@ -172,9 +164,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "alignment",
         build: |room| {
-            for (offset, rate) in [(0, 600.0), (512, 480.0), (-512, 500.0)] {
-                room.add(Labels { offset_bytes: Some(offset), ..read("direct", 64 * K, Cold) }, rate);
-            }
+            room.each([(0, 600.0), (512, 480.0), (-512, 500.0)], |offset| Labels {
+                offset_bytes: Some(offset),
+                ..read("direct", 64 * K, Cold)
+            });
         },
         begins: "Align requests to multiples of their size in sequential reads from the device with direct, 64 KiB: 512 B past a multiple they take 1.25× the time",
         worth: 1.25,
@@ -208,11 +201,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "the strategies of 2010 beaten",
         build: |room| {
-            for (strategy, method, rate) in
-                [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 500.0), ("auto", "buffered", 1000.0)]
-            {
-                transform(room, strategy, method, rate);
-            }
+            transforms(room, [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 500.0), AUTO]);
         },
         begins: "For shift:10 of a cached file over existing blocks, auto reaches 1.00 GB/s, 2.00× as fast as cci-mtmm",
         holds: &["the fastest of 2010"],
@@ -222,11 +211,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "the strategies of 2010 ahead",
         build: |room| {
-            for (strategy, method, rate) in
-                [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 1200.0), ("auto", "buffered", 1000.0)]
-            {
-                transform(room, strategy, method, rate);
-            }
+            transforms(room, [("cci", "buffered", 300.0), ("cci-mtmm", "mmap", 1200.0), AUTO]);
         },
         begins: "For shift:10 of a cached file over existing blocks, cci-mtmm of 2010 is still fastest: 1.20 GB/s, 1.20× as fast as auto",
         worth: 1.2,
@@ -236,8 +221,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "strategies faster than auto",
         build: |room| {
-            transform(room, "auto", "buffered", 1000.0);
-            transform(room, "method=mmap,workers=2", "mmap", 1500.0);
+            transforms(room, [AUTO, ("method=mmap,workers=2", "mmap", 1500.0)]);
             // It competes for a job; auto does not.
             room.cells[1].labels.job = "transform over an existing file".into();
         },
@@ -273,9 +257,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "hints",
         build: |room| {
-            room.add(variant(read("buffered", 64 * K, Cold), "no hint"), 400.0);
-            room.add(variant(read("buffered", 64 * K, Cold), "hint sequential"), 600.0);
-            room.add(variant(read("buffered", 64 * K, Cold), "hint random"), 100.0);
+            let hints = [("no hint", 400.0), ("hint sequential", 600.0), ("hint random", 100.0)];
+            room.each(hints, |hint| variant(read("buffered", 64 * K, Cold), hint));
         },
         begins: "Use hint sequential in sequential reads from the device with buffered, 64 KiB: 600 MB/s, 1.50× as fast as no hint",
         worth: 1.5,
@@ -285,10 +268,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "the finer settings",
         build: |room| {
-            for (completion, rate) in [("ordered", 500.0), ("any", 600.0)] {
-                let strategy = Some(format!("method=uring,depth=8,completion={completion}"));
-                room.add(Labels { strategy, ..deep(64 * K, 8) }, rate);
-            }
+            room.each([("ordered", 500.0), ("any", 600.0)], |completion| Labels {
+                strategy: Some(format!("method=uring,depth=8,completion={completion}")),
+                ..deep(64 * K, 8)
+            });
         },
         begins: "Set completion=any in sequential reads from the device",
         holds: &["1.20× as fast as completion=ordered"],
@@ -301,9 +284,8 @@ pub(crate) const CASES: &[Case] = &[
             for (call, bare, small, large) in
                 [(512, 50.0, 500.0, 505.0), (4 * K, 400.0, 400.0, 400.0), (64 * K, 900.0, 900.0, 900.0)]
             {
-                room.add(variant(read("buffered", call, Warm), "no buffer"), bare);
-                room.add(variant(read("buffered", call, Warm), "buffer 4K"), small);
-                room.add(variant(read("buffered", call, Warm), "buffer 64K"), large);
+                let buffers = [("no buffer", bare), ("buffer 4K", small), ("buffer 64K", large)];
+                room.each(buffers, |buffer| variant(read("buffered", call, Warm), buffer));
             }
         },
         begins: "Use a buffer of 4 KiB per stream for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
@@ -388,15 +370,19 @@ pub(crate) const CASES: &[Case] = &[
     },
 ];
 
-fn transform(room: &mut Room, strategy: &str, method: &str, rate: f64) {
-    let labels = Labels {
-        operation: "shift:10".into(),
-        method: method.into(),
-        request_bytes: Some(64 * K),
-        cache: Some(Warm),
-        file_state: Some("overwritten".into()),
-        strategy: Some(strategy.into()),
-        ..Labels::default()
-    };
-    room.add(labels, rate);
+const AUTO: (&str, &str, f64) = ("auto", "buffered", 1000.0);
+
+/// Adds transformations by strategies, each with its method and rate.
+fn transforms<const N: usize>(room: &mut Room, strategies: [(&str, &str, f64); N]) {
+    room.each(strategies.map(|(strategy, method, rate)| ((strategy, method), rate)), |(strategy, method)| {
+        Labels {
+            operation: "shift:10".into(),
+            method: method.into(),
+            request_bytes: Some(64 * K),
+            cache: Some(Warm),
+            file_state: Some("overwritten".into()),
+            strategy: Some(strategy.into()),
+            ..Labels::default()
+        }
+    });
 }

@@ -88,9 +88,7 @@ fn pages_files_and_records_are_counted() {
     assert!((pages.rate.value / 1e5 - 1.0).abs() < 0.01, "{pages:?}");
     let calls = "AsyncFile::read_at with CachePolicy::Direct, 32 reads of 4K in flight";
     assert_eq!((pages.plain.as_deref(), pages.command), (Some(calls), None));
-    for (workers, rate) in [(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)] {
-        room.add(files(workers), rate);
-    }
+    room.each([(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)], files);
     let small = of(&room, JobKind::SmallFiles);
     assert_eq!(small.command.as_deref(), Some("fullbore wc FILES"));
     room.add(append("extended", None), 1.0);
@@ -132,9 +130,8 @@ fn cp_is_used_where_it_is_as_fast() {
 fn common_defaults_lead_with_their_gain_and_the_command() {
     let mut room = Room::new(Spread::Apart);
     let with = |labels: Labels, strategy: &str| Labels { strategy: Some(strategy.into()), ..labels };
-    for (size, rate) in [(4 * K, 100.0), (8 * K, 150.0), (256 * K, 500.0)] {
-        room.add(with(read("buffered", size, Cold), "method=buffered"), rate);
-    }
+    let rates = [(4 * K, 100.0), (8 * K, 150.0), (256 * K, 500.0)];
+    room.each(rates, |size| with(read("buffered", size, Cold), "method=buffered"));
     room.add(with(read("direct", M, Cold), "method=direct,request=1M"), 1000.0);
     room.add(files(Some(1)), 100.0);
     room.add(files(Some(2)), 300.0);

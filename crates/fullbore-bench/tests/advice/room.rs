@@ -30,6 +30,13 @@ impl Room {
         self.costing(labels, mb_per_s, 1.0)
     }
 
+    /// Adds a cell for each value of a setting, with its rate in MB/s.
+    pub(crate) fn each<T, const N: usize>(&mut self, rates: [(T, f64); N], labels: impl Fn(T) -> Labels) {
+        for (value, rate) in rates {
+            self.add(labels(value), rate);
+        }
+    }
+
     pub(crate) fn costing(&mut self, labels: Labels, mb_per_s: f64, ms_per_mb: f64) -> &mut Cell {
         let (mb_per_s, ms_per_mb, spread) = match self.spread {
             Spread::Apart => (mb_per_s, ms_per_mb, 0.01),
