@@ -94,7 +94,7 @@ fn csv_has_a_row_for_each_sample() {
     fullbore_bench::csv::write(&document, &mut bytes).unwrap();
     let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let headers = reader.headers().unwrap().clone();
-    assert_eq!(headers.iter().collect::<Vec<_>>(), fullbore_bench::csv::COLUMNS);
+    assert_eq!(headers.iter().collect::<Vec<_>>().join(" "), fullbore_bench::csv::COLUMNS);
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), document.cells.iter().map(|c| c.samples.len()).sum::<usize>());
     let column = |name: &str| headers.iter().position(|h| h == name).unwrap();
