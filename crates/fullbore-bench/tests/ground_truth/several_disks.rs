@@ -99,7 +99,6 @@ const SETTINGS: &[Setting] = &[
         full_with: 1,
         file: 72 << 20,
         also: "",
-        ..FREE
     },
 ];
 
