@@ -13,19 +13,14 @@ use fullbore::strategy::Strategy;
 use crate::document::{Audit, Cell};
 use crate::stats::{Bootstrap, Estimate};
 
-/// Measurements of the meter itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnCost {
     /// Seconds per request of the null engine, in the same loop as the trials.
     pub(crate) request: Estimate,
-    /// Seconds per reading of the clock.
     pub(crate) clock: f64,
 }
 
 /// Measures the meter's own cost. `file` gives the null engine a length; none of it is read.
-///
-/// # Errors
-/// If the loop cannot run.
 pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     const REQUESTS: u64 = 20_000;
     const SAMPLES: usize = 9;
@@ -56,7 +51,6 @@ fn clock_cost() -> f64 {
 }
 
 impl OwnCost {
-    /// Returns the audit, with its findings on the cells.
     pub(crate) fn account(&self, cells: &[Cell]) -> Audit {
         let summaries =
             || cells.iter().filter_map(|cell| cell.summary.as_ref().map(|summary| (cell, summary)));

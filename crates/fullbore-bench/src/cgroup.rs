@@ -21,10 +21,6 @@ pub(crate) struct MemoryCgroup {
 pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
 impl MemoryCgroup {
-    /// Creates a group whose members and their page cache are limited to `bytes` of memory.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] if there is no memory controller or the process may not create groups.
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
         let refuse = |what: String| {
             Error::new(
@@ -52,10 +48,6 @@ impl MemoryCgroup {
         Ok(Self { group, own_cgroup, _temporary: temporary })
     }
 
-    /// Enters the group.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn enter(&self) -> Result<CgroupGuard<'_>> {
         join(&self.group, &std::process::id().to_string())?;
         Ok(CgroupGuard(self))
@@ -86,7 +78,6 @@ impl Drop for CgroupGuard<'_> {
     }
 }
 
-/// Moves a process into a group.
 fn join(group: &Path, process: &str) -> Result<()> {
     let path = group.join("cgroup.procs");
     fs::write(&path, process).map_err(|error| Error::io("enter", &path, error))

@@ -28,7 +28,6 @@ pub fn stop_children() {
     }
 }
 
-/// Finds a program along `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -43,18 +42,11 @@ pub(crate) struct ChildProcess {
     child: Child,
 }
 
-/// Starts a process without input.
-///
-/// # Errors
-/// If it cannot be started, or the run was stopped.
 pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
     start_with(command, None)
 }
 
 /// Starts a process whose input is a file, or empty.
-///
-/// # Errors
-/// If it cannot be started, or the run was stopped.
 pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<ChildProcess> {
     let mut state = children();
     if state.stopped {
@@ -66,7 +58,6 @@ pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Resu
 }
 
 impl ChildProcess {
-    /// Waits for its end and returns its piped output.
     pub(crate) fn output(self) -> io::Result<Output> {
         let Self { child } = self;
         let process = child.id();

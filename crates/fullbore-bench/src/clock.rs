@@ -23,12 +23,10 @@ enum Source {
 }
 
 impl Clock {
-    /// Starts a clock now.
     pub(crate) fn start() -> Self {
         Self(Source::System(Instant::now()))
     }
 
-    /// Returns the time since the start.
     pub(crate) fn elapsed(&self) -> Duration {
         match &self.0 {
             Source::System(start) => start.elapsed(),
@@ -37,7 +35,6 @@ impl Clock {
         }
     }
 
-    /// Returns the seconds since the start.
     pub(crate) fn seconds(&self) -> f64 {
         self.elapsed().as_secs_f64()
     }

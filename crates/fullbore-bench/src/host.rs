@@ -10,7 +10,6 @@ use fullbore::sys;
 use crate::document::{Device, EngineFact, Environment, FileSystem};
 use crate::test_files::TestFiles;
 
-/// Returns total and free space of the file system, in bytes.
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
     match &facts.file_system {
         Some(system) => (system.total, system.available),
@@ -20,7 +19,6 @@ pub(crate) fn room(facts: &Facts) -> (u64, u64) {
     }
 }
 
-/// True if the file system keeps its files in memory.
 pub(crate) fn in_memory(facts: &Facts) -> bool {
     facts.file_system.as_ref().is_some_and(|system| system.in_memory)
 }
@@ -34,7 +32,6 @@ pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
         .collect()
 }
 
-/// Returns a note on the limitations without root, if this is not root.
 pub(crate) fn missing_without_root() -> Option<String> {
     (sys::effective_user() != 0).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
@@ -43,7 +40,6 @@ pub(crate) fn missing_without_root() -> Option<String> {
     })
 }
 
-/// Returns the environment of a run.
 pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
     let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),
@@ -67,7 +63,6 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
     }
 }
 
-/// The name of the operating system, as its users write it.
 fn system() -> &'static str {
     match std::env::consts::OS {
         "linux" => "Linux",

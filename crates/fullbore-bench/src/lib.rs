@@ -21,7 +21,6 @@ mod recorder;
 pub mod report;
 mod runner;
 mod sample;
-mod saved;
 mod simplicity;
 pub mod stats;
 pub mod table;

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::document::{CacheState, Cell, Environment, Labels, Pipeline, Stage};
 
-/// Facts from a document's environment.
 #[derive(Deserialize)]
 struct Found {
     path: Facts,
@@ -51,7 +50,6 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
     (stages.iter().filter(|stage| stage.real.is_some()).count() >= 2).then_some(Pipeline { stages })
 }
 
-/// Creates a stage with the fastest of the cells whose labels match.
 fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
     let rated = cells.iter().filter(|cell| of_it(&cell.labels));
     let rated = rated.filter_map(|cell| Some((cell, cell.summary.as_ref()?.rate)));
@@ -88,7 +86,6 @@ fn memory(machine: &Machine) -> String {
     }
 }
 
-/// Returns the disks at the bottom of the file system's devices.
 fn leaves(devices: &[Device]) -> Vec<&Device> {
     devices
         .iter()
@@ -96,7 +93,6 @@ fn leaves(devices: &[Device]) -> Vec<&Device> {
         .collect()
 }
 
-/// Returns the links of the disks, if every disk has one.
 fn link(disks: &[&Device]) -> Option<Stage> {
     let links = disks.iter().map(|disk| disk.link.as_ref()).collect::<Option<Vec<_>>>()?;
     let first = links.first()?;
@@ -179,7 +175,6 @@ mod tests {
         ]
     }
 
-    /// Returns the facts of this machine, with these disks.
     fn environment(devices: Vec<Device>) -> Environment {
         let mut facts = fullbore::probe::facts(env!("CARGO_MANIFEST_DIR").as_ref()).unwrap();
         facts.devices = devices;

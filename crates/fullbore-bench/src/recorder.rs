@@ -9,17 +9,13 @@ use fullbore::probe::{DeviceCounters, DeviceNumber};
 
 use crate::stats::Reading;
 
-/// Time between two readings.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The counted transfers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counters<'a> {
     /// The devices; if there are none, the bytes of `progress` are counted instead.
     pub(crate) devices: &'a [DeviceNumber],
-    /// True for writes.
     pub(crate) writes: bool,
-    /// Progress of the work.
     pub(crate) progress: &'a Progress,
 }
 
@@ -107,7 +103,6 @@ pub(crate) fn record<T>(
     })
 }
 
-/// Ends the watcher when dropped.
 struct EndOnDrop<'a> {
     ended: &'a AtomicBool,
     thread: thread::Thread,

@@ -131,7 +131,6 @@ fn counters<'a>(expected: &ExpectedState, context: &RunContext<'a>) -> Option<Co
     }
 }
 
-/// Maximum number of slices kept of a sample.
 const SLICES: usize = 40;
 
 /// Maximum difference between the bytes of the device and those of the application, as a share, for the course of the
@@ -182,7 +181,6 @@ fn bytes_at(series: &[Reading], at: f64) -> f64 {
     from.bytes + share * (to.bytes - from.bytes)
 }
 
-/// Pages of the expected ranges.
 #[derive(Debug, Clone, Copy)]
 struct CachedPages {
     cached: u64,
@@ -208,7 +206,6 @@ fn cached_pages(expected: &ExpectedState) -> Option<CachedPages> {
     (!expected.ranges.is_empty()).then_some(sum)
 }
 
-/// Compares a sample's labels with the counters.
 fn proof(expected: &ExpectedState, sample: &Sample, cached: Option<f64>, device_known: bool) -> Proof {
     let contradicted = |reason: String| Proof::Contradicted { reason };
     let unproved = |reason: &str| Proof::Unproved { reason: reason.into() };

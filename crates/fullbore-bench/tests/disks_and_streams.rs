@@ -1,24 +1,16 @@
 //! The experiments over several directories and streams run unchanged, and report unsupported cells.
 
-use std::time::Duration;
+mod measuring;
 
-use fullbore::pattern::Progress;
+use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
-use fullbore_bench::{Options, run};
+use measuring::{document, experiment, on_disk, options};
 
 fn measure(directories: usize, text: &str, seconds: u64) -> Document {
-    let places: Vec<_> =
-        (0..directories).map(|_| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()).collect();
-    let options = Options {
-        directories: places.iter().map(|place| place.path().to_owned()).collect(),
-        size: Some(32 << 20),
-        time: Duration::from_secs(seconds),
-        precision: 0.5,
-        sets: vec![("set".into(), text.into())],
-        ..Options::default()
-    };
-    let document = run(&options, &Progress::default(), |_| ()).unwrap().document;
+    let places: Vec<_> = (0..directories).map(|_| on_disk()).collect();
+    let directories = places.iter().map(|place| place.path().to_owned()).collect();
+    let document = document(&Options { directories, ..options(places[0].path(), text, 32, seconds) });
     for place in places {
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "files were left behind");
     }
@@ -87,10 +79,6 @@ fn streams_run_at_once_and_each_has_a_rate() {
 #[test]
 fn own_files_chosen_disks_and_flushed_stripes() {
     let text = "
-        [[experiment]]
-        name = 'some'
-        title = 'Some'
-        axis = 'none'
         [[experiment.grid]]
         action = 'streams'
         streams = 3
@@ -108,7 +96,7 @@ fn own_files_chosen_disks_and_flushed_stripes() {
         mode = 'striped'
         targets = 2
     ";
-    let document = measure(3, text, 30);
+    let document = measure(3, &experiment(text), 30);
     assert_eq!(document.cells.len(), 7);
     let (mapped, others) = document.cells.split_last().unwrap();
     let reason = mapped.skipped.as_deref().unwrap();

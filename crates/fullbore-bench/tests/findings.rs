@@ -4,6 +4,7 @@ mod synthetic;
 
 use fullbore_bench::document::{CacheState, Document, Proof, SeriesRef};
 use fullbore_bench::stats::Verdict;
+use fullbore_bench::table::{TableOptions, render};
 
 fn is(series: &SeriesRef, experiment: &str, method: &str, cache: Option<CacheState>) -> bool {
     series.experiment == experiment && series.labels.method == method && series.labels.cache == cache
@@ -27,19 +28,12 @@ fn costs_are_those_of_the_law() {
 #[test]
 fn half_power_points_are_those_of_the_law() {
     let document = synthetic::document();
-    let found = document
-        .findings
-        .half_power_request
-        .iter()
-        .find(|h| is(&h.series, "read", "buffered", Some(CacheState::Warm)));
+    let warm = |series: &SeriesRef| is(series, "read", "buffered", Some(CacheState::Warm));
+    let found = document.findings.half_power_request.iter().find(|h| warm(&h.series));
     // Half of the peak is where the fixed time equals the transfer time: 0.9 µs · 11.5 GB/s = 10.4 kB.
     assert_eq!(found.unwrap().half_power.at, 16384);
-    let depth = document
-        .findings
-        .half_power_depth
-        .iter()
-        .find(|h| is(&h.series, "depth", "uring", Some(CacheState::Cold)));
-    let depth = depth.unwrap().half_power;
+    let deep = |series: &SeriesRef| is(series, "depth", "uring", Some(CacheState::Cold));
+    let depth = document.findings.half_power_depth.iter().find(|h| deep(&h.series)).unwrap().half_power;
     assert!(depth.at == 8 && depth.peak_at == 32, "{depth:?}");
 }
 
@@ -48,12 +42,8 @@ fn roof_peaks_and_choices() {
     let document = synthetic::document();
     let roof = document.findings.roof.as_ref().unwrap();
     assert!((roof.rate.value / 14.2e9 - 1.0).abs() < 0.02);
-    let peak = document
-        .findings
-        .peaks
-        .iter()
-        .find(|p| is(&p.series, "read", "buffered", Some(CacheState::Warm)))
-        .unwrap();
+    let warm = |series: &SeriesRef| is(series, "read", "buffered", Some(CacheState::Warm));
+    let peak = document.findings.peaks.iter().find(|p| warm(&p.series)).unwrap();
     assert!((peak.share_of_roof.unwrap() - 11.5 / 14.2).abs() < 0.03, "{peak:?}");
     let choice = |job: &str| document.findings.choices.iter().find(|c| c.job == job).unwrap();
     let warm = choice("sequential read, warm");
@@ -104,7 +94,7 @@ fn csv_has_a_row_for_each_sample() {
     fullbore_bench::csv::write(&document, &mut bytes).unwrap();
     let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let headers = reader.headers().unwrap().clone();
-    assert_eq!(headers.iter().collect::<Vec<_>>(), fullbore_bench::csv::COLUMNS);
+    assert_eq!(headers.iter().collect::<Vec<_>>().join(" "), fullbore_bench::csv::COLUMNS);
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), document.cells.iter().map(|c| c.samples.len()).sum::<usize>());
     let column = |name: &str| headers.iter().position(|h| h == name).unwrap();
@@ -119,10 +109,7 @@ fn csv_has_a_row_for_each_sample() {
 fn the_table_fits_its_width() {
     let document = synthetic::document();
     for width in [60, 80, 100, 132] {
-        let table = fullbore_bench::table::render(
-            &document,
-            fullbore_bench::table::TableOptions { width, colour: false },
-        );
+        let table = render(&document, TableOptions { width, colour: false });
         for line in table.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
             assert!(!line.contains('\x1b'));
@@ -137,9 +124,6 @@ fn the_table_fits_its_width() {
             assert!(joined.contains(expected), "{width}: {expected} missing in\n{table}");
         }
     }
-    let coloured = fullbore_bench::table::render(
-        &document,
-        fullbore_bench::table::TableOptions { width: 80, colour: true },
-    );
+    let coloured = render(&document, TableOptions { width: 80, colour: true });
     assert!(coloured.contains("\x1b[1m"));
 }

@@ -1,14 +1,15 @@
 //! fio and the meter agree: fio accepts exported jobs, imported job files describe the same load, and both measure the
 //! same cells.
 
+mod measuring;
+
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use fullbore::pattern::Progress;
+use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
 use fullbore_bench::fio::{JobSource, Target, export, import, job};
-use fullbore_bench::{Options, run};
+use measuring::{document, experiment, options};
 
 /// The version of fio; `None`, with the reason printed, if it is not installed.
 fn fio() -> Option<String> {
@@ -19,18 +20,6 @@ fn fio() -> Option<String> {
             println!("skipped: fio cannot be run: {error}");
             None
         }
-    }
-}
-
-fn options(directory: &Path, toml: String) -> Options {
-    Options {
-        directories: vec![directory.to_owned()],
-        size: Some(16 << 20),
-        time: Duration::from_secs(25),
-        precision: 0.5,
-        sets: vec![("test".into(), toml)],
-        with_fio: true,
-        ..Options::default()
     }
 }
 
@@ -137,10 +126,7 @@ fn exported_job_imports_as_the_same_load() {
     let imported = import(&text, "back").unwrap();
     assert_eq!(imported.size, Some(64 << 20));
     // A run that is cancelled before it measures has cells with the labels of the trials.
-    let mut options = options(directory.path(), imported.toml);
-    options.with_fio = false;
-    options.time = Duration::from_secs(10);
-    let found = run(&options, &Progress::default(), |_| ()).unwrap().document;
+    let found = document(&options(directory.path(), imported.toml, 16, 10));
     let known = |labels: &Labels| Labels { strategy: None, ..labels.clone() };
     let found: Vec<Labels> = found.cells.iter().map(|cell| known(&cell.labels)).collect();
     assert_eq!(found, loads.iter().map(known).collect::<Vec<_>>());
@@ -155,11 +141,6 @@ fn both_measure_the_same_cells() {
     // Not in a memory file system, which has no direct I/O.
     let directory = tempfile::tempdir_in(".").unwrap();
     let toml = r#"
-        [[experiment]]
-        name = "both"
-        title = "Both"
-        question = "Do both do the same?"
-        axis = "none"
         [[experiment.grid]]
         action = "read"
         strategy = "method=buffered,request=64K,workers=1,model=serial"
@@ -181,8 +162,8 @@ fn both_measure_the_same_cells() {
         operation = "shift:1"
         strategy = "cci"
     "#;
-    let document =
-        run(&options(directory.path(), toml.into()), &Progress::default(), |_| ()).unwrap().document;
+    let options = options(directory.path(), experiment(toml), 16, 25);
+    let document = document(&Options { with_fio: true, ..options });
     assert_eq!(document.cells.len(), 8, "three of them twice");
     assert!(document.run.notes.iter().any(|note| note.ends_with(&version)), "{:?}", document.run.notes);
     let said = |what: &str| document.run.notes.iter().any(|note| note.contains(what));

@@ -5,6 +5,7 @@
 
 #[path = "ground_truth/disk.rs"]
 mod disk;
+mod measuring;
 
 use std::fs;
 use std::path::Path;
@@ -15,28 +16,14 @@ use disk::{Disk, DiskImage, EXT4};
 use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Random;
-use fullbore::pattern::Progress;
 use fullbore::probe;
+use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof};
-use fullbore_bench::{Options, run};
+use measuring::{document, experiment, on_disk, options};
 
-/// Length of the file that is read cold, in bytes.
-const LEN: u64 = 32 << 20;
-
-/// Measures until the medians are known to within `precision`, or the time is up.
-fn measure(directory: &Path, grid: &str, time: Duration, precision: f64) -> Document {
-    let experiment = format!(
-        "[[experiment]]\nname = 'read'\ntitle = 'Read'\naxis = 'none'\n[[experiment.grid]]\naction = 'read'\n{grid}"
-    );
-    let options = Options {
-        directories: vec![directory.to_owned()],
-        size: Some(LEN),
-        time,
-        precision,
-        sets: vec![("lies".into(), experiment)],
-        ..Options::default()
-    };
-    run(&options, &Progress::default(), |_| ()).unwrap().document
+fn measure(directory: &Path, grid: &str, seconds: u64, precision: f64) -> Document {
+    let toml = experiment(&format!("[[experiment.grid]]\naction = 'read'\n{grid}"));
+    document(&Options { precision, ..options(directory, toml, 32, seconds) })
 }
 
 fn cached(cell: &Cell) -> impl Iterator<Item = (f64, &Proof)> {
@@ -46,17 +33,12 @@ fn cached(cell: &Cell) -> impl Iterator<Item = (f64, &Proof)> {
     })
 }
 
-/// A directory on a disk, not in memory.
-fn on_disk() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
 #[test]
 fn a_file_half_in_the_cache_is_labelled_mixed() {
     let directory = on_disk();
     let grid =
         "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['mixed', 'warm', 'cold']";
-    let document = measure(directory.path(), grid, Duration::from_secs(20), 0.5);
+    let document = measure(directory.path(), grid, 20, 0.5);
     for cell in &document.cells {
         let wanted = match cell.labels.cache.unwrap() {
             CacheState::Mixed => 0.3..0.9,
@@ -94,7 +76,7 @@ fn externally_filled_cache_is_detected() {
         });
         let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
         // As long as there is time: the reader affects some of many samples.
-        let document = measure(directory.path(), grid, Duration::from_secs(8), 0.0);
+        let document = measure(directory.path(), grid, 8, 0.0);
         done.store(true, Ordering::Relaxed);
         document
     });
@@ -184,7 +166,7 @@ fn the_meters_own_files_are_not_compressed() {
     let root = on_disk();
     let Some(disk) = disk(root.path(), "btrfs", &["mkfs.btrfs", "-q"], "compress=zstd") else { return };
     let grid = "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['cold']";
-    let document = measure(&disk.place, grid, Duration::from_secs(10), 0.5);
+    let document = measure(&disk.place, grid, 10, 0.5);
     let [cell] = document.cells.as_slice() else { panic!("one cell") };
     assert!(cell.summary.is_some(), "{:?}", cell.skipped);
     for sample in &cell.samples {

@@ -16,7 +16,6 @@ const DISK: Disk = Disk { latency_s: 0.8e-3, requests: 5000.0, bytes: 150e6 };
 /// Bytes per second that all disks share.
 const BUS: f64 = 400e6;
 
-/// CPU time of a request.
 const CPU_REQUEST_S: f64 = 40e-6;
 
 const SIZES: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
@@ -30,7 +29,6 @@ impl Disk {
     }
 }
 
-/// A cell of seven samples around a rate.
 fn cell(labels: Labels, rate: f64, noise: f64, rng: &mut Xoshiro256) -> Cell {
     let id =
         format!("{}/{:?}/{:?}/{:?}", labels.operation, labels.request_bytes, labels.depth, labels.targets);

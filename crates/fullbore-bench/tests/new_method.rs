@@ -1,15 +1,14 @@
 //! A method in the registry is measured, listed, reported and advised on without any other change.
 
-use std::path::Path;
-use std::time::Duration;
+mod measuring;
 
 use fullbore::engine::{self, Capabilities, Choice, Method};
-use fullbore::pattern::Progress;
 use fullbore_bench::advice::advice;
 use fullbore_bench::analysis::findings;
-use fullbore_bench::document::{Cell, Document, Proof, Sample, SummaryOptions};
+use fullbore_bench::document::{Cell, Proof, Sample, SummaryOptions};
+use fullbore_bench::report;
 use fullbore_bench::stats::Bootstrap;
-use fullbore_bench::{Options, report, run};
+use measuring::{document, experiment, options};
 
 /// The method as its file would define it; its engine is that of `buffered`.
 static MIRROR: Method = Method {
@@ -27,30 +26,13 @@ static MIRROR: Method = Method {
     open: |config| (engine::method("buffered").expect("buffered is registered").open)(config),
 };
 
-const EXPERIMENT: &str = "
-    [[experiment]]
-    name = 'methods'
-    title = 'Methods'
-    question = 'Which method is faster?'
-    axis = 'none'
+const GRID: &str = "
     [[experiment.grid]]
     action = 'read'
     strategy = ['method=mirror,workers=1,model=serial', 'method=buffered,workers=1,model=serial']
     request = '256K'
     cache = 'warm'
 ";
-
-fn measure(directory: &Path) -> Document {
-    let options = Options {
-        directories: vec![directory.to_owned()],
-        size: Some(16 << 20),
-        time: Duration::from_secs(5),
-        precision: 0.5,
-        sets: vec![("methods".into(), EXPERIMENT.into())],
-        ..Options::default()
-    };
-    run(&options, &Progress::default(), |_| ()).unwrap().document
-}
 
 /// Replaces the samples of a cell by some of this rate, in bytes per second, within 1%.
 fn set_rate(cell: &mut Cell, rate: f64) {
@@ -74,7 +56,7 @@ fn a_registered_method_is_measured_reported_and_advised_on() {
     assert_eq!(engine::methods().filter(|method| **method == MIRROR).count(), 1);
 
     let directory = tempfile::tempdir().unwrap();
-    let mut document = measure(directory.path());
+    let mut document = document(&options(directory.path(), experiment(GRID), 16, 5));
     let [mirror, buffered] = document.cells.as_slice() else { panic!("{:?}", document.cells) };
     assert_eq!((mirror.labels.method.as_str(), buffered.labels.method.as_str()), ("mirror", "buffered"));
     for cell in [mirror, buffered] {

@@ -1,14 +1,14 @@
 //! The experiment `auto` on files that are long enough for a choice: the contenders of the planner are cells, and the
 //! regret follows from the samples.
 
-use std::time::Duration;
+mod measuring;
 
-use fullbore::pattern::Progress;
 use fullbore::strategy::{Planner, Profile, Purpose, StrategySpec};
 use fullbore_bench::document::{Cell, Document, Experiment, Sample};
 use fullbore_bench::experiment::built_in;
 use fullbore_bench::table::{TableOptions, render};
-use fullbore_bench::{Measured, Options, report, run};
+use fullbore_bench::{Measured, Options, report};
+use measuring::{measured, options};
 
 /// The shortest file on which a run tries contenders, in bytes.
 const LEN: u64 = fullbore::strategy::ADAPTIVE;
@@ -20,17 +20,10 @@ fn warm(set: &str, grids: usize) -> String {
     parts[..=grids].join("[[experiment.grid]]")
 }
 
-fn measure(name: &str, text: String, seconds: u64) -> Measured {
+fn measure(text: String, seconds: u64) -> Measured {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options {
-        directories: vec![directory.path().to_owned()],
-        size: Some(LEN),
-        time: Duration::from_secs(seconds),
-        precision: 0.001,
-        sets: vec![(name.to_owned(), text)],
-        ..Options::default()
-    };
-    run(&options, &Progress::default(), |_| ()).unwrap()
+    let options = options(directory.path(), text, LEN >> 20, seconds);
+    measured(&Options { precision: 0.001, ..options })
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -88,7 +81,7 @@ fn check(document: &Document, experiment: &Experiment) {
 fn the_regret_follows_from_the_samples_of_all_contenders() {
     // Counting lines, and searching. Rounds take longer under Wine.
     let seconds = if cfg!(windows) { 20 } else { 9 };
-    let Measured { document, profile } = measure("auto", warm("auto", 4), seconds);
+    let Measured { document, profile } = measure(warm("auto", 4), seconds);
     let experiment = &document.experiments[0];
     assert!(document.cells.iter().all(|cell| cell.skipped.is_none()), "{:?}", document.cells);
     // The contenders are those of the planner.
@@ -133,7 +126,7 @@ fn every_job_runs_under_every_contender() {
     let mut times = [9, 30, 90].into_iter();
     let document = loop {
         let seconds = times.next().expect("every cell has samples after 90 s");
-        let Measured { document, .. } = measure("auto", warm("auto", 14), seconds);
+        let Measured { document, .. } = measure(warm("auto", 14), seconds);
         if document.cells.iter().all(|cell| cell.skipped.is_some() || !cell.samples.is_empty()) {
             break document;
         }

@@ -1,26 +1,98 @@
 //! The report is complete, self-contained, small and escaped.
 
-mod embedded;
-#[path = "synthetic/full.rs"]
-mod full;
 mod markup;
 mod synthetic;
 
-use embedded::{same_but_for_rounding, unpacked};
-use fullbore_bench::analysis::peers;
-use fullbore_bench::document::{Advice, Cell, Confidence, Document, Environment, Experiment, Labels, Run};
-use fullbore_bench::document::{
-    Axis, EarlierFinding, Figure, JobKind, Pipeline, RateUnit, Recommendation, Rule, RuleVerdict, Stage,
-    SummaryOptions,
-};
+use fullbore_bench::analysis::{findings, peers};
+use fullbore_bench::document::{Cell, Document, Environment, Figure, Findings, Labels, Run, SummaryOptions};
 use fullbore_bench::report;
 use fullbore_bench::stats::{Bootstrap, Estimate};
 use markup::check_structure;
+use serde_json::{Value, json};
 
 /// The document of the full set, made once.
 fn whole() -> &'static Document {
     static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
-    WHOLE.get_or_init(full::document)
+    WHOLE.get_or_init(synthetic::full::document)
+}
+
+fn put(object: &mut Value, name: &str, value: &Value) {
+    let place = name.split('.').fold(object, |object, part| &mut object[part]);
+    *place = value.clone();
+}
+
+/// The data, unpacked as `docs/results-schema.md` describes.
+fn unpacked(html: &str) -> Value {
+    let start = "<script type=\"application/json\" id=\"results\">";
+    let text = html.split(start).nth(1).unwrap().split("</script>").next().unwrap();
+    let packed: Value = serde_json::from_str(text).unwrap();
+    let names = |kind: &str| -> Vec<String> { serde_json::from_value(packed[kind].clone()).unwrap() };
+    let mut document = packed["document"].clone();
+    for cell in document["cells"].as_array_mut().unwrap() {
+        for kind in ["labels", "summary"] {
+            if let Some(values) = cell[kind].as_array() {
+                let mut object = json!({});
+                for (name, value) in names(kind).iter().zip(values).filter(|(_, v)| !v.is_null()) {
+                    put(&mut object, name, value);
+                }
+                cell[kind] = object;
+            }
+        }
+        let samples = (0..cell["samples"]["n"].as_u64().unwrap() as usize).map(|i| {
+            let mut sample = json!({});
+            for (name, column) in names("columns").iter().zip(cell["samples"]["of"].as_array().unwrap()) {
+                match column.as_array().unwrap().as_slice() {
+                    [] => {}
+                    [all] => put(&mut sample, name, all),
+                    each => put(&mut sample, name, &each[i]),
+                }
+            }
+            sample
+        });
+        cell["samples"] = samples.collect();
+    }
+    restore_series(&mut document["findings"], packed["series"].as_array().unwrap());
+    document
+}
+
+/// Replaces indices of series in findings by the series.
+fn restore_series(value: &mut Value, series: &[Value]) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|value| restore_series(value, series)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value.as_u64().filter(|_| name == "series") {
+                    Some(place) => *value = series[place as usize].clone(),
+                    None => restore_series(value, series),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fails unless both are the same but for rounding: samples to seven digits, computed values to five.
+fn same_but_for_rounding(a: &Value, b: &Value, path: &str) {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            let digits = if path.contains("samples[") || path.contains(".labels") { 6e-7 } else { 6e-5 };
+            assert!((a - b).abs() <= digits * a.abs(), "{path}: {a} and {b}");
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{path}");
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                same_but_for_rounding(a, b, &format!("{path}[{i}]"));
+            }
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()), "{path}");
+            for (key, value) in a {
+                same_but_for_rounding(value, &b[key], &format!("{path}.{key}"));
+            }
+        }
+        _ => assert_eq!(a, b, "{path}"),
+    }
 }
 
 #[test]
@@ -188,83 +260,55 @@ fn markdown_holds_the_same_chapters() {
     assert!(text.contains("| :") || text.contains("---:"));
 }
 
-/// A document in which every text is an attack.
+/// A document in which every text is an attack, but those of a fixed set of words.
 fn hostile(attack: &str) -> Document {
-    let labels = Labels {
-        job: attack.into(),
-        operation: attack.into(),
-        method: attack.into(),
-        strategy: Some(attack.into()),
-        variant: Some(attack.into()),
-        peer: Some(attack.into()),
-        ..Labels::default()
-    };
-    let mut document = synthetic::document();
-    document.run.directory = attack.into();
-    document.run.directories = vec![attack.into(), attack.into()];
-    document.run.command = vec![attack.into()];
-    document.run.notes.push(attack.into());
-    document.audit.findings.push(attack.into());
-    document.environment.kernel = attack.into();
-    document.environment.facts = serde_json::json!({ attack: attack });
-    document.experiments.push(Experiment {
-        name: attack.into(),
-        title: attack.into(),
-        note: attack.into(),
-        axis: Axis::None,
-        question: attack.into(),
-        then: vec![EarlierFinding { year: 1997, source: attack.into(), found: attack.into() }],
-        figures: vec![Figure::Rate, Figure::Latency, Figure::Pipeline],
-    });
-    document.cells.push(Cell::skipped("x", attack, labels.clone(), attack));
-    for (id, request) in [("y", 4096), ("z", 8192)] {
-        let mut measured = document.cells[0].clone();
-        (measured.id, measured.experiment) = (format!("{attack}{id}"), attack.into());
-        measured.labels = Labels { request_bytes: Some(request), ..labels.clone() };
-        document.cells.push(measured);
+    const WORDS: [&str; 15] = [
+        "schema",
+        "axis",
+        "figures",
+        "cache",
+        "state",
+        "stop",
+        "regime",
+        "law",
+        "limit",
+        "verdict",
+        "confidence",
+        "job",
+        "unit",
+        "operation",
+        "order",
+    ];
+    fn put(value: &mut Value, attack: &str) {
+        match value {
+            Value::String(text) => *text = attack.to_owned(),
+            Value::Array(list) => list.iter_mut().for_each(|value| put(value, attack)),
+            Value::Object(map) => {
+                let fields = map.iter_mut().filter(|(name, _)| !WORDS.contains(&name.as_str()));
+                fields.for_each(|(_, value)| put(value, attack));
+            }
+            _ => {}
+        }
     }
-    document.findings =
-        fullbore_bench::analysis::findings(&document.cells, &document.experiments, &Default::default());
-    document.findings.pipeline = Some(Pipeline {
-        stages: vec![Stage {
-            name: attack.into(),
-            what: attack.into(),
-            advertised: Some(1e9),
-            advertised_by: attack.into(),
-            real: None,
-            cell: None,
-        }],
-    });
-    document.findings.advice.push(Advice {
-        text: attack.into(),
-        evidence: attack.into(),
-        experiment: attack.into(),
-        cells: Vec::new(),
-        confidence: Confidence::Low,
-        worth: f64::NAN,
-        setting: Some(attack.into()),
-        lead: true,
-    });
-    document.findings.use_this.push(Recommendation {
-        job: JobKind::Copy,
-        place: attack.into(),
-        method: attack.into(),
-        command: Some(attack.into()),
-        plain: Some(attack.into()),
-        cell: attack.into(),
-        rate: Estimate { value: f64::NAN, low: 0.0, high: f64::INFINITY },
-        unit: RateUnit::Requests,
-        no_difference_from: Some(attack.into()),
-    });
-    document.findings.rules.push(Rule {
-        number: 1,
-        rule: attack.into(),
-        verdict: RuleVerdict::NotTestable,
-        evidence: attack.into(),
-        experiment: attack.into(),
-        cells: Vec::new(),
-    });
-    document
+    let mut document = whole().clone();
+    document.cells.truncate(40);
+    document.cells.push(Cell::skipped("x", attack, Labels::default(), attack));
+    document.experiments.truncate(1);
+    document.experiments[0].figures = vec![Figure::Rate, Figure::Latency, Figure::Pipeline];
+    document.run.directories = vec![attack.into(), attack.into()];
+    let mut value = serde_json::to_value(&document).unwrap();
+    put(&mut value, attack);
+    let mut document: Document = serde_json::from_value(value).unwrap();
+    document.environment.facts = serde_json::json!({ attack: attack });
+    for (i, cell) in document.cells.iter_mut().enumerate() {
+        cell.id = format!("{attack}{i}");
+        (cell.labels.job, cell.labels.operation) = (attack.into(), attack.into());
+    }
+    let Findings { pipeline, mut advice, mut use_this, rules, .. } = document.findings;
+    (advice[0].setting, advice[0].worth) = (Some(attack.into()), f64::NAN);
+    use_this[0].rate = Estimate { value: f64::NAN, low: 0.0, high: f64::INFINITY };
+    let found = findings(&document.cells, &document.experiments, &Bootstrap::default());
+    Document { findings: Findings { pipeline, advice, use_this, rules, ..found }, ..document }
 }
 
 #[test]

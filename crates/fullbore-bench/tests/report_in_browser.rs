@@ -3,8 +3,6 @@
 #![cfg(unix)]
 
 mod browser;
-#[path = "synthetic/full.rs"]
-mod full;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +13,14 @@ use fullbore_bench::document::Document;
 use fullbore_bench::report;
 use serde_json::{Value, json};
 
-/// Runs one browser at a time: each needs the resources of a small machine.
-fn alone() -> MutexGuard<'static, ()> {
+/// A browser for a test that takes long; one at a time: each needs the resources of a small machine.
+fn browser(test: &str) -> Option<(Browser, MutexGuard<'static, ()>)> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    if !fullbore_testkit::runs_all(test) {
+        return None;
+    }
+    let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Some((Browser::start()?, alone))
 }
 
 /// Directory for pages and screenshots, below the build directory, for inspection.
@@ -34,7 +36,7 @@ fn page(name: &str, document: &Document) -> PathBuf {
 
 fn whole() -> &'static Document {
     static WHOLE: OnceLock<Document> = OnceLock::new();
-    WHOLE.get_or_init(full::document)
+    WHOLE.get_or_init(synthetic::full::document)
 }
 
 /// Texts of charts that overlap, or extend beyond their chart.
@@ -61,11 +63,7 @@ const CROWDED: &str = "(function () {
 
 #[test]
 fn page_opens_without_errors_or_requests_at_every_width() {
-    if !fullbore_testkit::runs_all("the report in a browser, at every width") {
-        return;
-    }
-    let _alone = alone();
-    let Some(mut browser) = Browser::start() else { return };
+    let Some((mut browser, _alone)) = browser("the report in a browser, at every width") else { return };
     // A page that requests something and fails is detected.
     let other = directory().join("browser-faulty.html");
     std::fs::write(&other, "<img src='http://elsewhere.invalid/a.png'><script>throw new Error('x')</script>")
@@ -105,11 +103,7 @@ fn page_opens_without_errors_or_requests_at_every_width() {
 
 #[test]
 fn lines_are_toggled_and_values_read_by_keyboard() {
-    if !fullbore_testkit::runs_all("the report in a browser, by keyboard") {
-        return;
-    }
-    let _alone = alone();
-    let Some(mut browser) = Browser::start() else { return };
+    let Some((mut browser, _alone)) = browser("the report in a browser, by keyboard") else { return };
     browser.open(&page("keyboard", &synthetic::document()), 1400, false);
     let on = |browser: &mut Browser, selector: &str| {
         browser.run(&format!("document.activeElement.matches('{selector}')")) == true
@@ -163,11 +157,7 @@ fn lines_are_toggled_and_values_read_by_keyboard() {
 
 #[test]
 fn saved_data_equal_the_document() {
-    if !fullbore_testkit::runs_all("the data that a browser saves") {
-        return;
-    }
-    let _alone = alone();
-    let Some(mut browser) = Browser::start() else { return };
+    let Some((mut browser, _alone)) = browser("the data that a browser saves") else { return };
     let document = whole();
     browser.open(&page("data", document), 1400, false);
     let saved = browser.run("window.fullbore.text('json')");
@@ -223,11 +213,7 @@ fn same_table(one: &str, other: &str) {
 
 #[test]
 fn print_unfolds_important_sections() {
-    if !fullbore_testkit::runs_all("the report in print") {
-        return;
-    }
-    let _alone = alone();
-    let Some(mut browser) = Browser::start() else { return };
+    let Some((mut browser, _alone)) = browser("the report in print") else { return };
     browser.open(&page("print", &synthetic::document()), 1400, true);
     let open = "document.querySelectorAll('details.matters[open]').length";
     assert_eq!(browser.run(open), 0);

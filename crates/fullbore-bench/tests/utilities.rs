@@ -2,19 +2,19 @@
 // GNU programs as peers, and shell scripts in their place.
 #![cfg(unix)]
 
+mod measuring;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use fullbore::pattern::Progress;
+use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
-use fullbore_bench::{Options, run};
+use measuring::{document, experiment, on_disk, options};
 
 /// Set in a process that measures with substituted tools.
 const STAGED: &str = "FULLBORE_TEST_STAGED";
 
-/// The program, if it was built.
 fn program() -> Option<PathBuf> {
     let this = std::env::current_exe().unwrap();
     let built = this.parent()?.parent()?.join("fullbore");
@@ -22,17 +22,7 @@ fn program() -> Option<PathBuf> {
 }
 
 fn measure(directory: &Path, grids: &str) -> Document {
-    let head = "[[experiment]]\nname = 'commands'\ntitle = 'C'\nquestion = 'Q?'\naxis = 'none'\n";
-    let options = Options {
-        directories: vec![directory.to_owned()],
-        size: Some(16 << 20),
-        time: Duration::from_secs(20),
-        precision: 0.5,
-        sets: vec![("commands".into(), format!("{head}{grids}"))],
-        program: program(),
-        ..Options::default()
-    };
-    run(&options, &Progress::default(), |_| ()).unwrap().document
+    document(&Options { program: program(), ..options(directory, experiment(grids), 16, 20) })
 }
 
 fn measured(cell: &Cell) -> bool {
@@ -125,7 +115,7 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
     if std::env::var_os(STAGED).is_some() {
         return staged();
     }
-    let stage = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let stage = on_disk();
     for (name, script) in [("wc", "#!/bin/sh\necho 42\n"), ("cmp", "#!/bin/sh\necho no >&2\nexit 3\n")] {
         let path = stage.path().join(name);
         std::fs::write(&path, script).unwrap();
@@ -144,7 +134,7 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
 
 /// Runs in a process with substitutes for `wc` and `cmp` in its `PATH`.
 fn staged() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = on_disk();
     let document = measure(
         directory.path(),
         "

@@ -45,7 +45,6 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Runs `work` and counts the allocations and reallocations of all threads.
 pub(crate) fn during<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let before = COUNT.load(Ordering::SeqCst);
     COUNTS.store(true, Ordering::SeqCst);

@@ -28,16 +28,14 @@ const FEW: u64 = 4;
 /// Limit for [`FEW`].
 const FEW_BYTES: u64 = 128 << 10;
 
-/// Counts system calls.
 pub(crate) struct Counter {
     strace: PathBuf,
     itself: PathBuf,
 }
 
 impl Counter {
-    /// A counter, or the reason why it does not work here.
     pub(crate) fn find() -> Result<Self, String> {
-        let strace = peer("strace").ok_or("strace is not installed (Debian: apt install strace)")?;
+        let strace = peer(&[], "strace").ok_or("strace is not installed (Debian: apt install strace)")?;
         let itself = std::env::current_exe().map_err(|error| error.to_string())?;
         let works = Command::new(&strace)
             .args(["-f", "-c", "true"])
@@ -51,7 +49,6 @@ impl Counter {
         }
     }
 
-    /// System calls per operation of a contender.
     pub(crate) fn count(&self, case: &Case, label: &str, files: &BenchFiles) -> Attempt<f64> {
         let count = if case.bytes >= FEW_BYTES { FEW } else { MANY };
         let some = self.run(case, label, count, files)?;
@@ -59,7 +56,6 @@ impl Counter {
         Ok((twice as f64 - some as f64) / count as f64)
     }
 
-    /// The system calls of one run.
     fn run(&self, case: &Case, label: &str, count: u64, files: &BenchFiles) -> Attempt<u64> {
         let table = files.path().join("calls");
         let mut command = Command::new(&self.strace);
@@ -84,7 +80,6 @@ fn total(table: &str) -> u64 {
         .sum()
 }
 
-/// The work of the started process.
 pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let [name, label, count, directory] = words else {
         return Err("usage: case, contender, number, directory".into());
@@ -92,8 +87,9 @@ pub(crate) fn operate(words: &[OsString], cases: &[Case]) -> Attempt<()> {
     let case = cases.iter().find(|case| *name == *case.name).ok_or("no such case")?;
     let (_, make) = case.makers.iter().find(|(own, _)| label == own).ok_or("no such contender")?;
     let count: u64 = count.to_str().and_then(|count| count.parse().ok()).ok_or("not a number")?;
-    let mut contender = make(&BenchFiles::existing(Path::new(directory)))?;
-    (contender.prepare)()?;
+    let files = BenchFiles::existing(Path::new(directory));
+    let mut contender = make(&files)?;
+    files.prepare(case)?;
     let mut shared = SharedBuffer::new(case.buffer);
-    (contender.work)(count, shared.bytes())
+    contender(count, shared.bytes())
 }

@@ -5,30 +5,17 @@ use std::time::Duration;
 use super::files::BenchFiles;
 use super::harness::Attempt;
 
-/// The work of a contender: a number of operations, with the buffer shared by all contenders of the case.
-pub(crate) type Operation = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
-
-/// A contender, ready to run.
-pub(crate) struct Contender {
-    /// Its operations.
-    pub(crate) work: Operation,
-    /// Prepares the state before a turn; not measured.
-    pub(crate) prepare: Box<dyn FnMut() -> Attempt<()>>,
-}
-
-/// A contender whose operations need no preparation.
-pub(crate) fn work(work: impl FnMut(u64, &mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
-    Ok(Contender { work: Box::new(work), prepare: Box::new(|| Ok(())) })
-}
+/// A contender, ready to run: a number of operations, with the buffer shared by all contenders of the case.
+pub(crate) type Contender = Box<dyn FnMut(u64, &mut [u8]) -> Attempt<()>>;
 
 /// A contender that repeats `once`. The loop is compiled around it.
-pub(crate) fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
-    work(move |count, buffer| {
+fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Contender> {
+    Ok(Box::new(move |count, buffer| {
         for _ in 0..count {
             once(buffer)?;
         }
         Ok(())
-    })
+    }))
 }
 
 /// Fails if a value differs from the expected one.
@@ -36,13 +23,11 @@ pub(crate) fn exactly<T: PartialEq + std::fmt::Display>(found: T, wanted: T) -> 
     if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} was expected").into()) }
 }
 
-/// Closes a file by dropping it.
 pub(crate) fn closed<T>(file: T) -> Attempt<()> {
     drop(file);
     Ok(())
 }
 
-/// A bound between contenders, by their labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Demand {
     /// The first takes at most this many times the time of the second.
@@ -62,29 +47,25 @@ type Setup = (&'static str, Box<dyn Fn(&BenchFiles) -> Attempt<Contender>>);
 /// shorter than the scheduler's slices on a busy system, so that most turns have the processor to themselves.
 const TURN: Duration = Duration::from_millis(1);
 
-/// One operation on a file.
 pub(crate) struct Case {
     /// Name for `--only`.
     pub(crate) name: String,
-    /// Description of one operation.
     pub(crate) operation: String,
     /// Bytes that one operation moves; 0 if none.
     pub(crate) bytes: u64,
-    /// Size of the buffer shared by the contenders.
     pub(crate) buffer: usize,
-    /// Length of a turn.
     pub(crate) turn: Duration,
-    /// The contenders.
+    /// True if the target is empty at the start of a turn.
+    pub(crate) from_empty: bool,
     pub(crate) makers: Vec<Setup>,
-    /// The bounds.
     pub(crate) demands: Vec<Demand>,
 }
 
 impl Case {
-    /// A case without contenders yet.
     pub(crate) fn new(name: impl Into<String>, operation: impl Into<String>) -> Self {
         let (name, operation) = (name.into(), operation.into());
-        Self { name, operation, bytes: 0, buffer: 0, turn: TURN, makers: Vec::new(), demands: Vec::new() }
+        let (makers, demands) = (Vec::new(), Vec::new());
+        Self { name, operation, bytes: 0, buffer: 0, turn: TURN, from_empty: false, makers, demands }
     }
 
     /// Sets the bytes that one operation moves and the size of the shared buffer.
@@ -93,13 +74,6 @@ impl Case {
         self
     }
 
-    /// Sets longer turns, for contenders that take a while to start.
-    pub(crate) fn turns_of(mut self, turn: Duration) -> Self {
-        self.turn = turn;
-        self
-    }
-
-    /// Adds a contender.
     pub(crate) fn with(
         mut self,
         label: &'static str,
@@ -109,7 +83,19 @@ impl Case {
         self
     }
 
-    /// Adds a bound.
+    /// Adds a contender that repeats `once` on a state.
+    pub(crate) fn each<T: 'static>(
+        self,
+        label: &'static str,
+        state: impl Fn(&BenchFiles) -> Attempt<T> + 'static,
+        once: impl Fn(&mut T, &mut [u8]) -> Attempt<()> + Copy + 'static,
+    ) -> Self {
+        self.with(label, move |files| {
+            let mut state = state(files)?;
+            each(move |buffer| once(&mut state, buffer))
+        })
+    }
+
     pub(crate) fn demand(mut self, demand: Demand) -> Self {
         self.demands.push(demand);
         self

@@ -4,32 +4,30 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use fullbore::file::Temporary;
 use fullbore_bench::stats::Xoshiro256;
 
+use super::case::Case;
 use super::harness::Attempt;
-use super::harness::directory::Directory;
+use super::harness::directory::create;
+use super::harness::states::sync;
 
-/// Size of the small source in bytes.
 pub(crate) const SMALL: u64 = 1 << 10;
-/// Size of the middle source in bytes.
 pub(crate) const MIDDLE: u64 = 1 << 20;
-/// Size of the large source in bytes.
 pub(crate) const LARGE: u64 = 100 << 20;
 
 /// Bytes that must be free: the sources, a target and a copy, and removed files whose space is not yet free.
 const NEEDED: u64 = 6 * LARGE;
 
-/// The files of a run and their directory.
 pub(crate) struct BenchFiles {
     path: PathBuf,
     /// Removes the directory; `None` in a process started to count system calls, which uses its parent's.
-    _directory: Option<Directory>,
+    _directory: Option<Temporary>,
 }
 
 impl BenchFiles {
-    /// Creates a directory in `parent` and the sources in it.
     pub(crate) fn make(parent: &Path) -> Attempt<Self> {
-        let directory = Directory::make(parent, ".fullbore-handles-", NEEDED, "use another --dir")?;
+        let directory = create(parent, "handles", NEEDED, "use another --dir")?;
         // The cost of opening a short path must not depend on the spelling of the directory.
         let path = fs::canonicalize(directory.path())?;
         let files = Self { path, _directory: Some(directory) };
@@ -48,17 +46,14 @@ impl BenchFiles {
         Ok(files)
     }
 
-    /// The directory created by another process.
     pub(crate) fn existing(path: &Path) -> Self {
         Self { path: path.to_owned(), _directory: None }
     }
 
-    /// The directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The source of `size` bytes.
     pub(crate) fn source(&self, size: u64) -> PathBuf {
         self.path.join(format!("source-{size}"))
     }
@@ -66,7 +61,15 @@ impl BenchFiles {
     /// Syncs data written by earlier cases, so that later ones are not slowed down.
     pub(crate) fn settle(&self) -> Attempt<()> {
         let _ = fs::remove_file(self.target());
-        Ok(rustix::fs::syncfs(fs::File::open(&self.path)?)?)
+        sync(&self.path)
+    }
+
+    /// Empties the target if a turn of the case begins so; not measured.
+    pub(crate) fn prepare(&self, case: &Case) -> Attempt<()> {
+        if case.from_empty {
+            fs::File::create(self.target())?;
+        }
+        Ok(())
     }
 
     /// The file to write to; its contents are undefined.

@@ -18,18 +18,14 @@ const TRIES: usize = 5;
 /// A turn longer than this is not repeated: it would always be preempted.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// A turn of a contender: its operations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Iteration {
-    /// Seconds per operation.
     pub(crate) seconds: f64,
     /// True if it was preempted each time.
     pub(crate) disturbed: bool,
 }
 
-/// The measurements of one contender.
 pub(crate) struct Measured {
-    /// Its turns.
     pub(crate) series: Series<Iteration>,
     /// Allocations per operation, counted in a separate turn.
     pub(crate) allocations: f64,
@@ -43,7 +39,6 @@ pub(crate) struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// A buffer of `len` bytes.
     pub(crate) fn new(len: usize) -> Self {
         const PAGE: usize = 4096;
         let memory = vec![1; len + PAGE];
@@ -51,29 +46,27 @@ impl SharedBuffer {
         Self { memory, start, len }
     }
 
-    /// The bytes.
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.len]
     }
 }
 
-/// A contender during the run.
-struct RunningContender {
+struct RunningContender<'a> {
     contender: Contender,
+    case: &'a Case,
+    files: &'a BenchFiles,
     /// Operations per turn.
     count: u64,
 }
 
-impl RunningContender {
-    /// Runs one turn; returns seconds.
+impl RunningContender<'_> {
     fn turn(&mut self, buffer: &mut [u8]) -> Attempt<f64> {
-        (self.contender.prepare)()?;
+        self.files.prepare(self.case)?;
         let begin = Instant::now();
-        (self.contender.work)(self.count, buffer)?;
+        (self.contender)(self.count, buffer)?;
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    /// Repeats turns until one is not preempted.
     fn round(&mut self, buffer: &mut [u8]) -> Attempt<Iteration> {
         let mut best = f64::INFINITY;
         for _ in 0..TRIES {
@@ -91,7 +84,8 @@ impl RunningContender {
     }
 
     /// Determines the number of operations per turn, which also warms up.
-    fn calibrate(&mut self, turn: Duration, buffer: &mut [u8]) -> Attempt<()> {
+    fn calibrate(&mut self, buffer: &mut [u8]) -> Attempt<()> {
+        let turn = self.case.turn;
         loop {
             let took = self.turn(buffer)?;
             if took >= turn.as_secs_f64() / 2.0 || self.count >= 1 << 40 {
@@ -103,7 +97,6 @@ impl RunningContender {
     }
 }
 
-/// Number of involuntary context switches of this thread.
 fn taken() -> Attempt<i64> {
     Ok(getrusage(UsageWho::RUSAGE_THREAD)?.involuntary_context_switches())
 }
@@ -120,8 +113,8 @@ pub(crate) fn measure(
     let mut runners = Vec::new();
     for (label, make) in &case.makers {
         let ready = make(files).and_then(|contender| {
-            let mut runner = RunningContender { contender, count: 1 };
-            runner.calibrate(case.turn, shared.bytes())?;
+            let mut runner = RunningContender { contender, case, files, count: 1 };
+            runner.calibrate(shared.bytes())?;
             Ok(runner)
         });
         match ready {
@@ -132,8 +125,8 @@ pub(crate) fn measure(
     let all = interleave(&mut runners, rounds, random, |runner| runner.round(shared.bytes()))?;
     let mut measured = Vec::new();
     for ((_, mut runner), series) in runners.into_iter().zip(all) {
-        (runner.contender.prepare)()?;
-        let (count, done) = allocations::during(|| (runner.contender.work)(runner.count, shared.bytes()));
+        files.prepare(case)?;
+        let (count, done) = allocations::during(|| (runner.contender)(runner.count, shared.bytes()));
         done?;
         measured.push(Measured { series, allocations: count as f64 / runner.count as f64 });
     }

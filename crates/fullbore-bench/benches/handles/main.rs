@@ -33,13 +33,12 @@ use interleaving::{Iteration, Measured, measure};
 #[command(after_help = options::EXIT_STATUS, mut_arg("rounds", |rounds| rounds.default_value("61")))]
 struct Options {
     #[command(flatten)]
-    common: options::Options,
+    common: options::CommonOptions,
     /// Do not count system calls (counting needs strace)
     #[arg(long)]
     no_calls: bool,
 }
 
-/// The context of every case.
 struct Bench {
     files: BenchFiles,
     rounds: usize,
@@ -67,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 impl Bench {
-    fn make(options: &options::Options, calls: bool) -> Attempt<Self> {
+    fn make(options: &options::CommonOptions, calls: bool) -> Attempt<Self> {
         let files = BenchFiles::make(&options.dir)?;
         let (rounds, seed) = (options.rounds, options.seed);
         let mut context =
@@ -96,7 +95,6 @@ impl Bench {
         Ok(())
     }
 
-    /// System calls per operation of a contender, if counted.
     fn calls(&self, case: &Case, label: &str) -> Option<f64> {
         let counter = self.counter.as_ref().filter(|_| case.bytes <= calls::MOST_BYTES)?;
         let count = counter.count(case, label, &self.files);
@@ -108,7 +106,6 @@ fn seconds(turn: &Iteration) -> f64 {
     turn.seconds
 }
 
-/// Prints a line per contender.
 fn table(findings: &mut Findings, case: &Case, all: &[Measured], calls: &[Option<f64>]) {
     let std = all.iter().find(|one| one.series.label == "std").or(all.first());
     for (one, calls) in all.iter().zip(calls) {

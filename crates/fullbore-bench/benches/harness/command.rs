@@ -1,102 +1,64 @@
-//! One run of one command: its duration from start to end, and the CPU time charged to it.
+//! One run of one command: its duration from start to end, the CPU time charged to it, and its peak memory.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use super::quiet::charged;
-use super::{Attempt, account, directory};
+use nix::sys::resource::{UsageWho, getrusage};
 
-/// A command line with its input and output.
-#[derive(Clone)]
+use super::directory::{RunningCommand, start, watch};
+use super::rounds::charged;
+use super::{Attempt, exit};
+
+/// First argument of a start of the benchmark as the parent of one command, which is its only child; then the input for a
+/// pipe, or `-` for none, the expected exit code, and the command.
+///
+/// The system reports the peak memory of any child, not of the last one, and a child starts out with its parent's figure.
+/// So each measured command has a small parent of its own, which prints the command's peak.
+const PARENT: &str = "--account-of";
+
+#[derive(Clone, Default)]
 pub(crate) struct CommandLine {
-    program: PathBuf,
-    words: Vec<OsString>,
-    directory: Option<PathBuf>,
-    locale: Option<&'static str>,
-    piped: Option<PathBuf>,
-    answer: Option<PathBuf>,
-    code: i32,
+    pub(crate) program: PathBuf,
+    pub(crate) words: Vec<OsString>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) locale: Option<&'static str>,
+    /// A file that `cat` feeds to the command through a pipe. `cat` is part of the run.
+    pub(crate) piped: Option<PathBuf>,
+    /// The file of standard output; `None`: discarded. Opening and truncating it is not measured.
+    pub(crate) answer: Option<PathBuf>,
+    pub(crate) code: i32,
+}
+
+struct Ended {
+    /// Its output or error messages, whichever was piped.
+    said: String,
+    wall: f64,
+    /// The largest peak memory of a child so far, in KiB.
+    peak: i64,
 }
 
 impl CommandLine {
     /// The command of `program` with `words`, without input; its output is discarded.
     pub(crate) fn new<W: Into<OsString>>(program: &Path, words: impl IntoIterator<Item = W>) -> Self {
-        Self {
-            program: program.to_owned(),
-            words: words.into_iter().map(Into::into).collect(),
-            directory: None,
-            locale: None,
-            piped: None,
-            answer: None,
-            code: 0,
-        }
+        Self { program: program.to_owned(), ..Self::default() }.with(words)
     }
 
-    /// Adds an argument.
-    pub(crate) fn word(mut self, word: impl Into<OsString>) -> Self {
-        self.words.push(word.into());
-        self
-    }
-
-    /// Adds arguments.
-    pub(crate) fn all_words<W: Into<OsString>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+    pub(crate) fn with<W: Into<OsString>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.words.extend(words.into_iter().map(Into::into));
         self
     }
 
-    /// Sets the working directory.
-    pub(crate) fn within(mut self, directory: &Path) -> Self {
-        self.directory = Some(directory.to_owned());
-        self
-    }
-
-    /// Sets `LC_ALL`.
-    pub(crate) fn locale(mut self, locale: &'static str) -> Self {
-        self.locale = Some(locale);
-        self
-    }
-
-    /// Feeds a file to the command by `cat` through a pipe. `cat` is part of the run.
-    pub(crate) fn piped(mut self, from: &Path) -> Self {
-        self.piped = Some(from.to_owned());
-        self
-    }
-
-    /// Redirects standard output to a file. Opening and truncating it is not measured.
-    pub(crate) fn answer(mut self, file: &Path) -> Self {
-        self.answer = Some(file.to_owned());
-        self
-    }
-
-    /// Discards standard output.
-    pub(crate) fn nowhere(mut self) -> Self {
-        self.answer = None;
-        self
-    }
-
-    /// The file of standard output, if any.
-    pub(crate) fn answered(&self) -> Option<&Path> {
-        self.answer.as_deref()
-    }
-
-    /// Expects this exit code instead of 0.
-    pub(crate) fn code(mut self, code: i32) -> Self {
-        self.code = code;
-        self
-    }
-
-    /// Peak resident memory of a run in bytes.
     pub(crate) fn peak_memory(&self) -> Attempt<u64> {
         let piped = self.piped.as_deref().unwrap_or("-".as_ref());
-        let mut words = vec![account::WORD.into(), piped.as_os_str().to_owned()];
+        let mut words = vec![PARENT.into(), piped.as_os_str().to_owned()];
         words.extend([self.code.to_string().into(), self.program.clone().into_os_string()]);
         words.extend(self.words.iter().cloned());
-        let itself = std::env::current_exe()?;
-        let parent = Self { program: itself, words, piped: None, answer: None, code: 0, ..self.clone() };
+        let program = std::env::current_exe()?;
+        let parent = Self { program, words, piped: None, answer: None, code: 0, ..self.clone() };
         Ok(parent.output()?.trim().parse::<u64>()? << 10)
     }
 
@@ -121,65 +83,81 @@ impl CommandLine {
         Ok(command)
     }
 
-    /// Runs the command and returns its times.
-    pub(crate) fn run(&self) -> Attempt<Run> {
-        let before = charged()?;
-        let mut command = self.command()?;
-        let start = Instant::now();
+    fn execute(&self, mut command: Command) -> Attempt<Ended> {
+        let begin = Instant::now();
         let source = self.piped.as_deref().map(|from| feed(&mut command, from)).transpose()?;
-        let mut running = directory::start(&mut command)?;
+        let mut running = start(&mut command)?;
         let mut said = Vec::new();
-        if let Some(mut stderr) = running.child.stderr.take() {
-            // Before the wait: a command that fills the pipe would block.
+        // Before the wait: a command that fills the pipe would block.
+        if let Some(mut stdout) = running.child.stdout.take() {
+            stdout.read_to_end(&mut said)?;
+        } else if let Some(mut stderr) = running.child.stderr.take() {
             stderr.read_to_end(&mut said)?;
         }
         let status = running.wait()?;
-        let wall = start.elapsed().as_secs_f64();
+        let wall = begin.elapsed().as_secs_f64();
         // This end of the pipe is closed, so that `cat` ends even if the command failed.
         drop(command);
+        // Without `cat`, which is not waited for yet.
+        let peak = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
         if let Some(source) = source {
             source.wait()?;
         }
-        let after = charged()?;
+        let said = String::from_utf8_lossy(&said).into_owned();
         if status.code() != Some(self.code) {
-            let said = String::from_utf8_lossy(&said);
             return Err(format!("{} ended with {status}: {}", self.program.display(), said.trim()).into());
         }
+        Ok(Ended { said, wall, peak })
+    }
+
+    pub(crate) fn run(&self) -> Attempt<Run> {
+        let before = charged()?;
+        let wall = self.execute(self.command()?)?.wall;
+        let after = charged()?;
         Ok(Run { wall, user: after.0 - before.0, system: after.1 - before.1 })
     }
 
-    /// Runs the command and returns its output.
     pub(crate) fn output(&self) -> Attempt<String> {
         let mut command = self.command()?;
-        let mut running = directory::start(command.stdout(Stdio::piped()).stderr(Stdio::inherit()))?;
-        let mut said = String::new();
-        if let Some(stdout) = &mut running.child.stdout {
-            stdout.read_to_string(&mut said)?;
-        }
-        let status = running.wait()?;
-        if status.code() != Some(self.code) {
-            return Err(format!("{} ended with {status}", self.program.display()).into());
-        }
-        Ok(said)
+        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        Ok(self.execute(command)?.said)
     }
 }
 
+/// In a start as the parent of one command, runs the command and prints its peak resident memory in KiB.
+pub(crate) fn run_as_parent() -> Option<ExitCode> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let command = words.split_first().filter(|(first, _)| *first == PARENT)?.1;
+    Some(exit("account", peak(command).map(|peak| println!("{peak}")).map(|()| true)))
+}
+
+fn peak(words: &[OsString]) -> Attempt<i64> {
+    let [pipe, code, program, rest @ ..] = words else { return Err("missing command".into()) };
+    // A signal that ends this process ends the command too.
+    watch()?;
+    let line = CommandLine {
+        piped: (pipe != "-").then(|| pipe.into()),
+        code: code.to_str().ok_or("the exit code is not a number")?.parse()?,
+        ..CommandLine::new(program.as_ref(), rest)
+    };
+    let mut command = Command::new(program);
+    command.args(rest).stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(line.execute(command)?.peak)
+}
+
 /// Starts `cat` of a file, and connects a command that is not started yet to it.
-pub(crate) fn feed(command: &mut Command, from: &Path) -> Attempt<directory::RunningCommand> {
+fn feed(command: &mut Command, from: &Path) -> Attempt<RunningCommand> {
     let mut cat = Command::new("cat");
-    let mut source = directory::start(cat.arg(from).stdin(Stdio::null()).stdout(Stdio::piped()))?;
+    let mut source = start(cat.arg(from).stdin(Stdio::null()).stdout(Stdio::piped()))?;
     let pipe = source.child.stdout.take().ok_or_else(|| io::Error::other("cat has no output"))?;
     command.stdin(pipe);
     Ok(source)
 }
 
-/// The times of a run, in seconds.
+/// The times of a run, in seconds: wall time from just before the start to just after the end, and CPU time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// Wall time from just before the start to just after the end.
     pub(crate) wall: f64,
-    /// User CPU time.
     pub(crate) user: f64,
-    /// System CPU time.
     pub(crate) system: f64,
 }

@@ -1,6 +1,7 @@
 //! The context of the benchmarks of whole commands, fullbore's and those of its peers.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use fullbore_bench::stats::Xoshiro256;
 
@@ -8,20 +9,17 @@ use super::command::CommandLine;
 use super::data::DataSet;
 use super::finding::{Bound, Finding, Findings};
 use super::options::{CommandOptions, TextOptions};
-use super::{Attempt, binary, directory, place, states};
+use super::{Attempt, directory, place, states};
 
 /// The locale of every command, if a case does not choose another.
 pub(crate) const LOCALE: &str = "C.UTF-8";
 
-/// A command, or the reason why it is missing.
 pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
-/// The context of every case.
 pub(crate) struct Bench {
     pub(crate) options: CommandOptions,
     pub(crate) text: TextOptions,
     pub(crate) place: DataSet,
-    /// The program under test.
     pub(crate) binary: PathBuf,
     /// Its subcommands under test.
     pub(crate) tools: Vec<&'static str>,
@@ -48,12 +46,12 @@ impl Bench {
         common.dir = common.dir.canonicalize().map_err(|error| format!("--dir: {error}"))?;
         let seed = common.seed;
         let heading = format!("against its peers, {} rounds, seed {seed}", common.rounds);
-        let binary = binary::find(options.binary.as_deref())?;
+        let binary = find_binary(options.binary.as_deref())?;
         let set = DataSet::make(program, &options, &text, &binary)?;
         let mut context =
             vec![format!("{} {heading}", version(&binary)), format!("{data}; saved profiles are ignored")];
         for name in peers {
-            let found = directory::peer_in(&options.peers, name);
+            let found = directory::peer(&options.peers, name);
             let found = found.map_or_else(|| "not here".into(), |program| version(&program));
             context.push(format!("{name}: {found}"));
         }
@@ -69,19 +67,23 @@ impl Bench {
         if !self.tools.contains(&tool) {
             return Err(format!("fullbore has no subcommand {tool}"));
         }
-        Ok(self.command(&self.binary, "ours").word(tool).all_words(words))
+        Ok(self.command(&self.binary, "ours").with([tool]).with(words))
     }
 
     /// A peer with arguments, or the reason why it is missing. Its output goes to a file.
     pub(crate) fn peer(&self, name: &str, words: &[&str]) -> CommandOrReason {
-        let program = directory::peer_in(&self.options.peers, name)
+        let program = directory::peer(&self.options.peers, name)
             .ok_or_else(|| format!("no {name} in PATH or --peers"))?;
-        Ok(self.command(&program, name).all_words(words))
+        Ok(self.command(&program, name).with(words))
     }
 
     fn command(&self, program: &Path, answer: &str) -> CommandLine {
-        let line = CommandLine::new(program, [""; 0]).locale(LOCALE).within(self.place.root());
-        line.answer(&self.place.path(&format!("answers/{answer}")))
+        CommandLine {
+            locale: Some(LOCALE),
+            directory: Some(self.place.root().to_owned()),
+            answer: Some(self.place.path(&format!("answers/{answer}"))),
+            ..CommandLine::new(program, [""; 0])
+        }
     }
 
     /// Measures the peak memory of a command that writes to `output`. `failed` reports a command that fails.
@@ -109,8 +111,35 @@ impl Bench {
     }
 }
 
-/// The first line of a program's version.
 fn version(program: &Path) -> String {
     let output = CommandLine::new(program, ["--version"]).output().unwrap_or_default();
     output.lines().next().unwrap_or("unknown version").to_owned()
+}
+
+/// The program to test: `named`, or the release binary, which is built.
+fn find_binary(named: Option<&Path>) -> Attempt<PathBuf> {
+    if let Some(path) = named {
+        return std::path::absolute(path)
+            .ok()
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("--binary: no file {}", path.display()).into());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    eprintln!("building the release binary (cargo build --release -p fullbore-cli)");
+    let output = Command::new(&cargo)
+        .args(["build", "--release", "-p", "fullbore-cli", "--message-format=json-render-diagnostics"])
+        .arg("--manifest-path")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../fullbore-cli/Cargo.toml"))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}; name a binary with --binary", cargo.display()))?;
+    if !output.status.success() {
+        return Err("the release binary does not build".into());
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "fullbore")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .ok_or_else(|| "cargo did not report the path of the release binary; name it with --binary".into())
 }

@@ -2,23 +2,21 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullbore::file::File;
+use fullbore::file::{File, Temporary};
 use fullbore::{probe, size};
 
-use super::directory::{Directory, start};
+use super::directory::{create, free, start};
 use super::options::{CommandOptions, TextOptions};
 use super::{Attempt, states, text, tree};
 
-/// The data of a case.
+/// The data of a case; its name in lower case is that of its file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
-    /// Random bytes.
-    Random,
-    /// Text.
+    Input,
     Text,
     /// UTF-8 text of which a fifth is not ASCII.
     Wide,
@@ -26,7 +24,6 @@ pub(crate) enum Data {
     Twin,
     /// The text with a different byte within its first MB.
     Other,
-    /// A source tree.
     Sources,
     /// The largest number of files.
     Crowd,
@@ -38,15 +35,13 @@ pub(crate) enum Data {
 
 /// The directory of the data, and the data made so far.
 pub(crate) struct DataSet {
-    directory: Directory,
+    directory: Temporary,
     binary: PathBuf,
     text: Option<PathBuf>,
     tree: Option<PathBuf>,
     /// The size of the text, and of the random bytes.
     pub(crate) size: u64,
-    /// The number of files of the crowd.
     pub(crate) files: usize,
-    /// The size of the large text, once it is made.
     pub(crate) large: u64,
     seed: u64,
     made: HashSet<Data>,
@@ -62,9 +57,9 @@ impl DataSet {
         text: &TextOptions,
         binary: &Path,
     ) -> Attempt<Self> {
-        let (prefix, needed) = (format!(".fullbore-{program}-"), options.size.saturating_mul(6));
+        let needed = options.size.saturating_mul(6);
         let advice = "use a smaller --size or another --dir";
-        let directory = Directory::make(&options.common.dir, &prefix, needed, advice)?;
+        let directory = create(&options.common.dir, program, needed, advice)?;
         fs::create_dir(directory.path().join("answers"))?;
         Ok(Self {
             directory,
@@ -80,12 +75,10 @@ impl DataSet {
         })
     }
 
-    /// The directory.
     pub(crate) fn root(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root().join(name)
     }
@@ -93,17 +86,8 @@ impl DataSet {
     /// The path of data, made or not.
     pub(crate) fn of(&self, data: Data) -> PathBuf {
         match (data, &self.text, &self.tree) {
-            (Data::Text, Some(text), _) => text.clone(),
-            (Data::Sources, _, Some(tree)) => tree.clone(),
-            (Data::Random, ..) => self.path("input"),
-            (Data::Text, ..) => self.path("text"),
-            (Data::Wide, ..) => self.path("wide"),
-            (Data::Twin, ..) => self.path("twin"),
-            (Data::Other, ..) => self.path("other"),
-            (Data::Sources, ..) => self.path("sources"),
-            (Data::Crowd, ..) => self.path("crowd"),
-            (Data::Doubles, ..) => self.path("doubles"),
-            (Data::Large, ..) => self.path("large"),
+            (Data::Text, Some(own), _) | (Data::Sources, _, Some(own)) => own.clone(),
+            _ => self.path(&format!("{data:?}").to_lowercase()),
         }
     }
 
@@ -112,7 +96,6 @@ impl DataSet {
         self.files * 2 / 5
     }
 
-    /// Makes the data, unless it exists.
     pub(crate) fn need(&mut self, data: Data) -> Attempt<()> {
         if self.made.contains(&data) {
             return Ok(());
@@ -130,7 +113,7 @@ impl DataSet {
         if !own {
             eprintln!("making {}", path.display());
             match data {
-                Data::Random => self.random(&path)?,
+                Data::Input => self.random(&path)?,
                 Data::Text => text::plain(&path, self.size, seed)?,
                 Data::Wide => text::wide(&path, &text, self.size, seed)?,
                 Data::Twin => states::whole(&path, &text)?,
@@ -144,13 +127,12 @@ impl DataSet {
                 Data::Large => self.large = large(&path, self.size.saturating_mul(10), seed)?,
             }
             // Write-back must be done before other commands are measured.
-            rustix::fs::syncfs(fs::File::open(self.root())?)?;
+            states::sync(self.root())?;
         }
         self.made.insert(data);
         Ok(())
     }
 
-    /// Makes a file of random bytes.
     fn random(&self, path: &Path) -> Attempt<()> {
         let mut generate = Command::new(&self.binary);
         generate.args(["gen", &self.size.to_string()]).arg(path);
@@ -172,22 +154,18 @@ impl DataSet {
     }
 }
 
-/// Changes one byte.
 fn change(path: &Path, at: u64) -> Attempt<()> {
-    let mut file = fs::File::options().read(true).write(true).open(path)?;
+    let file = fs::File::options().read(true).write(true).open(path)?;
     let mut byte = [0];
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut byte)?;
-    file.seek(SeekFrom::Start(at))?;
-    Ok(file.write_all(&[byte[0] ^ 1])?)
+    file.read_exact_at(&mut byte, at)?;
+    Ok(file.write_all_at(&[byte[0] ^ 1], at)?)
 }
 
 /// A directory with a text and its copy, of `wanted` bytes each, or fewer if that would leave less than a tenth of the free
 /// space; returns the number of bytes.
 fn large(path: &Path, wanted: u64, seed: u64) -> Attempt<u64> {
     let parent = path.parent().ok_or("data has a directory")?;
-    let room = rustix::fs::statvfs(parent)?;
-    let free = room.f_bavail.saturating_mul(room.f_frsize);
+    let free = free(parent)?;
     // A third file, its copy, is made later.
     let bytes = wanted.min(free / 10 * 9 / 3);
     if bytes < 100_000_000 && bytes < wanted {

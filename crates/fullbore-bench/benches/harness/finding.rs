@@ -5,7 +5,6 @@ use std::path::Path;
 use super::Attempt;
 use super::rounds::Series;
 
-/// A bound of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound {
     AtMost(f64),
@@ -17,31 +16,20 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    fn kept(self, figure: f64) -> Option<bool> {
+    /// Its sign and its value, and true if a figure keeps it.
+    fn judge(self, figure: f64) -> Option<(char, f64, bool)> {
         match self {
-            Self::AtMost(bound) => Some(figure <= bound),
-            Self::AtLeast(bound) => Some(figure >= bound),
-            Self::Below(bound) => Some(figure < bound),
-            Self::Above(bound) => Some(figure > bound),
+            Self::AtMost(bound) => Some(('≤', bound, figure <= bound)),
+            Self::AtLeast(bound) => Some(('≥', bound, figure >= bound)),
+            Self::Below(bound) => Some(('<', bound, figure < bound)),
+            Self::Above(bound) => Some(('>', bound, figure > bound)),
             Self::None => None,
-        }
-    }
-
-    fn text(self, unit: &str) -> String {
-        match self {
-            Self::AtMost(bound) => format!("≤ {bound}{unit}"),
-            Self::AtLeast(bound) => format!("≥ {bound}{unit}"),
-            Self::Below(bound) => format!("< {bound}{unit}"),
-            Self::Above(bound) => format!("> {bound}{unit}"),
-            Self::None => "–".into(),
         }
     }
 }
 
-/// One figure and its bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
-    /// The comparison.
     what: String,
     /// Fullbore's name and value.
     ours: String,
@@ -54,12 +42,10 @@ pub(crate) struct Finding {
     /// Of two series, the median of the rounds' own ratios. The bound applies to it: anything that slows down a whole round,
     /// as the host of a virtual machine does for seconds, affects both of its times.
     paired: Option<f64>,
-    /// The bound.
     bound: Bound,
 }
 
 impl Finding {
-    /// A figure of one contender.
     pub(crate) fn new(
         what: impl Into<String>,
         ours: impl Into<String>,
@@ -96,13 +82,12 @@ impl Finding {
         Self { figure: 1.0 / self.figure, paired: self.paired.map(|paired| 1.0 / paired), ..self }
     }
 
-    /// The figure to which the bound applies.
     fn judged(&self) -> f64 {
         self.paired.unwrap_or(self.figure)
     }
 
     fn kept(&self) -> Option<bool> {
-        self.bound.kept(self.judged())
+        self.bound.judge(self.judged()).map(|(.., kept)| kept)
     }
 
     fn verdict(&self) -> &'static str {
@@ -113,66 +98,56 @@ impl Finding {
         }
     }
 
+    fn bound(&self) -> Option<String> {
+        self.bound.judge(0.0).map(|(sign, bound, _)| format!("{sign} {bound}{}", self.unit))
+    }
+
     fn sentence(&self) -> String {
-        let Self { what, ours, peer, figure, unit, paired, bound } = self;
+        let Self { what, ours, peer, figure, unit, paired, .. } = self;
         let medians = paired.map_or_else(String::new, |_| format!(" (of the medians {figure:.3})"));
         let against = if peer.is_empty() { String::new() } else { format!(" against {peer}") };
-        let bound =
-            if *bound == Bound::None { String::new() } else { format!(", bound {}", bound.text(unit)) };
+        let bound = self.bound().map_or_else(String::new, |bound| format!(", bound {bound}"));
         format!("{:8} {what}: {:.3}{unit}{medians}{bound}: {ours}{against}", self.verdict(), self.judged())
     }
-}
 
-/// The columns of the table.
-const COLUMNS: [&str; 7] = ["comparison", "fullbore", "peer", "figure", "of the medians", "bound", ""];
-
-/// A line of the table.
-enum Row {
-    Found(Finding),
-    /// A comparison left out, and the reason.
-    Missing(String, String),
-}
-
-impl Row {
     fn columns(&self) -> [String; 7] {
-        match self {
-            Self::Found(one) => [
-                one.what.clone(),
-                one.ours.clone(),
-                one.peer.clone(),
-                format!("{:.3}{}", one.judged(), one.unit),
-                one.paired.map_or_else(|| "–".into(), |_| format!("{:.3}", one.figure)),
-                one.bound.text(one.unit),
-                one.verdict().into(),
-            ],
-            Self::Missing(what, why) => {
-                let [a, b, c, d, e] = ["–"; 5].map(str::to_owned);
-                [what.clone(), a, b, c, d, e, why.clone()]
-            }
-        }
+        let medians = self.paired.map(|_| format!("{:.3}", self.figure));
+        [
+            self.what.clone(),
+            self.ours.clone(),
+            self.peer.clone(),
+            format!("{:.3}{}", self.judged(), self.unit),
+            medians.unwrap_or_else(|| "–".into()),
+            self.bound().unwrap_or_else(|| "–".into()),
+            self.verdict().into(),
+        ]
     }
 }
 
-/// All findings.
+const COLUMNS: [&str; 7] = ["comparison", "fullbore", "peer", "figure", "of the medians", "bound", ""];
+
 pub(crate) struct Findings {
-    rows: Vec<Row>,
+    rows: Vec<[String; 7]>,
     context: Vec<String>,
     notes: Vec<String>,
+    kept: usize,
+    /// The sentences of those not kept.
+    missed: Vec<String>,
+    skipped: usize,
     errors: usize,
 }
 
 impl Findings {
     /// No findings. The first line of `context` names the comparison, the others its environment.
     pub(crate) fn new(context: Vec<String>) -> Self {
-        Self { rows: Vec::new(), context, notes: Vec::new(), errors: 0 }
+        let rows = vec![COLUMNS.map(str::to_owned)];
+        Self { rows, context, notes: Vec::new(), kept: 0, missed: Vec::new(), skipped: 0, errors: 0 }
     }
 
-    /// Prints the context.
     pub(crate) fn introduce(&self) {
         println!("{}", self.context.join("\n"));
     }
 
-    /// Prints the heading of a comparison.
     pub(crate) fn begin(&self, name: &str, title: &str) {
         println!("\n{name}: {title}");
     }
@@ -186,66 +161,62 @@ impl Findings {
 
     /// Reports a comparison that was left out, with the reason.
     pub(crate) fn skip(&mut self, what: &str, why: &str) {
+        self.skipped += 1;
         self.note(format!("skipped {what}: {why}"));
-        self.rows.push(Row::Missing(what.into(), format!("skipped: {why}")));
+        self.add_missing(what, format!("skipped: {why}"));
     }
 
     /// Reports a comparison that failed. It counts as not kept.
     pub(crate) fn record_error(&mut self, what: &str, why: &dyn std::error::Error) {
         self.errors += 1;
         self.note(format!("TROUBLE {what}: {why}"));
-        self.rows.push(Row::Missing(what.into(), format!("TROUBLE: {why}")));
+        self.add_missing(what, format!("TROUBLE: {why}"));
     }
 
-    /// Prints a finding and keeps it.
+    fn add_missing(&mut self, what: &str, why: String) {
+        let [a, b, c, d, e] = ["–"; 5].map(str::to_owned);
+        self.rows.push([what.into(), a, b, c, d, e, why]);
+    }
+
     pub(crate) fn add(&mut self, finding: Finding) {
-        println!("  {}", finding.sentence());
-        self.rows.push(Row::Found(finding));
+        let sentence = finding.sentence();
+        println!("  {sentence}");
+        self.rows.push(finding.columns());
+        match finding.kept() {
+            Some(true) => self.kept += 1,
+            Some(false) => self.missed.push(sentence),
+            None => {}
+        }
     }
 
     /// Prints the table, the counts and the bounds not kept, and writes the Markdown to a file, if requested. True if
     /// every bound was kept.
     pub(crate) fn conclude(&self, markdown: Option<&Path>) -> Attempt<bool> {
-        let rows: Vec<[String; 7]> =
-            std::iter::once(COLUMNS.map(str::to_owned)).chain(self.rows.iter().map(Row::columns)).collect();
+        let Self { rows, kept, missed, skipped, errors, .. } = self;
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 7] = std::array::from_fn(width);
         println!();
-        for row in &rows {
+        for row in rows {
             let cells = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
             println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
         }
-        let found: Vec<&Finding> = self
-            .rows
-            .iter()
-            .filter_map(|row| match row {
-                Row::Found(finding) => Some(finding),
-                Row::Missing(..) => None,
-            })
-            .collect();
-        let missed: Vec<_> = found.iter().filter(|one| one.kept() == Some(false)).collect();
-        println!(
-            "\n{} bounds kept, {} not, {} comparisons failed, {} skipped",
-            found.iter().filter(|one| one.kept() == Some(true)).count(),
-            missed.len(),
-            self.errors,
-            self.rows.len() - found.len() - self.errors
-        );
-        missed.iter().for_each(|one| println!("  {}", one.sentence()));
+        let not = missed.len();
+        println!("\n{kept} bounds kept, {not} not, {errors} comparisons failed, {skipped} skipped");
+        missed.iter().for_each(|sentence| println!("  {sentence}"));
         if let Some(path) = markdown {
-            std::fs::write(path, self.as_markdown(&rows))
+            std::fs::write(path, self.as_markdown())
                 .map_err(|error| format!("--markdown {}: {error}", path.display()))?;
         }
-        Ok(self.errors == 0 && missed.is_empty())
+        Ok(*errors == 0 && missed.is_empty())
     }
 
-    fn as_markdown(&self, rows: &[[String; 7]]) -> String {
+    fn as_markdown(&self) -> String {
         let line = |row: &[String; 7]| {
             // Text stays within its cell.
             let cells = row.iter().map(|text| text.replace('|', "\\|").replace('\n', " "));
             format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
         };
-        let mut lines: Vec<String> = rows.iter().map(line).collect();
+        let mut lines: Vec<String> = self.rows.iter().map(line).collect();
         lines.insert(1, format!("|{}\n", "---|".repeat(COLUMNS.len())));
         format!(
             "# fullbore against its peers\n\n```\n{}\n```\n\n{}\nFigure: the median of the rounds' own ratios (ours to \
@@ -257,7 +228,6 @@ impl Findings {
     }
 }
 
-/// Seconds in the unit that suits them.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1e-6 => format!("{:.1} ns", s * 1e9),

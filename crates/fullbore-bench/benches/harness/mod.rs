@@ -2,15 +2,12 @@
 //! whole commands and the states before them, their data, the noise of the machine, a directory removed at the end.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
-pub(crate) mod account;
-pub(crate) mod binary;
 pub(crate) mod command;
 pub(crate) mod commands;
 pub(crate) mod data;
 pub(crate) mod directory;
 pub(crate) mod finding;
 pub(crate) mod options;
-pub(crate) mod quiet;
 pub(crate) mod race;
 pub(crate) mod rounds;
 pub(crate) mod states;
@@ -21,7 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use finding::Findings;
-use options::Options;
+use options::CommonOptions;
 
 /// An error of a benchmark: reported, it ends the comparison.
 pub(crate) type BenchError = Box<dyn std::error::Error>;
@@ -34,7 +31,7 @@ pub(crate) type Case<'c, F> = (&'c str, &'c str, F);
 /// selects the findings of the context.
 pub(crate) fn run<B, F: Fn(&mut B) -> Attempt<()>>(
     program: &str,
-    options: &Options,
+    options: &CommonOptions,
     cases: &[Case<'_, F>],
     make: impl FnOnce() -> Attempt<B>,
     findings: impl Fn(&mut B) -> &mut Findings,
@@ -57,7 +54,7 @@ pub(crate) fn run<B, F: Fn(&mut B) -> Attempt<()>>(
         findings(&mut bench).introduce();
         for (name, title, compare) in chosen {
             findings(&mut bench).begin(name, title);
-            let quiet = quiet::Watch::start();
+            let quiet = rounds::Watch::start();
             if let Err(error) = compare(&mut bench) {
                 findings(&mut bench).record_error(name, &*error);
             }

@@ -10,14 +10,13 @@ use clap::Args;
 pub(crate) const EXIT_STATUS: &str =
     "Exit status: 0 every bound was kept, 1 one was not, 2 error, 130 interrupted (143 by SIGTERM).";
 
-/// The options of every benchmark.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub(crate) struct CommonOptions {
     /// Make the files in a new directory here
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Measured rounds of each case
-    #[arg(long, value_name = "N", default_value = "15", value_parser = rounds)]
+    #[arg(long, value_name = "N", default_value = "15", value_parser = within::<1, 10_000>)]
     pub(crate) rounds: usize,
     /// Run only the cases whose names contain PATTERN (several: separate by commas); a full name selects that case alone
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
@@ -36,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) bench: bool,
 }
 
-impl Options {
+impl CommonOptions {
     /// True if `--only` selects `name` among `names`.
     pub(crate) fn selects<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, name: &str) -> bool {
         let fits = |pattern: &str| match names.clone().any(|exact| exact == pattern) {
@@ -47,11 +46,10 @@ impl Options {
     }
 }
 
-/// The options of the benchmarks of whole commands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CommandOptions {
     #[command(flatten)]
-    pub(crate) common: Options,
+    pub(crate) common: CommonOptions,
     /// Size of the data; six times that must be free
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = fullbore::size::parse)]
     pub(crate) size: u64,
@@ -63,11 +61,10 @@ pub(crate) struct CommandOptions {
     pub(crate) binary: Option<PathBuf>,
 }
 
-/// The options of the texts and trees that tools read.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TextOptions {
     /// Files of the largest tree; the others have two fifths of that
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = files)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = within::<100, 90_000>)]
     pub(crate) files: usize,
     /// Count, search, copy and hash this text instead of a generated one
     #[arg(long, value_name = "FILE", value_parser = existing)]
@@ -87,12 +84,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64)
 }
 
-fn rounds(text: &str) -> Result<usize, ParseIntError> {
-    text.parse().map(|rounds: usize| rounds.clamp(1, 10_000))
-}
-
-fn files(text: &str) -> Result<usize, ParseIntError> {
-    text.parse().map(|files: usize| files.clamp(100, 90_000))
+fn within<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, ParseIntError> {
+    text.parse().map(|number: usize| number.clamp(LEAST, MOST))
 }
 
 /// A path that exists, made absolute: commands run in other directories.

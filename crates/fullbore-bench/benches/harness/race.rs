@@ -11,10 +11,8 @@ use super::finding::{Bound, Finding, time};
 use super::rounds::{find, interleave};
 use super::{Attempt, BenchError};
 
-/// The runs of one command.
 type Series = super::rounds::Series<Run>;
 
-/// A command in a race.
 pub(crate) struct Contender<'a> {
     line: CommandLine,
     prepare: Box<dyn FnMut() -> Attempt<()> + 'a>,
@@ -63,7 +61,6 @@ pub(crate) enum OutputCheck {
     Any,
 }
 
-/// The figure of a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Figure {
     /// The time of one ÷ that of the fastest of others.
@@ -77,27 +74,26 @@ pub(crate) enum Figure {
 }
 
 /// A bound between contenders.
-struct Demand {
+pub(crate) struct Demand {
     what: String,
     figure: Figure,
-    ours: &'static str,
-    peers: Vec<&'static str>,
+    ours: String,
+    peers: Vec<String>,
     bound: Bound,
 }
 
-/// A race: contenders, data and bounds.
 pub(crate) struct Race<'a> {
-    contenders: Vec<(String, Contender<'a>)>,
-    absent: Vec<(String, String)>,
-    demands: Vec<Demand>,
-    needs: Vec<Data>,
-    answers: OutputCheck,
-    rounds: Option<usize>,
-    bytes: u64,
+    pub(crate) contenders: Vec<(String, Contender<'a>)>,
+    pub(crate) absent: Vec<(String, String)>,
+    pub(crate) demands: Vec<Demand>,
+    pub(crate) needs: Vec<Data>,
+    pub(crate) answers: OutputCheck,
+    /// The number of rounds, if not `--rounds`.
+    pub(crate) rounds: Option<usize>,
+    pub(crate) bytes: u64,
 }
 
 impl<'a> Race<'a> {
-    /// A race over `bytes` of `needs`.
     pub(crate) fn new(needs: &[Data], bytes: u64) -> Self {
         Self {
             contenders: Vec::new(),
@@ -108,18 +104,6 @@ impl<'a> Race<'a> {
             rounds: None,
             bytes,
         }
-    }
-
-    /// Sets the required agreement of outputs.
-    pub(crate) fn answers(mut self, answers: OutputCheck) -> Self {
-        self.answers = answers;
-        self
-    }
-
-    /// Sets the number of rounds, instead of `--rounds`.
-    pub(crate) fn rounds(mut self, rounds: usize) -> Self {
-        self.rounds = Some(rounds);
-        self
     }
 
     /// Adds a contender; `shape` sets the state before and after its runs.
@@ -140,7 +124,6 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// Adds a contender with a preparation.
     pub(crate) fn enter(
         self,
         label: &str,
@@ -150,42 +133,29 @@ impl<'a> Race<'a> {
         self.shaped(label, entrant, |contender| contender.prepare(prepare))
     }
 
-    /// Adds a bound on a figure of `ours` and `peers`.
     pub(crate) fn demand(
         mut self,
         what: &str,
         figure: Figure,
-        ours: &'static str,
-        peers: &[&'static str],
+        ours: &str,
+        peers: &[&str],
         bound: Bound,
     ) -> Self {
-        self.demands.push(Demand { what: what.into(), figure, ours, peers: peers.to_vec(), bound });
+        let peers = peers.iter().map(|peer| (*peer).to_owned()).collect();
+        self.demands.push(Demand { what: what.into(), figure, ours: ours.into(), peers, bound });
         self
     }
 
     /// Adds the bound on the time of `ours` ÷ that of `peer`.
-    pub(crate) fn hold(self, what: &str, ours: &'static str, peer: &'static str, bound: Bound) -> Self {
+    pub(crate) fn hold(self, what: &str, ours: &str, peer: &str, bound: Bound) -> Self {
         self.demand(what, Figure::Fastest, ours, &[peer], bound)
     }
 
     /// Adds the bound on the time of `ours`, in milliseconds.
-    pub(crate) fn within(self, what: &str, ours: &'static str, bound: Bound) -> Self {
+    pub(crate) fn within(self, what: &str, ours: &str, bound: Bound) -> Self {
         self.demand(what, Figure::Time, ours, &[], bound)
     }
 
-    /// Adds a command of fullbore and one of a peer, with the same preparation, and the bound on the ratio of their times.
-    pub(crate) fn pair(
-        self,
-        what: &str,
-        (ours, mine): (&'static str, CommandOrReason),
-        (peer, theirs): (&'static str, CommandOrReason),
-        prepare: impl FnMut() -> Attempt<()> + Copy + 'a,
-        bound: Bound,
-    ) -> Self {
-        self.enter(ours, mine, prepare).enter(peer, theirs, prepare).hold(what, ours, peer, bound)
-    }
-
-    /// Runs the race, if its contenders exist, and reports the findings.
     pub(crate) fn run(mut self, bench: &mut Bench) -> Attempt<()> {
         for (who, why) in &self.absent {
             println!("  without {who}: {why}");
@@ -227,7 +197,7 @@ impl<'a> Race<'a> {
                 (Some(finding), Ok(())) => bench.findings.add(finding),
                 // A contender with another output has not done the work.
                 (Some(_), Err(why)) => bench.findings.record_error(what, &**why),
-                (None, _) if failed.iter().any(|(who, _)| who == demand.ours) => {
+                (None, _) if failed.iter().any(|(who, _)| *who == demand.ours) => {
                     bench.findings.record_error(what, &*BenchError::from(all.join("; ")));
                 }
                 (None, _) => bench.findings.skip(what, &all.join("; ")),
@@ -241,7 +211,7 @@ impl Demand {
     /// The reason why the bound cannot be judged without the `absent` contenders, if any.
     fn obstacle(&self, absent: &[(String, String)]) -> Option<String> {
         let missing = |label: &str| absent.iter().find(|(who, _)| who == label).map(|(_, why)| why.clone());
-        if let Some(why) = missing(self.ours) {
+        if let Some(why) = missing(&self.ours) {
             return Some(why);
         }
         let gone: Vec<String> = self.peers.iter().filter_map(|peer| missing(peer)).collect();
@@ -251,7 +221,7 @@ impl Demand {
 
     /// The finding of the runs; `None` if a contender did not run.
     fn judge(&self, series: &[Series]) -> Option<Finding> {
-        let mine = find(series, self.ours)?;
+        let mine = find(series, &self.ours)?;
         let ran = self.peers.iter().filter_map(|peer| find(series, peer));
         let by_time = |a: &&Series, b: &&Series| wall(a).total_cmp(&wall(b));
         let peer = match self.figure {
@@ -268,17 +238,14 @@ impl Demand {
     }
 }
 
-/// The median wall time in seconds.
 fn wall(series: &Series) -> f64 {
     series.median(|run| run.wall)
 }
 
-/// The median CPU time, user and system, in seconds.
 fn processor(series: &Series) -> f64 {
     series.median(|run| run.user + run.system)
 }
 
-/// Prints every contender's median, the fastest first.
 fn table(bench: &mut Bench, series: &[Series], bytes: u64) {
     let mut sorted: Vec<&Series> = series.iter().collect();
     sorted.sort_by(|a, b| wall(a).total_cmp(&wall(b)));
@@ -289,12 +256,11 @@ fn table(bench: &mut Bench, series: &[Series], bytes: u64) {
     }
 }
 
-/// Checks that the contenders' last outputs agree.
 fn compare(answers: OutputCheck, contenders: &[(String, Contender<'_>)]) -> Attempt<()> {
     if answers == OutputCheck::Any {
         return Ok(());
     }
-    let mut answered = contenders.iter().filter_map(|(who, one)| Some((who, one.line.answered()?)));
+    let mut answered = contenders.iter().filter_map(|(who, one)| Some((who, one.line.answer.as_deref()?)));
     let Some((first, first_file)) = answered.next() else { return Ok(()) };
     if std::fs::metadata(first_file)?.len() == 0 {
         return Err(format!("{first} found nothing: no output to compare").into());
@@ -311,7 +277,6 @@ fn compare(answers: OutputCheck, contenders: &[(String, Contender<'_>)]) -> Atte
     Ok(())
 }
 
-/// True if two files have the same bytes.
 pub(crate) fn same_bytes(one: &Path, two: &Path) -> Attempt<bool> {
     if std::fs::metadata(one)?.len() != std::fs::metadata(two)?.len() {
         return Ok(false);

@@ -1,20 +1,23 @@
-//! Rounds: contenders run one after another in random order, repeatedly, so that drift affects all alike.
+//! Rounds: contenders run one after another in random order, repeatedly, so that drift affects all alike; and the CPU time
+//! of other processes meanwhile.
 
+use std::time::Instant;
+
+use fullbore::probe::{ProcessUsage, SystemUsage, processors};
 use fullbore_bench::stats::{Xoshiro256, median};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 
 use super::Attempt;
 
-/// The results of one contender, one per round.
+/// The results of one contender, in the order of the rounds.
 #[derive(Debug, Clone)]
 pub(crate) struct Series<T> {
-    /// The contender's name.
     pub(crate) label: String,
-    /// Its results in the order of the rounds.
     pub(crate) runs: Vec<T>,
 }
 
 impl<T> Series<T> {
-    /// The median of a value.
     pub(crate) fn median(&self, of: impl Fn(&T) -> f64) -> f64 {
         median(&self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
@@ -26,7 +29,6 @@ impl<T> Series<T> {
     }
 }
 
-/// Finds a contender's series.
 pub(crate) fn find<'s, T>(series: &'s [Series<T>], label: &str) -> Option<&'s Series<T>> {
     series.iter().find(|one| one.label == label)
 }
@@ -48,4 +50,56 @@ pub(crate) fn interleave<C, T>(
         }
     }
     Ok(series)
+}
+
+/// A larger share of all processors is reported. Write-back of written data takes some.
+const TOLERATED: f64 = 0.05;
+
+/// The counters at the start of a comparison.
+///
+/// A peer with one worker is not affected by a busy second processor, but two workers are, so a machine with other work
+/// reverses a comparison.
+pub(crate) struct Watch {
+    machine: SystemUsage,
+    itself: ProcessUsage,
+    commands: f64,
+    begin: Instant,
+}
+
+impl Watch {
+    pub(crate) fn start() -> Attempt<Self> {
+        Ok(Self {
+            machine: SystemUsage::now()?,
+            itself: ProcessUsage::now()?,
+            commands: commands()?,
+            begin: Instant::now(),
+        })
+    }
+
+    pub(crate) fn objection(&self) -> Option<String> {
+        let machine = SystemUsage::now().ok()?.since(&self.machine);
+        let itself = ProcessUsage::now().ok()?.since(&self.itself).processor();
+        let commands = commands().ok()? - self.commands;
+        let all = self.begin.elapsed().as_secs_f64() * processors() as f64;
+        let others = (machine.busy() - itself - commands).max(0.0) / all;
+        let stolen = machine.steal / all;
+        (others + stolen > TOLERATED).then(|| {
+            format!(
+                "the kernel's own threads and other programs took {:.0}% of the processors meanwhile, the hypervisor \
+                 {:.0}%: with several workers the figures are worse than this machine can do",
+                others * 100.0,
+                stolen * 100.0
+            )
+        })
+    }
+}
+
+fn commands() -> Attempt<f64> {
+    charged().map(|(user, system)| user + system)
+}
+
+pub(crate) fn charged() -> Attempt<(f64, f64)> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
+    Ok((seconds(usage.user_time()), seconds(usage.system_time())))
 }

@@ -1,7 +1,7 @@
 //! The states before runs: input and output in the page cache or out of it, verified.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -10,54 +10,66 @@ use fullbore::probe;
 
 use super::Attempt;
 
-/// Reads the whole file into the page cache, unless it is there.
+/// Reads a whole file, or every file of a tree, into the page cache, unless it is there.
 pub(crate) fn warm(path: &Path) -> Attempt<()> {
-    for _ in 0..3 {
-        if cached(path)? == 1.0 {
-            return Ok(());
+    every_file(path, &|path| {
+        for _ in 0..3 {
+            if cached(path)? == 1.0 {
+                return Ok(());
+            }
+            each_block(path, |data| {
+                std::hint::black_box(data);
+                Ok(())
+            })?;
         }
-        io::copy(&mut fs::File::open(path)?, &mut Sink)?;
-    }
-    Err(format!("{}: not entirely in the page cache: use a smaller --size", path.display()).into())
+        Err(format!("{}: not entirely in the page cache: use a smaller --size", path.display()).into())
+    })
 }
 
-/// Evicts the whole file from the page cache and verifies it.
+/// Evicts a whole file, or every file of a tree, from the page cache and verifies it. Names and attributes stay in memory:
+/// only root can drop those, and only for the whole machine.
 pub(crate) fn cold(path: &Path) -> Attempt<()> {
-    let file = File::open(path)?;
-    let mut left = 1.0;
-    for _ in 0..3 {
-        file.sync_data()?;
-        file.drop_cache()?;
-        left = cached(path)?;
-        if left == 0.0 {
-            return Ok(());
+    if path.is_dir() {
+        sync(path)?;
+    }
+    every_file(path, &|path| {
+        let file = File::open(path)?;
+        let mut left = 1.0;
+        for _ in 0..3 {
+            file.sync_data()?;
+            file.drop_cache()?;
+            left = cached(path)?;
+            if left == 0.0 {
+                return Ok(());
+            }
+        }
+        Err(format!("{}: {:.2}% stay in the page cache", path.display(), left * 100.0).into())
+    })
+}
+
+pub(crate) fn cold_or_warm(path: &Path, is_cold: bool) -> Attempt<()> {
+    if is_cold { cold(path) } else { warm(path) }
+}
+
+fn every_file(path: &Path, visit: &dyn Fn(&Path) -> Attempt<()>) -> Attempt<()> {
+    let found = fs::symlink_metadata(path)?;
+    match found.file_type() {
+        kind if kind.is_dir() => fs::read_dir(path)?.try_for_each(|entry| every_file(&entry?.path(), visit)),
+        kind if kind.is_file() && found.len() > 0 => visit(path),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file by plain system calls: `io::copy` between files would allow the kernel to share their blocks.
+fn each_block(path: &Path, mut visit: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut file = fs::File::open(path)?;
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => visit(&buffer[..count])?,
         }
     }
-    Err(format!("{}: {:.2}% stay in the page cache", path.display(), left * 100.0).into())
-}
-
-/// Reads every file of a tree into the page cache.
-pub(crate) fn warm_tree(root: &Path) -> Attempt<()> {
-    every_file(root, &mut warm)
-}
-
-/// Evicts every file of a tree from the page cache and verifies it. Names and attributes stay in memory: only root can drop
-/// those, and only for the whole machine.
-pub(crate) fn cold_tree(root: &Path) -> Attempt<()> {
-    rustix::fs::syncfs(fs::File::open(root)?)?;
-    every_file(root, &mut cold)
-}
-
-fn every_file(directory: &Path, visit: &mut dyn FnMut(&Path) -> Attempt<()>) -> Attempt<()> {
-    for entry in fs::read_dir(directory)? {
-        let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
-        match entry? {
-            kind if kind.is_dir() => every_file(&path, visit)?,
-            kind if kind.is_file() && fs::metadata(&path)?.len() > 0 => visit(&path)?,
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Makes `path` a complete copy of `from` in the page cache, unless it is one.
@@ -66,26 +78,18 @@ pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
     if fs::metadata(path).is_ok_and(|found| found.len() == len) && cached(path)? == 1.0 {
         return Ok(());
     }
-    let mut input = fs::File::open(from)?;
     let mut output = fs::File::options().write(true).create(true).truncate(false).open(path)?;
-    // `io::copy` between files would allow the kernel to share their blocks.
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        let count = io::Read::read(&mut input, &mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        output.write_all(&buffer[..count])?;
-    }
-    Ok(())
+    Ok(each_block(from, |data| output.write_all(data))?)
 }
 
 /// Removes a file or tree that may not exist, and syncs the file system, so that no run pays for another's output.
 pub(crate) fn absent(path: &Path) -> Attempt<()> {
     remove(path);
-    let directory = path.parent().ok_or("a file without a directory")?;
-    rustix::fs::syncfs(fs::File::open(directory)?)?;
-    Ok(())
+    sync(path.parent().ok_or("a file without a directory")?)
+}
+
+pub(crate) fn sync(directory: &Path) -> Attempt<()> {
+    Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)
 }
 
 /// Touches three quarters of the free memory, once per run. The host of a virtual machine provides a page when it is
@@ -102,29 +106,14 @@ pub(crate) fn memory() -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a file or tree that may not exist.
 pub(crate) fn remove(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _ = fs::remove_dir_all(path);
     }
 }
 
-/// The share of a file that the page cache holds, 0 to 1.
 fn cached(path: &Path) -> Attempt<f64> {
     let residency = probe::residency(fs::File::open(path)?, 0..u64::MAX)
         .map_err(|error| format!("{}: cannot determine its cached share: {error}", path.display()))?;
     residency.share().ok_or_else(|| format!("{}: is empty", path.display()).into())
-}
-
-/// Discards everything; unlike `io::sink`, nothing may bypass it.
-struct Sink;
-
-impl Write for Sink {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        Ok(std::hint::black_box(data).len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

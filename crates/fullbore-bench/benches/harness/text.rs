@@ -13,20 +13,17 @@ use fullbore_bench::stats::Xoshiro256;
 
 use super::Attempt;
 
-/// A line with its newline.
 pub(crate) const LINE: usize = 80;
 
 /// A name on one line in a thousand.
 pub(crate) const RARE: &str = "Ferdinand Magellan";
 
-/// Lines made at a time.
 const LINES: usize = 8192;
 
 /// Letters of two and three bytes: Latin, Greek, Cyrillic, Chinese.
 const LETTERS: [char; 16] =
     ['é', 'ü', 'ß', 'ñ', 'å', 'λ', 'π', 'Ω', 'д', 'ж', 'и', 'Щ', '的', '文', '字', '語'];
 
-/// An endless sequence of lines of text.
 pub(crate) struct Lines {
     text: Text,
     dice: Xoshiro256,
@@ -34,7 +31,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The lines of a seed.
     pub(crate) fn new(seed: u64) -> Attempt<Self> {
         Ok(Self { text: Text::new(seed, LINE as u64)?, dice: Xoshiro256::seeded(seed), next: 0 })
     }
@@ -67,7 +63,6 @@ fn participle(line: &mut [u8], from: usize) {
     }
 }
 
-/// Writes `bytes` of text to a new file and syncs it.
 pub(crate) fn plain(path: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     let mut file = File::create_new(path)?;
     let mut lines = Lines::new(seed)?;

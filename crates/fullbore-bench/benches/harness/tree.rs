@@ -9,7 +9,6 @@ use fullbore_bench::stats::Xoshiro256;
 use super::Attempt;
 use super::text::{LINE, Lines};
 
-/// Files per directory.
 const WIDTH: usize = 40;
 
 /// The name of a file of a tree, relative to its root. Every name has the same length, so none is part of another.
@@ -78,7 +77,6 @@ pub(crate) fn crowd(root: &Path, files: usize, seed: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// The names of the first `count` files of a crowd.
 pub(crate) fn names(count: usize) -> impl Iterator<Item = PathBuf> {
     (0..count).map(|index| name(index, ""))
 }

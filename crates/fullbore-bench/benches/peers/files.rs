@@ -13,24 +13,22 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn overwrite(bench: &mut Bench) -> Attempt<()> {
-    let (input, output) = (bench.place.of(Data::Random), bench.place.path("existing"));
+    let (input, output) = (bench.place.of(Data::Input), bench.place.path("existing"));
     let ours = bench.ours("transform", &["shift:10", "input", "existing", "--overwrite"]);
     let dd = bench.peer("dd", &["bs=256k", "conv=notrunc", "status=none", "if=input", "of=existing"]);
-    let outcome = Race::new(&[Data::Random], bench.place.size)
-        .pair(
-            "transform shift:10 --overwrite ÷ dd, wall time",
-            ("auto", ours),
-            ("dd bs=256k conv=notrunc", dd),
-            || states::warm(&input).and_then(|()| states::whole(&output, &input)),
-            Bound::AtMost(0.90),
-        )
+    let prepare = || states::warm(&input).and_then(|()| states::whole(&output, &input));
+    let what = "transform shift:10 --overwrite ÷ dd, wall time";
+    let outcome = Race::new(&[Data::Input], bench.place.size)
+        .enter("auto", ours, prepare)
+        .enter("dd bs=256k conv=notrunc", dd, prepare)
+        .hold(what, "auto", "dd bs=256k conv=notrunc", Bound::AtMost(0.90))
         .run(bench);
     states::remove(&output);
     outcome
 }
 
 fn new_file(bench: &mut Bench) -> Attempt<()> {
-    let input = &bench.place.of(Data::Random);
+    let input = &bench.place.of(Data::Input);
     let outputs = ["new", "new-by-cp"].map(|name| bench.place.path(name));
     let [first, second] = outputs.each_ref();
     let ready = |output| {
@@ -38,14 +36,13 @@ fn new_file(bench: &mut Bench) -> Attempt<()> {
     };
     let ours = bench.ours("transform", &["shift:10", "input", "new"]);
     let cp = bench.peer("cp", &["input", "new-by-cp"]);
-    Race::new(&[Data::Random], bench.place.size)
+    Race::new(&[Data::Input], bench.place.size)
         .shaped("auto", ours, |one| one.prepare(ready(first)).clear(|| states::remove(first)))
         .shaped("cp", cp, |one| one.prepare(ready(second)).clear(|| states::remove(second)))
         .hold("transform shift:10 to a new file ÷ cp, wall time", "auto", "cp", Bound::AtMost(0.60))
         .run(bench)
 }
 
-/// Block sizes of dd.
 const BLOCKS: &[&str] = &["dd bs=64k", "dd bs=128k", "dd bs=256k", "dd bs=512k", "dd bs=1M", "dd bs=4M"];
 
 /// Strategies of fullbore, and the share of dd's best throughput that they must reach.
@@ -53,9 +50,9 @@ const READING: &[(&str, Bound)] =
     &[("workers=1", Bound::AtLeast(0.95)), ("workers=2", Bound::Above(1.0)), ("auto", Bound::Above(1.0))];
 
 fn reading(bench: &mut Bench) -> Attempt<()> {
-    let input = bench.place.of(Data::Random);
+    let input = bench.place.of(Data::Input);
     let prepare = || states::warm(&input);
-    let mut race = Race::new(&[Data::Random], bench.place.size);
+    let mut race = Race::new(&[Data::Input], bench.place.size);
     for label in BLOCKS {
         let block = label.trim_start_matches("dd ");
         let dd = bench.peer("dd", &["of=/dev/null", "status=none", block, "if=input"]);

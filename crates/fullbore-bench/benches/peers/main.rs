@@ -28,7 +28,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    if let Some(status) = harness::account::run() {
+    if let Some(status) = harness::command::run_as_parent() {
         return status;
     }
     let Options { commands } = Options::parse();

@@ -1,216 +1,119 @@
-//! The meter's loop, called in the library, against fio on the same file, in interleaved pairs.
+//! The meter's loop against fio on the same file: the meter compares them itself, in interleaved rounds.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fullbore::engine::{CachePolicy, method};
-use fullbore::file::File;
-use fullbore::pattern::{Order, Progress, Scope, visit};
-use fullbore::probe::ProcessUsage;
-use fullbore::strategy::Strategy;
+use fullbore::pattern::Progress;
+use fullbore_bench::document::{Cell, Sample};
+use fullbore_bench::{Options, run};
 
 use super::harness::Attempt;
-use super::harness::command::CommandLine;
 use super::harness::commands::{Bench, Case};
-use super::harness::data::Data;
-use super::harness::directory::peer_in;
 use super::harness::finding::{Bound, Finding, time};
-use super::harness::rounds::{Series, interleave};
+use super::harness::rounds::Series;
 
 pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
 
-/// Duration of one side of a pair.
-const TURN: Duration = Duration::from_secs(3);
+/// Seconds of one side of a pair.
+const TURN: u64 = 3;
+
 /// Fewest pairs, at any `--rounds`.
 const PAIRS: usize = 8;
 
-/// Random requests between two readings of the clock; the ring runs empty there, so they are many.
-const PASS: u64 = 1 << 16;
-
-/// A load that both sides run.
+/// A load, and its bounds: requests per second and CPU time per request, fullbore ÷ fio.
 struct Load {
     name: &'static str,
-    method: &'static str,
-    fio_engine: &'static str,
-    random: bool,
-    request: usize,
-    depth: usize,
-    /// Bound of requests per second, fullbore ÷ fio.
+    grid: &'static str,
     rate: Bound,
-    /// Bound of CPU time per request, fullbore ÷ fio.
     processor: Bound,
 }
 
-const LOADS: &[Load] = &[
+const LOADS: [Load; 2] = [
     Load {
         name: "direct random 4 KiB reads, depth 32",
-        method: "uring",
-        fio_engine: "io_uring",
-        random: true,
-        request: 4 << 10,
-        depth: 32,
+        grid: "strategy = 'method=uring,cache=direct,request=4K,depth=32,workers=1,model=serial'\norder = 'random'",
         rate: Bound::AtLeast(0.97),
         processor: Bound::AtMost(1.10),
     },
     Load {
         name: "direct sequential 1 MiB reads, depth 8",
-        method: "uring",
-        fio_engine: "io_uring",
-        random: false,
-        request: 1 << 20,
-        depth: 8,
+        grid: "strategy = 'method=uring,cache=direct,request=1M,depth=8,workers=1,model=serial'",
         rate: Bound::AtLeast(0.95),
-        processor: Bound::None,
-    },
-    Load {
-        name: "null engine, 4 KiB",
-        method: "null",
-        fio_engine: "null",
-        random: true,
-        request: 4 << 10,
-        depth: 1,
-        rate: Bound::None,
         processor: Bound::None,
     },
 ];
 
-/// The result of one side in one turn.
-#[derive(Debug, Clone, Copy)]
-struct Measurement {
-    /// Requests per second.
-    rate: f64,
-    /// CPU time per request, in seconds.
-    processor: f64,
-}
-
 fn compare(bench: &mut Bench) -> Attempt<()> {
-    let Some(fio) = peer_in(&bench.options.peers, "fio") else {
-        bench.findings.skip("meter", "fio is not installed (Debian: apt install fio)");
-        return Ok(());
+    let grid = |load: &Load| {
+        format!("[[experiment.grid]]\naction = 'read'\nsample_seconds = {TURN}.0\n{}\n", load.grid)
     };
-    bench.place.need(Data::Random)?;
-    let (input, size) = (bench.place.of(Data::Random), bench.place.size);
-    for load in LOADS {
-        let strategy = load.strategy()?;
-        let mut passes = 0;
-        // Random requests of another sequence each time.
-        let mut measure = |is_fio: bool, time| match is_fio {
-            true => theirs(&fio, &input, size, load, time).map_err(|error| format!("fio: {error}").into()),
-            false => {
-                passes += 1000;
-                ours(&input, load, &strategy, passes, time)
-            }
-        };
-        // One of each unmeasured, which also shows that both can run here.
-        let first =
-            measure(false, Duration::from_millis(300)).and_then(|_| measure(true, Duration::from_secs(1)));
-        if let Err(error) = first {
-            bench.findings.skip(load.name, &error.to_string());
-            continue;
+    let grids = LOADS.each_ref().map(grid).concat();
+    let common = &bench.options.common;
+    let pairs = common.rounds.max(PAIRS) * LOADS.len();
+    let options = Options {
+        directories: vec![common.dir.clone()],
+        size: Some(bench.place.size),
+        // Preparing and starting take time, too.
+        time: Duration::from_secs(60 + (2 * TURN + 1) * pairs as u64),
+        // Never reached: every pair counts.
+        precision: 0.0,
+        seed: common.seed,
+        sets: vec![(
+            "meter".into(),
+            format!("[[experiment]]\nname = 'm'\ntitle = 'M'\naxis = 'none'\n{grids}"),
+        )],
+        with_fio: true,
+        ..Options::default()
+    };
+    let document = match run(&options, &Progress::default(), |_| ()) {
+        Ok(measured) => measured.document,
+        Err(error) => {
+            bench.findings.skip("meter", &error.to_string());
+            return Ok(());
         }
-        let mut sides = [("fullbore".to_owned(), false), ("fio".to_owned(), true)];
-        let rounds = bench.options.common.rounds.max(PAIRS);
-        let series = interleave(&mut sides, rounds, &mut bench.random, |is_fio| measure(*is_fio, TURN))?;
-        report(bench, load, &series);
-    }
-    Ok(())
-}
-
-impl Load {
-    fn strategy(&self) -> Attempt<Strategy> {
-        Ok(Strategy {
-            read: method(self.method).ok_or("unregistered method")?,
-            request: self.request,
-            depth: self.depth,
-            workers: 1,
-            read_cache: if self.method == "null" { CachePolicy::Keep } else { CachePolicy::Direct },
-            ..Strategy::plain()
-        })
-    }
-}
-
-/// Runs fullbore's loop for about `time`.
-fn ours(path: &Path, load: &Load, strategy: &Strategy, seed: u64, time: Duration) -> Attempt<Measurement> {
-    let file = File::open(path)?;
-    let progress = Progress::default();
-    let before = ProcessUsage::now()?;
-    let start = Instant::now();
-    let len = file.stamp()?.len;
-    let (mut requests, mut seconds) = (0, 0.0);
-    for pass in 0.. {
-        let order = match load.random {
-            true => Order::Random { seed: seed + pass, count: PASS },
-            false => Order::Sequential,
-        };
-        let look = |sum: &mut u64, _: u64, data: &[u8]| *sum = sum.wrapping_add(data.len() as u64);
-        let (stats, _) = visit(&file, &Scope { range: 0..len, order }, strategy, &progress, || 0u64, look)?;
-        requests += stats.reads.requests;
-        // As fio does: without opening and closing.
-        seconds += stats.seconds;
-        if start.elapsed() >= time {
-            break;
+    };
+    for (load, cells) in LOADS.iter().zip(document.cells.chunks(2)) {
+        match cells.iter().find_map(|cell| cell.skipped.as_deref()) {
+            Some(why) => bench.findings.skip(load.name, why),
+            None => report(bench, load, cells),
         }
     }
-    let usage = ProcessUsage::now()?.since(&before);
-    Ok(Measurement { rate: requests as f64 / seconds, processor: usage.processor() / requests as f64 })
+    null_engine(bench, document.audit.null_request_s.map_or(f64::NAN, |request| request.value))
 }
 
-/// Runs fio for `time`.
-fn theirs(fio: &Path, path: &Path, size: u64, load: &Load, time: Duration) -> Attempt<Measurement> {
-    let options = [
-        "--name=peer".to_owned(),
-        format!("--filename={}", path.display()),
-        format!("--ioengine={}", load.fio_engine),
-        "--direct=1".to_owned(),
-        "--readonly".to_owned(),
-        format!("--rw={}", if load.random { "randread" } else { "read" }),
-        format!("--bs={}", load.request),
-        format!("--iodepth={}", load.depth),
-        format!("--size={size}"),
-        format!("--runtime={}ms", time.as_millis()),
-        "--time_based".to_owned(),
-        // A thread, so that an interruption ends it with fio itself.
-        "--thread".to_owned(),
-        "--output-format=json".to_owned(),
-    ];
-    turn_of(&CommandLine::new(fio, options).output()?)
-}
-
-/// Reads fio's result of its only job.
-fn turn_of(account: &str) -> Attempt<Measurement> {
+/// Compares the meter's own cost of a request, in seconds, with that of fio.
+fn null_engine(bench: &mut Bench, request_s: f64) -> Attempt<()> {
+    let options =
+        "--name=peer --ioengine=null --rw=randread --bs=4k --size=1g --thread --runtime=3 --time_based";
+    let mut words: Vec<&str> = options.split(' ').collect();
+    words.push("--output-format=json");
+    let account = bench.peer("fio", &words)?.output()?;
     // Warnings may precede the document.
     let start = account.find('{').ok_or("fio printed no result")?;
     let account: serde_json::Value = serde_json::from_str(&account[start..])?;
-    let job = &account["jobs"][0];
-    let figure = |value: &serde_json::Value, name: &str| {
-        value[name].as_f64().ok_or_else(|| format!("no {name} in fio's result"))
-    };
-    let requests = figure(&job["read"], "total_ios")?;
-    let busy = (figure(job, "usr_cpu")? + figure(job, "sys_cpu")?) / 100.0;
-    let seconds = figure(job, "job_runtime")? / 1e3;
-    if requests == 0.0 || seconds == 0.0 {
-        return Err("fio made no requests".into());
-    }
-    Ok(Measurement { rate: figure(&job["read"], "iops")?, processor: busy * seconds / requests })
+    let theirs = account["jobs"][0]["read"]["iops"].as_f64().ok_or("no iops in fio's result")?;
+    let text = format!("fullbore {:.0}/s against fio {theirs:.0}/s", 1.0 / request_s);
+    let what = "null engine, 4 KiB: fullbore ÷ fio, requests per second";
+    bench.findings.add(Finding::new(what, text, (1.0 / request_s / theirs, ""), Bound::None));
+    Ok(())
 }
 
-fn report(bench: &mut Bench, load: &Load, series: &[Series<Measurement>]) {
-    let [mine, fio] = series else { return };
+fn report(bench: &mut Bench, load: &Load, cells: &[Cell]) {
+    let series = |cell: &Cell| {
+        let label = cell.labels.peer.clone().unwrap_or_else(|| "fullbore".into());
+        Series { label, runs: cell.samples.iter().filter(|sample| sample.usable()).cloned().collect() }
+    };
+    let [mine, fio] = cells else { return };
+    let (mine, fio): (Series<Sample>, Series<Sample>) = (series(mine), series(fio));
     let what = |figure: &str| format!("{}: fullbore ÷ fio, {figure}", load.name);
-    let per_second = |rate| format!("{rate:.0}/s");
-    bench.findings.add(Finding::ratio(
-        what("requests per second"),
-        mine,
-        fio,
-        |one| one.rate,
-        per_second,
-        load.rate,
-    ));
+    let rate = |sample: &Sample| sample.requests as f64 / sample.seconds;
+    let text = |rate| format!("{rate:.0}/s");
+    bench.findings.add(Finding::ratio(what("requests per second"), &mine, &fio, rate, text, load.rate));
+    let processor = |sample: &Sample| sample.charged_s() / sample.requests as f64;
     bench.findings.add(Finding::ratio(
         what("CPU time per request"),
-        mine,
-        fio,
-        |one| one.processor,
+        &mine,
+        &fio,
+        processor,
         time,
         load.processor,
     ));

@@ -25,8 +25,7 @@ fn start_up(bench: &mut Bench) -> Attempt<()> {
     std::fs::write(bench.place.path("byte"), b"x")?;
     let transform = bench.ours("transform", &["none", "byte", "byte-out"]);
     let what = |label: &str| format!("{label}, median wall time of {RUNS} runs");
-    Race::new(&[], 0)
-        .rounds(RUNS)
+    Race { rounds: Some(RUNS), ..Race::new(&[], 0) }
         .shaped(VERSION, Ok(CommandLine::new(&bench.binary, ["--version"])), |one| one)
         .shaped(ONE_BYTE, transform, |one| one.clear(|| states::remove(&output)))
         .within(&what(VERSION), VERSION, START_UP)
@@ -40,7 +39,6 @@ const MEMORY: Bound = Bound::AtMost(80.0);
 /// Strategies that map the whole file: their memory is the file.
 const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];
 
-/// Strategies with large settings.
 const GREEDY: &[&str] = &[
     "method=uring,depth=1024,request=1M,workers=2",
     "method=mmap,workers=2,window=16M",
@@ -49,8 +47,8 @@ const GREEDY: &[&str] = &[
 ];
 
 fn memory(bench: &mut Bench) -> Attempt<()> {
-    bench.place.need(Data::Random)?;
-    let (input, output) = (bench.place.of(Data::Random), bench.place.path("memory"));
+    bench.place.need(Data::Input)?;
+    let (input, output) = (bench.place.of(Data::Input), bench.place.path("memory"));
     states::warm(&input)?;
     for strategy in ["auto"].iter().chain(STRATEGIES).chain(GREEDY) {
         for piped in [false, true] {
@@ -61,7 +59,7 @@ fn memory(bench: &mut Bench) -> Attempt<()> {
             let what = format!("peak memory, {strategy}{}", if piped { ", from a pipe" } else { "" });
             let source = if piped { "-" } else { "input" };
             let ours = bench.ours("transform", &["shift:10", "--strategy", strategy, source, "memory"]);
-            let ours = ours.map(|line| if piped { line.piped(&input) } else { line });
+            let ours = ours.map(|line| CommandLine { piped: piped.then(|| input.clone()), ..line });
             let bound = if WHOLE.contains(strategy) { Bound::None } else { MEMORY };
             bench.peak_memory(&what, ours, &output, bound, |findings, what, why| {
                 findings.skip(what, &why.to_string());

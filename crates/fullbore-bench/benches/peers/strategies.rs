@@ -6,7 +6,6 @@ use super::harness::finding::Bound;
 use super::harness::race::{Figure, Race};
 use super::harness::{Attempt, states};
 
-/// The strategies that `auto` is compared with.
 pub(super) const STRATEGIES: &[&str] = &[
     "cci",
     "cci-stdio",
@@ -35,7 +34,6 @@ pub(super) const CASES: &[Case] = &[
     ("strategies-cold-reading", TITLE, |bench| compare(bench, Job::Read, true)),
 ];
 
-/// The work of the strategies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Job {
     Overwrite,
@@ -56,25 +54,24 @@ impl Job {
     }
 }
 
-/// Compares for one job, its input in the page cache or not.
 fn compare(bench: &mut Bench, job: Job, cold: bool) -> Attempt<()> {
     let (name, words) = job.command();
     let what = format!("{name}, {}: auto ÷ the best, wall time", if cold { "cold" } else { "warm" });
-    let (input, output) = (bench.place.of(Data::Random), bench.place.path("strategies"));
+    let (input, output) = (bench.place.of(Data::Input), bench.place.path("strategies"));
     let prepare = || {
         match job {
             Job::Overwrite => states::whole(&output, &input)?,
             Job::NewFile => states::memory().and_then(|()| states::absent(&output))?,
             Job::Read => {}
         }
-        if cold { states::cold(&input) } else { states::warm(&input) }
+        states::cold_or_warm(&input, cold)
     };
     let clear = || {
         if job == Job::NewFile {
             states::remove(&output);
         }
     };
-    let mut race = Race::new(&[Data::Random], bench.place.size);
+    let mut race = Race::new(&[Data::Input], bench.place.size);
     for strategy in ["auto"].iter().chain(STRATEGIES) {
         let ours = bench.ours("transform", &[words, &["--strategy", strategy]].concat());
         race = race.shaped(strategy, ours, |one| one.prepare(prepare).clear(clear));

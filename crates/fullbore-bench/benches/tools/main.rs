@@ -15,12 +15,10 @@ use clap::Parser;
 
 use harness::commands::{Bench, LOCALE};
 use harness::options::{CommandOptions, EXIT_STATUS, TextOptions};
-use harness::{Attempt, data, finding, race, states, tree};
+use harness::{Attempt, finding, race, states, tree};
 
-/// The subcommands under test.
 const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe"];
 
-/// Programs that fullbore is compared with.
 const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha256sum", "fclones"];
 
 const NOTES: &str = "Reflinks are measured in DIR or in a directory of FULLBORE_TEST_DIRS that supports them; scripts/file-systems makes \
@@ -38,7 +36,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    if let Some(status) = harness::account::run() {
+    if let Some(status) = harness::command::run_as_parent() {
         return status;
     }
     let Options { mut commands, text } = Options::parse();

@@ -3,7 +3,7 @@
 //! SCSI bus, three buses a PCI bus).
 
 use crate::document::{
-    Cell, CreditUnit, DeviceCredit, DeviceVariation, Labels, Sample, Saturation, SaturationStep, Series,
+    Cell, DeviceCredit, DeviceVariation, Labels, RateUnit, Sample, Saturation, SaturationStep, Series,
     SeriesRef, alone,
 };
 use crate::stats::{
@@ -17,8 +17,8 @@ pub(super) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit
         let fit = fit_credit(course, bootstrap.confidence)?;
         let request = cell.labels.request_bytes.filter(|_| cell.labels.order.as_deref() == Some("random"));
         let (unit, fit) = match request {
-            Some(bytes) => (CreditUnit::Requests, fit.scaled(1.0 / bytes as f64)),
-            None => (CreditUnit::Bytes, fit),
+            Some(bytes) => (RateUnit::Requests, fit.scaled(1.0 / bytes as f64)),
+            None => (RateUnit::Bytes, fit),
         };
         Some(DeviceCredit { cell: cell.id.clone(), operation: cell.labels.operation.clone(), unit, fit })
     };
@@ -167,7 +167,7 @@ mod tests {
         let without = Cell::new("without", "read", Labels::default());
         let found = credits(&[cell("random"), without, cell("sequential")], &Bootstrap::default());
         let [requests, bytes] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!((requests.unit, bytes.unit), (CreditUnit::Requests, CreditUnit::Bytes));
+        assert_eq!((requests.unit, bytes.unit), (RateUnit::Requests, RateUnit::Bytes));
         for (found, factor) in [(requests, 1.0), (bytes, 4096.0)] {
             let burst = found.fit.burst.as_ref().unwrap();
             assert!((burst.credit.value / (200.0 * 40.0 * factor) - 1.0).abs() < 1e-6, "{burst:?}");

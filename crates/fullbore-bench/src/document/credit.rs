@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::advice::RateUnit;
 use crate::stats::CreditFit;
 use crate::units;
 
@@ -13,48 +14,10 @@ pub struct DeviceCredit {
     /// Direction: `read` or `write`.
     pub operation: String,
     /// The unit of its rates and quantities.
-    pub unit: CreditUnit,
+    pub unit: RateUnit,
     /// The fitted model.
     #[serde(flatten)]
     pub fit: CreditFit,
-}
-
-/// The unit in which a device's limit is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CreditUnit {
-    /// Bytes: sequential transfer.
-    Bytes,
-    /// Requests: random transfer.
-    Requests,
-}
-
-impl CreditUnit {
-    /// Returns its word: `bytes`.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Requests => "requests",
-        }
-    }
-
-    /// Formats a rate: `3.30 GB/s`, `20.9 k/s`.
-    pub(crate) fn rate(self, per_second: f64) -> String {
-        match self {
-            Self::Bytes => units::rate(per_second),
-            Self::Requests => units::requests_rate(per_second),
-        }
-    }
-
-    /// Formats a quantity: `2.00 GB`, `400 k requests`.
-    pub(crate) fn quantity(self, count: f64) -> String {
-        let text = self.rate(count);
-        let bare = text.trim_end_matches("/s").trim_end();
-        match self {
-            Self::Bytes => bare.to_owned(),
-            Self::Requests => format!("{bare} requests"),
-        }
-    }
 }
 
 impl DeviceCredit {
@@ -107,11 +70,11 @@ mod tests {
             steps: Vec::new(),
         };
         let credit = |unit, fit| DeviceCredit { cell: "a".into(), operation: "read".into(), unit, fit };
-        let none = credit(CreditUnit::Bytes, fit.clone()).text();
+        let none = credit(RateUnit::Bytes, fit.clone()).text();
         assert_eq!(none, "1.10 GB/s, no burst behaviour up to 42.0 GB, nor after 2.50 s without requests");
         let refill = Some(Refill { rate: exact(500.0), at_least: true });
         let burst = Some(Burst { rate: exact(4000.0), credit: exact(3000.0), full: true, refill });
-        let text = credit(CreditUnit::Requests, CreditFit { sustained: exact(1000.0), burst, ..fit }).text();
+        let text = credit(RateUnit::Requests, CreditFit { sustained: exact(1000.0), burst, ..fit }).text();
         assert_eq!(
             text,
             "4.00 k/s for the first 4.00 k requests, then 1.00 k/s; credit 3.00 k requests, refilled by at least 500 /s while idle"

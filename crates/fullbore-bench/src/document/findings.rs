@@ -2,15 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::advice::{Advice, Rule};
-use super::cell::Cell;
+use super::advice::{Advice, Recommendation, Rule};
 use super::credit::DeviceCredit;
 use super::labels::Labels;
-use super::pipeline::Pipeline;
-use super::prediction::CellPrediction;
-use super::recommendation::Recommendation;
 use super::regime::{DeviceLimit, DeviceVariation};
 use super::series::{Experiment, Series};
+use super::summary::Cell;
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
 use crate::units;
 
@@ -79,7 +76,6 @@ pub struct SeriesRef {
 }
 
 impl SeriesRef {
-    /// Describes a series of `cells`.
     pub(crate) fn new(experiment: &Experiment, line: &Series, cells: &[Cell]) -> Self {
         Self {
             experiment: experiment.name.clone(),
@@ -100,7 +96,6 @@ pub struct Peak {
     /// Its throughput in bytes per second.
     pub rate: Estimate,
     /// Its throughput as a share of the roof.
-    #[serde(default)]
     pub share_of_roof: Option<f64>,
 }
 
@@ -162,10 +157,8 @@ pub struct SaturationStep {
     pub rate: Estimate,
     /// Throughput without a shared limit, in bytes per second: the sum of the single disks'; for a striped file, their
     /// number times the slowest. Without cells of single disks: their number times the throughput of one disk.
-    #[serde(default)]
     pub expected: Option<f64>,
     /// `rate` as a share of `expected`.
-    #[serde(default)]
     pub efficiency: Option<f64>,
 }
 
@@ -183,7 +176,6 @@ pub struct Choice {
     /// Reason for the choice, in one line.
     pub evidence: String,
     /// Best strategy of another access method, or of the same if only one was measured.
-    #[serde(default)]
     pub runner_up: Option<RunnerUp>,
 }
 
@@ -249,19 +241,14 @@ pub struct PeerRatio {
     /// Our throughput ÷ the peer's, in the same rounds.
     pub rate: Comparison,
     /// Our median latency ÷ the peer's, if both were measured.
-    #[serde(default)]
     pub p50: Option<f64>,
     /// Our 99th percentile of latency ÷ the peer's, if both were measured.
-    #[serde(default)]
     pub p99: Option<f64>,
     /// Our CPU time per request ÷ the peer's, if both count requests.
-    #[serde(default)]
     pub cpu_per_request: Option<f64>,
     /// Our CPU time per megabyte ÷ the peer's.
-    #[serde(default)]
     pub cpu_per_mb: Option<f64>,
     /// Differences between the two workloads, in words.
-    #[serde(default)]
     pub note: Option<String>,
 }
 
@@ -277,6 +264,85 @@ impl PeerRatio {
         let processor = self.cpu_per_request.or(self.cpu_per_mb);
         described + &processor.map_or_else(String::new, |ratio| format!(", CPU time {ratio:.2}"))
     }
+}
+
+/// The storage pipeline, from the application's memory to the device: advertised and measured throughput of each stage (figure
+/// 1 of Riedel, van Ingen and Gray, 1997).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The stages, nearest to the application first.
+    pub stages: Vec<Stage>,
+}
+
+/// A stage of the pipeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// `memory`, `page cache`, `file system`, `link`, `device`.
+    pub name: String,
+    /// The hardware or software of the stage, such as `PCIe 4.0 x4`.
+    pub what: String,
+    /// Peak advertised performance in bytes per second, if known.
+    pub advertised: Option<f64>,
+    /// Source of the advertised figure.
+    pub advertised_by: String,
+    /// Real application performance through the stage, in bytes per second.
+    pub real: Option<Estimate>,
+    /// Id of the cell that measured it.
+    pub cell: Option<String>,
+}
+
+/// The narrowest stage of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// CPU time of requests: fewer and larger ones help.
+    Processor,
+    /// CPU time of bytes: copies from and to memory.
+    Memory,
+    /// The time of a request on its path, at the device: more in flight help.
+    Latency,
+    /// The transfer of a request's own bytes: more in flight help.
+    Transfer,
+    /// The device's requests per second.
+    DeviceRequests,
+    /// The device's bytes per second.
+    DeviceBandwidth,
+    /// The bytes per second that all disks share.
+    Bus,
+}
+
+impl Limit {
+    /// Returns the stage in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Processor => "CPU time of requests",
+            Self::Memory => "memory copy",
+            Self::Latency => "time of a request (more in flight help)",
+            Self::Transfer => "transfer of one request (more in flight help)",
+            Self::DeviceRequests => "requests per second of the device",
+            Self::DeviceBandwidth => "bandwidth of the device",
+            Self::Bus => "bus shared by the disks",
+        }
+    }
+}
+
+/// The throughput of a cell that the model of the other cells predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellPrediction {
+    /// Id of the cell.
+    pub cell: String,
+    /// The path: work that the cells behind the prediction share.
+    pub path: String,
+    /// Predicted throughput in bytes per second, with an interval that a measurement falls into with 95% probability.
+    pub rate: Estimate,
+    /// The narrowest stage.
+    pub limit: Limit,
+    /// True if the other cells do not surround this one.
+    pub extrapolated: bool,
+    /// Measured throughput ÷ predicted throughput.
+    pub ratio: f64,
+    /// True if the intervals of measurement and prediction do not overlap and they differ by more than 15%.
+    pub wrong: bool,
 }
 
 #[cfg(test)]

@@ -98,14 +98,9 @@ pub fn document_file(path: &Path) -> PathBuf {
     if !plain.exists() && compressed.exists() { compressed } else { plain }
 }
 
-/// Conversion from one version to the next: `UPGRADES[0]` converts version 1 to version 2, and so on.
-type Upgrade = fn(Value) -> Value;
-/// All conversions; there are `VERSION - 1`.
-const UPGRADES: [Upgrade; VERSION as usize - 1] = [];
-
 impl Document {
-    /// Reads a document of any version up to [`VERSION`], compressed with gzip or not. Older versions are upgraded,
-    /// unknown fields ignored.
+    /// Reads a document of any version up to [`VERSION`], compressed with gzip or not. Unknown fields are
+    /// ignored.
     ///
     /// # Errors
     /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, or its version is
@@ -129,10 +124,7 @@ impl Document {
         if found > u64::from(VERSION) {
             return Err(Error::TooNew { found });
         }
-        let upgraded = UPGRADES.iter().skip(found as usize - 1).fold(value, |value, upgrade| upgrade(value));
-        let mut document: Self = serde_json::from_value(upgraded).map_err(Error::Json)?;
-        document.version = VERSION;
-        Ok(document)
+        serde_json::from_value(value).map_err(Error::Json)
     }
     /// Writes the document as JSON, indented by two spaces, with a final newline.
     ///

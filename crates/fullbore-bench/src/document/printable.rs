@@ -12,18 +12,14 @@ impl Document {
     /// Returns the document with the control characters in its texts escaped, because text derived from it may be shown
     /// on a terminal.
     pub fn printable(&self) -> Cow<'_, Self> {
-        printable(self)
+        let mut search = Search(false);
+        if self.write(&mut search).is_ok() && !search.0 {
+            return Cow::Borrowed(self);
+        }
+        let escaped = serde_json::to_value(self).map(escaped).and_then(serde_json::from_value);
+        // A text replaces a text, so the result still parses as a document.
+        escaped.map_or(Cow::Borrowed(self), Cow::Owned)
     }
-}
-
-fn printable(document: &Document) -> Cow<'_, Document> {
-    let mut search = Search(false);
-    if document.write(&mut search).is_ok() && !search.0 {
-        return Cow::Borrowed(document);
-    }
-    let escaped = serde_json::to_value(document).map(escaped).and_then(serde_json::from_value);
-    // A text replaces a text, so the result still parses as a document.
-    escaped.map_or(Cow::Borrowed(document), Cow::Owned)
 }
 
 fn escaped(value: Value) -> Value {
@@ -63,12 +59,12 @@ mod tests {
     fn every_text_is_escaped() {
         let mut document = Document::new(Run::default(), Environment::default());
         document.run.notes = vec!["plain\tnote\n".into()];
-        assert!(matches!(printable(&document), Cow::Borrowed(_)));
+        assert!(matches!(document.printable(), Cow::Borrowed(_)));
         for (text, wanted) in
             [("\x1b[2J", "\\u001b[2J"), ("\x7f", "\\u007f"), ("\u{9b}m", "\\u009bm"), ("\r", "\\u000d")]
         {
             document.run.notes = vec![format!("{text}é")];
-            assert_eq!(printable(&document).run.notes, [format!("{wanted}é")]);
+            assert_eq!(document.printable().run.notes, [format!("{wanted}é")]);
         }
     }
 }

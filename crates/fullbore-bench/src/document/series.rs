@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fullbore::engine;
 use serde::{Deserialize, Serialize};
 
-use super::cell::Cell;
 use super::labels::{CacheState, Labels};
+use super::summary::Cell;
 use crate::units;
 
 /// The x axis of an experiment's figure.
@@ -185,7 +185,6 @@ impl Experiment {
         Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
     }
 
-    /// Derives a description from the cells of an experiment.
     fn guessed(name: &str, cells: &[Cell]) -> Self {
         let distinct = |axis: Axis| {
             let here = cells.iter().filter(|c| c.experiment == name);
@@ -199,7 +198,7 @@ impl Experiment {
         Self::named(name, axis)
     }
 
-    fn named(name: &str, axis: Axis) -> Self {
+    pub(crate) fn named(name: &str, axis: Axis) -> Self {
         Self {
             name: name.into(),
             title: name.into(),
@@ -367,7 +366,6 @@ impl Labels {
         self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
     }
 
-    /// True if the access method bypasses the page cache under every policy.
     pub(crate) fn always_bypasses_cache(&self) -> bool {
         engine::method(&self.method)
             .is_some_and(|method| method.capabilities.passes_cache(engine::CachePolicy::Keep))

@@ -1,4 +1,4 @@
-//! The summary of a cell's samples.
+//! A cell of an experiment's grid: labels, raw samples, and their summary.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +29,10 @@ pub struct Summary {
     /// Median throughput with its interval, in bytes per second.
     pub rate: Estimate,
     /// Regime of the samples that the summary is of; `None` for work without a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
     /// Median throughput of the samples of the other regime, in bytes per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub other_regime: Option<Estimate>,
     /// Number of short samples of the first rounds, which do not count beside longer ones: kept raw.
     #[serde(default)]
@@ -40,48 +40,37 @@ pub struct Summary {
     /// Counted samples.
     pub n: usize,
     /// Half the interval's width as a share of the median; `None` with one sample.
-    #[serde(default)]
     pub relative_half_width: Option<f64>,
     /// Reason why measuring stopped.
     pub stop: StopReason,
     /// Median number of requests per second.
-    #[serde(default)]
     pub requests_per_s: Option<f64>,
     /// CPU time per megabyte (10^6 bytes).
     pub cpu_per_mb: CpuCost,
     /// CPU time per request; `None` if requests were not counted.
-    #[serde(default)]
     pub cpu_per_request: Option<CpuCost>,
     /// Processors kept busy: charged CPU time ÷ wall time.
-    #[serde(default)]
     pub processors: Option<Estimate>,
     /// Median over the samples of the mean number of requests in flight per worker.
-    #[serde(default)]
     pub achieved_depth: Option<f64>,
     /// Medians over the samples of the latency percentiles.
-    #[serde(default)]
     pub latency: Option<Latency>,
     /// Positions in `samples` of outliers (modified z-score over 3.5): labelled, not dropped.
     #[serde(default)]
     pub outliers: Vec<usize>,
     /// The two levels, if the samples are bimodal.
-    #[serde(default)]
     pub modes: Option<Modes>,
     /// The levels of the samples, lowest first; empty if the distribution is unimodal.
     #[serde(default)]
     pub levels: Vec<Level>,
     /// Lasting changes of the rate during the run, and the levels between them; `None` if there are none, or below ten
     /// samples.
-    #[serde(default)]
     pub changes: Option<Changes>,
     /// The rule of 1997: repeated results agree within 3 %; `None` below three samples.
-    #[serde(default)]
     pub repeatability: Option<Repeatability>,
     /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples.
-    #[serde(default)]
     pub warm_up: Option<WarmUp>,
     /// Trend of the rate over the run; `None` below four samples.
-    #[serde(default)]
     pub drift: Option<Drift>,
     /// Number of samples whose proof contradicts their label: kept raw, not counted here.
     #[serde(default)]
@@ -90,7 +79,6 @@ pub struct Summary {
     #[serde(default)]
     pub unproved: usize,
     /// The meter's own share of a worker's time per request.
-    #[serde(default)]
     pub tool_share: Option<f64>,
     /// True if the meter limits the cell, not the storage.
     #[serde(default)]
@@ -110,7 +98,6 @@ pub struct CpuCost {
     /// CPU time in the kernel, charged to the process.
     pub system_s: f64,
     /// CPU time of the system not charged to the process; `None` if unknown. It includes any other load.
-    #[serde(default)]
     pub uncharged_s: Option<f64>,
 }
 
@@ -207,6 +194,57 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     Some(summary)
 }
 
+/// One fully specified trial of an experiment and every sample taken of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Unique within the document.
+    pub id: String,
+    /// Experiment the cell belongs to (`read`, `write`, `depth`, `random`, `transform`, `memory` or another).
+    pub experiment: String,
+    /// Labels that identify the cell within its experiment.
+    pub labels: Labels,
+    /// Samples in the order in which they were taken, contradicted ones included.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// Summary of the usable samples; `None` if there are none.
+    pub summary: Option<Summary>,
+    /// Reason why the cell was not measured.
+    pub skipped: Option<String>,
+}
+
+impl Cell {
+    /// Creates a cell without samples.
+    pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
+        let (id, experiment) = (id.into(), experiment.into());
+        Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None }
+    }
+
+    /// Creates a cell that cannot be measured here.
+    pub fn skipped(
+        id: impl Into<String>,
+        experiment: impl Into<String>,
+        labels: Labels,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
+    }
+
+    /// Recomputes the summary from the samples.
+    pub fn summarise(&mut self, options: &SummaryOptions) {
+        self.summary = summarise(&self.samples, &self.labels, options);
+    }
+
+    /// Returns the rates of the samples that the summary counts (bytes per second), in order, without the first ones that
+    /// it classifies as warm-up.
+    pub fn rates(&self) -> Vec<f64> {
+        let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
+        let summarised = self.summary.as_ref().map(|s| s.regime);
+        let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, Regime::Sustained));
+        let positions = counted(&self.samples, regime).into_iter().skip(warming);
+        positions.map(|position| self.samples[position].rate()).collect()
+    }
+}
+
 fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
 }
@@ -219,7 +257,7 @@ const ENOUGH_LONG: usize = 3;
 
 /// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
 /// enough long ones. A device needs some time to reach its throughput, and short samples vary more.
-pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
+fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
     let all: Vec<usize> =
         (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
     let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
@@ -231,7 +269,7 @@ pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> 
 
 /// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different
 /// regimes are never summarised together.
-pub(super) fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
+fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
     let usable = || samples.iter().filter(|s| s.usable());
     let wanted = [Some(requested), None, Some(Regime::Unknown)];
     wanted

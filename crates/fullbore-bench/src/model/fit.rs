@@ -5,17 +5,14 @@ use std::sync::Arc;
 use super::law::{ALL, Load, OVERLAPS, PathLaw, TERMS, Term};
 use super::matrix::{Cholesky, dot};
 
-/// A measured point of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub(super) load: Load,
     /// Logarithm of the time of a request in the pipeline.
     pub(super) log_time: f64,
-    /// Standard error of `log_time`.
     pub(super) error: f64,
 }
 
-/// A fitted path.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub(super) law: PathLaw,
@@ -46,7 +43,6 @@ const SMALLEST_PIECE: u32 = 16;
 /// Share of the variance of deviations that even cells of equal requests do not have in common: the machine differs from
 /// minute to minute.
 const UNSHARED: f64 = 0.15;
-/// Steps of the fit.
 const STEPS: usize = 40;
 
 impl Fit {

@@ -3,7 +3,6 @@
 /// A point: logarithms of request size and of requests in flight.
 type Point = (f64, f64);
 
-/// Tolerance for points on an edge.
 const ON_EDGE: f64 = 1e-9;
 
 /// True if a point is inside the convex hull of others, or on its edge. Points on one line have the line between the

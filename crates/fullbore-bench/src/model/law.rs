@@ -8,11 +8,8 @@
 /// The setting of a point: of one disk, the other disks are alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
-    /// Bytes of a request at the disk.
     pub(super) bytes: f64,
-    /// Requests in flight at the disk.
     pub(super) in_flight: f64,
-    /// Disks in use.
     pub(super) disks: f64,
 }
 
@@ -23,7 +20,6 @@ impl Load {
     }
 }
 
-/// A term of the law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Term {
     /// Own time that is independent of its bytes.
@@ -38,7 +34,6 @@ pub(super) enum Term {
     BusBytes,
 }
 
-/// Number of terms.
 pub(super) const TERMS: usize = 5;
 
 /// The terms in the order of the parameters.
@@ -62,7 +57,6 @@ pub(super) struct PathLaw {
 }
 
 impl PathLaw {
-    /// Returns the time of each term.
     pub(super) fn terms(&self, load: &Load) -> [f64; TERMS] {
         let pieces = (load.bytes / self.piece).max(1.0);
         let (bytes, in_flight, disks) = (load.bytes / pieces, load.in_flight * pieces, load.disks);
@@ -102,7 +96,6 @@ impl PathLaw {
         })
     }
 
-    /// Returns the term that takes longest.
     pub(super) fn longest(&self, load: &Load) -> Term {
         let terms = self.terms(load);
         let own = terms[0] + terms[1];

@@ -54,21 +54,6 @@ pub struct Validation {
     pub unpredictable: usize,
 }
 
-impl Validation {
-    /// Returns the share of right predictions.
-    pub fn right(&self) -> f64 {
-        let right = self.outcomes.iter().filter(|outcome| outcome.right).count();
-        right as f64 / self.outcomes.len().max(1) as f64
-    }
-
-    /// Returns the share of predictions whose interval contains the measured rate.
-    pub fn covered(&self) -> f64 {
-        let covered =
-            self.outcomes.iter().filter(|outcome| outcome.prediction.rate.contains(outcome.measured)).count();
-        covered as f64 / self.outcomes.len().max(1) as f64
-    }
-}
-
 /// Fits a model to one half of the cells, chosen at random, and predicts the other half.
 pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
     let mut measured: Vec<&Cell> = cells.iter().filter(|cell| Member::of(cell).is_some()).collect();

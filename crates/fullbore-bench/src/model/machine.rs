@@ -30,7 +30,6 @@ pub struct Model {
     pub(super) paths: Vec<Path>,
 }
 
-/// A path with the law of its cells.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
     pub(super) key: Labels,
@@ -98,7 +97,6 @@ const OWN_LOADS: usize = 8;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 
-/// Returns the number of different requests of a path's cells.
 fn loads(members: &[Member]) -> usize {
     let mut loads: Vec<(u64, u64)> = members
         .iter()
@@ -179,7 +177,6 @@ impl Path {
         })
     }
 
-    /// Returns the narrowest stage by the law.
     fn limit(&self, law: &PathLaw, load: &Load) -> Limit {
         match law.longest(load) {
             Term::Request if self.on_processor => Limit::Processor,

@@ -38,7 +38,6 @@ impl Cholesky {
     }
 }
 
-/// Returns the inner product of two vectors.
 pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }

@@ -51,23 +51,18 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     Some(key)
 }
 
-/// The requests of a cell or a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Requests {
-    /// Bytes of a request.
     pub(super) bytes: u64,
     /// Requests that each worker keeps in flight.
     pub(super) depth: u32,
-    /// Workers, or streams.
     pub(super) workers: u32,
-    /// Disks.
     pub(super) disks: u32,
     /// Chunk of a file striped over the disks; `None`: each disk has its own file, workers and depth.
     pub(super) chunk: Option<u64>,
 }
 
 impl Requests {
-    /// Returns the requests of a cell; `None` if it has no request size.
     pub(super) fn of(labels: &Labels) -> Option<Self> {
         Some(Self {
             bytes: labels.request_bytes?,
@@ -99,14 +94,12 @@ impl Requests {
     }
 }
 
-/// A measured cell of a path.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) cell: String,
     pub(super) requests: Requests,
     rate: f64,
     error: f64,
-    /// Processors kept busy.
     busy: Option<f64>,
     /// Bytes and CPU seconds of a request.
     pub(super) cost: Option<(f64, f64)>,
@@ -142,20 +135,17 @@ impl Member {
 
     /// True if the cell keeps a processor busy for each of its workers, as far as there are processors.
     pub(super) fn is_busy(&self, processors: u32) -> bool {
-        /// Share of the time that counts as busy.
         const BUSY: f64 = 0.8;
         let workers = f64::from(self.requests.workers.min(processors.max(1)));
         self.busy.is_some_and(|busy| busy >= BUSY * workers)
     }
 
-    /// Returns the point of the cell.
     pub(super) fn point(&self, processors: Option<u32>) -> Point {
         let load = self.requests.load(processors);
         Point { load, log_time: load.rate(self.rate).ln(), error: self.error }
     }
 }
 
-/// True if the bytes of a path come from the device or go to it.
 pub(super) fn touches_device(key: &Labels) -> bool {
     key.bypasses_cache()
         || matches!(key.cache, Some(CacheState::Cold | CacheState::Mixed))

@@ -104,7 +104,6 @@ impl Query {
         }
     }
 
-    /// Returns a query of no requests on the machine as it is.
     pub(super) fn unchanged() -> Self {
         Self {
             operation: String::new(),

@@ -42,7 +42,7 @@ pub(super) fn use_this(document: &Document) -> Option<Section> {
     let table = TableOf::new(&document.findings.use_this)
         .words("job", |found| format!("{}, {}", found.job.words(), without_quotes(&found.place)))
         .words("use", |found| method(found))
-        .figures("rate (95%)", |found| spanned(found.rate, |rate| found.rate_text(rate)))
+        .figures("rate (95%)", |found| spanned(found.rate, |rate| found.unit.rate(rate)))
         .words("with fullbore", |found| code(&found.command))
         .words("without", |found| code(&found.plain));
     let table = Block::Table { label: "Use this".into(), table: table.table() };

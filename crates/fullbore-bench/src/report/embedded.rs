@@ -51,7 +51,7 @@ fn packed(document: &Document) -> Value {
     if let Some(findings) = whole.get_mut("findings") {
         share_series(findings, &mut series);
     }
-    let csv = crate::csv::COLUMNS.as_slice();
+    let csv: Vec<&str> = crate::csv::COLUMNS.split(' ').collect();
     json!({
         "packed": 2, "columns": columns, "labels": labels, "summary": summary, "series": series, "csv": csv,
         "document": whole

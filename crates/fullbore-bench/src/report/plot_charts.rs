@@ -5,7 +5,7 @@ use super::palette::{LineStyle, marker};
 use super::picture::{Key, Picture};
 use super::scale::{Scale, along, rising, tick_text, title_below};
 use crate::block::html::{escape, svg_text};
-use crate::document::{Axis, CreditUnit, DeviceCredit};
+use crate::document::{Axis, DeviceCredit, RateUnit};
 use crate::stats::{Course, Estimate};
 
 const WIDTH: f64 = 520.0;
@@ -234,7 +234,7 @@ const FITTED: usize = 1;
 /// The drawing of a course, slices and fitted steps, of a cell with requests of `request` bytes.
 pub(super) fn course(course: &Course, credit: &DeviceCredit, request: f64) -> Picture {
     let unit = credit.unit;
-    let per_byte = if unit == CreditUnit::Requests { 1.0 / request } else { 1.0 };
+    let per_byte = if unit == RateUnit::Requests { 1.0 / request } else { 1.0 };
     let slices: usize = course.stretches.iter().map(|stretch| stretch.bytes.len()).sum();
     let joined = slices.div_ceil(MOST_POINTS).max(1);
     // Points of each stretch: seconds, and units per second.
@@ -252,10 +252,10 @@ pub(super) fn course(course: &Course, credit: &DeviceCredit, request: f64) -> Pi
     let highest = stretches.iter().flatten().map(|point| point.1).fold(0.0, f64::max);
     let end = stretches.iter().flatten().map(|point| point.0).fold(0.0, f64::max);
     let (factor, title) = match unit {
-        CreditUnit::Bytes if highest >= 1e9 => (1e-9, "GB/s"),
-        CreditUnit::Bytes => (1e-6, "MB/s"),
-        CreditUnit::Requests if highest >= 1e4 => (1e-3, "thousand requests/s"),
-        CreditUnit::Requests => (1.0, "requests/s"),
+        RateUnit::Bytes if highest >= 1e9 => (1e-9, "GB/s"),
+        RateUnit::Bytes => (1e-6, "MB/s"),
+        RateUnit::Requests if highest >= 1e4 => (1e-3, "thousand requests/s"),
+        RateUnit::Requests => (1.0, "requests/s"),
     };
     let (x, y) = (Scale::linear(end, LEFT, RIGHT), Scale::linear(highest * factor, BOTTOM, TOP));
     let mut svg = format!("<g class=\"frame\">\n{}{}", plot(&y, title), along(&x, TOP, BOTTOM, tick_text));

@@ -59,28 +59,23 @@ const PILOT: u64 = 4 << 20;
 /// hundred per second.
 const PILOT_REQUESTS: u64 = 64;
 
-/// Time of a run or of a part of it.
 #[derive(Debug, Clone)]
 pub(super) struct Deadline {
-    /// Clock of the run.
     pub(super) clock: Clock,
     /// End of the part, from the start of the run.
     pub(super) end: Duration,
 }
 
 impl Deadline {
-    /// Returns the remaining seconds.
     pub(super) fn left(&self) -> f64 {
         self.end.saturating_sub(self.clock.elapsed()).as_secs_f64()
     }
 
-    /// Returns the elapsed share of the time.
     pub(super) fn share(&self) -> f64 {
         (self.clock.seconds() / self.end.as_secs_f64().max(1e-9)).min(1.0)
     }
 }
 
-/// A cell while it is measured.
 #[derive(Debug)]
 pub(super) struct ActiveCell {
     pub(super) workload: Box<dyn Workload>,
@@ -99,7 +94,6 @@ pub(super) struct ActiveCell {
     least: f64,
     /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
-    /// True if the cell failed and is not measured further.
     failed: bool,
 }
 
@@ -150,7 +144,6 @@ impl Cells {
         Self { active, selected: Vec::new(), focused: None }
     }
 
-    /// Returns the cells that need more samples.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
         (0..self.active.len()).filter(|&index| {
             let one = &self.active[index];
@@ -158,7 +151,6 @@ impl Cells {
         })
     }
 
-    /// Returns the decisions that the set is to make.
     pub(super) fn decisions(&self, experiments: &[Experiment]) -> Decisions {
         let labels = |one: &ActiveCell| (one.cell.experiment.clone(), one.cell.labels.clone());
         let cells: Vec<(String, Labels)> = self.active.iter().map(labels).collect();
@@ -303,7 +295,6 @@ impl Cells {
     }
 }
 
-/// Returns the bytes of a cell's first pilot.
 fn pilot_bytes(labels: &Labels) -> u64 {
     match labels.request_bytes {
         Some(request) if labels.cache_state() == Some(CacheState::Cold) => {
@@ -314,7 +305,6 @@ fn pilot_bytes(labels: &Labels) -> u64 {
 }
 
 impl ActiveCell {
-    /// True if the duration of a sample is fixed.
     fn is_fixed(&self) -> bool {
         !self.workload.elastic() || self.sample.is_some()
     }
@@ -324,7 +314,6 @@ impl ActiveCell {
         self.workload.is_reference() && !self.failed
     }
 
-    /// Leaves the cell out in favor of more important ones.
     fn leave_out(&mut self) {
         self.failed = true;
         if self.cell.samples.is_empty() {
@@ -337,7 +326,6 @@ impl ActiveCell {
         self.workload.is_continuous()
     }
 
-    /// Records in the cell why it is not measured, or not any further.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
         if self.cell.rates().is_empty() {
@@ -359,7 +347,6 @@ impl ActiveCell {
         }
     }
 
-    /// Returns the cell with its current samples.
     pub(super) fn cell(&self) -> Cell {
         let mut cell = self.cell.clone();
         if cell.samples.is_empty() && !self.failed {

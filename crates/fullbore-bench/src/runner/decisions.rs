@@ -44,7 +44,6 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
-    /// Creates the decisions of cells with these experiments and labels.
     pub(super) fn new(cells: &[(String, Labels)], experiments: &[Experiment]) -> Self {
         let axis =
             |name: &str| experiments.iter().find(|one| one.name == name).map_or(Axis::None, |one| one.axis);
@@ -102,7 +101,6 @@ impl Decisions {
         Self { groups, headlines, ranks }
     }
 
-    /// Returns the importance of a cell, 0 being the highest.
     pub(super) fn rank(&self, cell: usize) -> usize {
         self.ranks[cell]
     }
@@ -138,7 +136,6 @@ impl Decisions {
         open
     }
 
-    /// Returns the fastest cell of each headline figure.
     fn leaders_of_headlines(&self, rates: &[Vec<f64>]) -> Vec<bool> {
         let median = |index: usize| median(&rates[index]).unwrap_or(0.0);
         let mut open = vec![false; rates.len()];
@@ -175,20 +172,6 @@ fn coarse_to_fine(len: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Figure;
-
-    fn experiment(name: &str, axis: Axis) -> Experiment {
-        let figures: Vec<Figure> = Vec::new();
-        Experiment {
-            name: name.into(),
-            title: String::new(),
-            note: String::new(),
-            axis,
-            question: String::new(),
-            then: Vec::new(),
-            figures,
-        }
-    }
 
     fn request(bytes: u64) -> Labels {
         Labels { request_bytes: Some(bytes), method: "direct".into(), ..Labels::default() }
@@ -208,7 +191,7 @@ mod tests {
     fn open_cells_are_those_at_the_peak_and_around_the_half_power_point() {
         let sizes = [4u64 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
         let cells: Vec<(String, Labels)> = sizes.iter().map(|&size| ("read".into(), request(size))).collect();
-        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
         // In MB/s; half of the peak lies between 16K and 64K.
         let truth = [60.0, 220.0, 560.0, 850.0, 990.0, 1000.0];
         let jitter = [0.99, 1.0, 1.01, 1.0, 0.995, 1.005];
@@ -247,12 +230,12 @@ mod tests {
             ("memory".into(), memory.clone()),
             ("memory".into(), memory),
         ];
-        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
         let rates = [8e9, 9e9, 2e9, 1e9, 30e9, 20e9].map(|rate| vec![rate; 5]);
         assert_eq!(decisions.open(&rates, Stage::Headlines), [false, true, true, false, true, false]);
         // Without headline figures, those of the groups.
         let other = [request(4096), request(1 << 20)].map(|labels| ("read".to_owned(), labels));
-        let decisions = Decisions::new(&other, &[experiment("read", Axis::Request)]);
+        let decisions = Decisions::new(&other, &[Experiment::named("read", Axis::Request)]);
         assert_eq!(decisions.open(&[vec![1.0; 5], vec![9.0; 5]], Stage::Headlines), [false, true]);
     }
 
@@ -261,12 +244,12 @@ mod tests {
         let peer = Labels { peer: Some("fio".into()), ..request(4096) };
         let cells =
             [("read".to_owned(), request(4096)), ("read".into(), request(1 << 20)), ("read".into(), peer)];
-        let decisions = Decisions::new(&cells, &[experiment("read", Axis::Request)]);
+        let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
         assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), Stage::Headlines), [true; 3]);
         // Experiments without a peer have decisions nevertheless.
         let own = |bytes| ("write".to_owned(), request(bytes));
         let cells = [&cells[..], &[own(4096), own(1 << 20)]].concat();
-        let experiments = ["read", "write"].map(|name| experiment(name, Axis::Request));
+        let experiments = ["read", "write"].map(|name| Experiment::named(name, Axis::Request));
         let rates = [1.0, 9.0, 1.0, 1.0, 9.0].map(|rate| vec![rate; 5]);
         let open = Decisions::new(&cells, &experiments).open(&rates, Stage::Leaders);
         assert_eq!(open, [true, true, true, false, true]);
@@ -283,7 +266,7 @@ mod tests {
             ("memory", Labels::default()),
         ]
         .map(|(experiment, labels)| (experiment.to_owned(), labels));
-        let decisions = Decisions::new(&cells, &[experiment("scan", Axis::None)]);
+        let decisions = Decisions::new(&cells, &[Experiment::named("scan", Axis::None)]);
         assert_eq!([0, 1, 2, 3].map(|cell| decisions.rank(cell)), [0, 1, 0, 0]);
         let rates = [1e9, 2e9, 3e8, 9e9].map(|rate| vec![rate, rate * 1.01, rate * 0.99, rate]);
         assert_eq!(decisions.open(&rates, Stage::Deciding), [false, true, true, true]);

@@ -1,28 +1,28 @@
 //! Results measured so far, as a document that is readable at any time.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
+use fullbore::strategy::{Entry, FileSystem, Job, Measured};
 
 use super::cells::{ActiveCell, Cells};
 use super::options::Options;
-use crate::analysis::{findings, variations};
+use crate::analysis::{candidates, findings, variations};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
 use crate::document::{
     Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
 };
+use crate::host;
 use crate::model::predictions;
 use crate::pipeline::pipeline;
 use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
-use crate::{host, saved};
 
-/// The data of a run's document.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentBuilder {
     run: Run,
@@ -32,7 +32,6 @@ pub(super) struct DocumentBuilder {
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
-    /// Limits of the devices found so far.
     pub(super) limits: Vec<DeviceLimit>,
     regime: Regime,
     cells: Vec<Cell>,
@@ -42,9 +41,6 @@ pub(super) struct DocumentBuilder {
 
 impl DocumentBuilder {
     /// Starts the document of a run, or continues that of a resumed one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`] if the run to resume had other directories or experiments.
     pub(super) fn open(options: &Options, clock: Clock) -> Result<Self> {
         let name = |directory: &PathBuf| {
             directory.canonicalize().unwrap_or_else(|_| directory.clone()).display().to_string()
@@ -86,7 +82,6 @@ impl DocumentBuilder {
         })
     }
 
-    /// Sets the environment of the run.
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
         self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
@@ -94,7 +89,6 @@ impl DocumentBuilder {
         self.run.notes.extend(host::missing_without_root());
     }
 
-    /// Adds notes on the run.
     pub(super) fn note(&mut self, notes: Vec<String>) {
         self.run.notes.extend(notes);
     }
@@ -108,22 +102,12 @@ impl DocumentBuilder {
         }
     }
 
-    /// Adds the cells of a measured set.
     pub(super) fn close(&mut self, cells: &Cells) {
-        cells.active.iter().for_each(|one| self.add_cell(one));
-    }
-
-    /// Returns a copy with the cells of a set that is still being measured.
-    pub(super) fn with(&self, cells: &Cells) -> Self {
-        let mut builder = self.clone();
-        builder.close(cells);
-        builder
-    }
-
-    fn add_cell(&mut self, one: &ActiveCell) {
-        let cell = self.summarised(one);
-        self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
-        self.cells.push(cell);
+        for one in &cells.active {
+            let cell = self.summarised(one);
+            self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
+            self.cells.push(cell);
+        }
     }
 
     /// Replaces a cell by the same one with further samples.
@@ -179,8 +163,33 @@ impl DocumentBuilder {
         document
     }
 
-    /// Returns the entries for the profile.
-    pub(super) fn profile(&self, document: &Document) -> fullbore::strategy::FileSystem {
-        saved::file_system(document, &self.strategies, Path::new(&document.run.directory))
+    /// Returns the profile's entries of the run: for each job the measured strategies, the best first.
+    pub(super) fn profile(&self, document: &Document) -> FileSystem {
+        let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
+        let candidates = candidates(&document.cells);
+        let entries = Job::all()
+            .filter_map(|(job, name)| {
+                let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
+                let mut ranked: Vec<(&str, Measured)> = cells
+                    .iter()
+                    .filter_map(|cell| {
+                        let rate = cell.summary.as_ref()?.rate;
+                        let strategy = self.strategies.iter().find(|(id, _)| *id == cell.id)?.1.clone();
+                        let measured =
+                            Measured { strategy, rate: rate.value, low: rate.low, high: rate.high };
+                        Some((cell.id.as_str(), measured))
+                    })
+                    .collect();
+                ranked.sort_by(|a, b| b.1.rate.total_cmp(&a.1.rate));
+                // Among strategies of equal throughput, the choice is the simplest.
+                let chosen = document.findings.choices.iter().find(|choice| choice.job == name)?;
+                let context = ranked.iter().position(|(id, _)| *id == chosen.cell)?;
+                let best = ranked.remove(context);
+                ranked.insert(0, best);
+                let ranked = ranked.into_iter().map(|(_, measured)| measured).collect();
+                Some(Entry { job, measured: date.clone(), ranked })
+            })
+            .collect();
+        FileSystem { directory: document.run.directory.clone().into(), entries }
     }
 }

@@ -4,7 +4,6 @@
 mod cells;
 mod decisions;
 mod document_builder;
-mod event;
 mod options;
 mod session;
 
@@ -18,8 +17,7 @@ use fullbore::{Error, Result};
 
 use self::cells::Deadline;
 use self::document_builder::DocumentBuilder;
-pub use self::event::{Event, RunProgress};
-pub use self::options::Options;
+pub use self::options::{Event, Options, RunProgress};
 use self::session::Session;
 use crate::action::{DeviceLimits, RunContext};
 use crate::audit;
@@ -160,32 +158,25 @@ fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>
     Ok((sets, notes))
 }
 
-/// Replaces the trials that stand for the planner's contenders by those of the contenders; skips known ids.
+/// Replaces the trials that stand for the planner's contenders by those of the contenders.
 fn with_contenders(sets: Vec<ParsedSet>, context: &RunContext<'_>) -> Vec<ParsedSet> {
-    let mut known = std::collections::BTreeSet::new();
-    let mut expand = |trials: Vec<Trial>| {
-        let mut all: Vec<Trial> =
-            trials.into_iter().flat_map(|trial| trial.into_contenders(context)).collect();
-        all.retain(|trial| known.insert(trial.id.clone()));
-        all
-    };
-    sets.into_iter().map(|(described, trials)| (described, expand(trials))).collect()
+    let expand = |trials: Vec<Trial>| trials.into_iter().flat_map(|trial| trial.into_contenders(context));
+    distinct(sets.into_iter().map(|(described, trials)| (described, expand(trials).collect())).collect())
 }
 
-/// Parses the sets; skips trials whose id an earlier set has.
-fn read(options: &Options) -> Result<Vec<ParsedSet>> {
+/// Removes trials whose id an earlier trial has.
+fn distinct(mut sets: Vec<ParsedSet>) -> Vec<ParsedSet> {
     let mut known = std::collections::BTreeSet::new();
-    options
-        .sets
-        .iter()
-        .map(|(name, text)| {
-            let (described, mut trials) =
-                experiment::parse(text, probe::processors(), options.measured_paths().count())
-                    .map_err(|error| Error::new(ErrorKind::Invalid, "read", name, error.to_string()))?;
-            trials.retain(|trial| known.insert(trial.id.clone()));
-            Ok((described, trials))
-        })
-        .collect()
+    sets.iter_mut().for_each(|(_, trials)| trials.retain(|trial| known.insert(trial.id.clone())));
+    sets
+}
+
+fn read(options: &Options) -> Result<Vec<ParsedSet>> {
+    let parse = |(name, text): &(String, String)| {
+        experiment::parse(text, probe::processors(), options.measured_paths().count())
+            .map_err(|error| Error::new(ErrorKind::Invalid, "read", name, error.to_string()))
+    };
+    options.sets.iter().map(parse).collect::<Result<_>>().map(distinct)
 }
 
 /// Creates the test files in each directory; those after the first have the files that trials of several disks need.

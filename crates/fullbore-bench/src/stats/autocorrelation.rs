@@ -3,7 +3,7 @@
 /// Correlations up to this many standard errors (1/√n) are attributed to chance.
 const ERRORS: f64 = 0.5;
 /// Limit of the correlation: a few dozen samples cannot show a higher one.
-const HIGHEST: f64 = 0.9;
+pub(super) const HIGHEST: f64 = 0.9;
 
 /// Returns the correlation of adjacent samples in the order taken, by ranks (so that outliers and modes do not
 /// dominate), corrected for the bias of short series (Marriott and Pope). `None` below four finite values or if all are

@@ -2,19 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::lag_one;
-use super::drift::mann_kendall;
+use super::autocorrelation::{HIGHEST, lag_one};
+use super::drift::{CHANGE_THAT_MATTERS, SIGNIFICANCE, mann_kendall};
 use super::interval::{Bootstrap, Estimate};
-use super::quantile::{mad, median, quantile_of_sorted, sorted};
+use super::quantile::{MAD_TO_DEVIATION, mad, mean, median, quantile_of_sorted, sorted};
 use super::rng::Xoshiro256;
 
 /// Minimum number of samples; with fewer, a jump cannot be distinguished from chance.
 pub const MIN_SAMPLES_FOR_CHANGES: usize = 10;
 
-/// A jump is reported if chance explains it in fewer than one case in a hundred …
-const SIGNIFICANCE: f64 = 0.01;
-/// … and matters if it changes the rate by at least this share of the level before.
-const CHANGE_THAT_MATTERS: f64 = 0.05;
 /// Minimum number of samples of a segment; fewer are outliers.
 const SHORTEST: usize = 3;
 /// Two adjacent segments are joined again if chance explains their difference this often.
@@ -28,10 +24,6 @@ const FEWEST_ORDERS: usize = 999;
 /// Minimum distance of two levels in standard errors that allow for correlated samples. Independent samples keep the
 /// significance of their order without this; it suppresses jumps in wandering series.
 const ERRORS_APART: f64 = 5.0;
-/// Limit of the residuals' correlation: a few dozen samples cannot show a higher one.
-const HIGHEST: f64 = 0.9;
-/// Standard deviation of a normal distribution, in median absolute deviations.
-const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
 /// A run of samples at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -126,11 +118,10 @@ fn scores(values: &[f64]) -> Vec<f64> {
     let room = FENCE * (high - low);
     let fenced: Vec<f64> =
         values.iter().map(|v| if room > 0.0 { v.clamp(low - room, high + room) } else { *v }).collect();
-    let mean = fenced.iter().sum::<f64>() / fenced.len() as f64;
+    let mean = mean(&fenced);
     fenced.iter().map(|v| v - mean).collect()
 }
 
-/// Source of random orders.
 struct OrderSampler {
     rng: Xoshiro256,
     orders: usize,
@@ -150,9 +141,7 @@ impl OrderSampler {
         let mut reached = [1usize; N];
         let hopeless = (limit * (self.orders + 1) as f64) as usize;
         for drawn in 1..=self.orders {
-            for i in (1..order.len()).rev() {
-                order.swap(i, self.rng.below(i + 1));
-            }
+            self.rng.shuffle(&mut order);
             let found = statistic(&order);
             for k in 0..N {
                 // Sums of scores in another order may differ in the last bits, so a tie counts as reached.
@@ -203,7 +192,6 @@ struct CandidateSegment {
     height: f64,
 }
 
-/// Search for the segment that differs most.
 struct Scan {
     /// Candidate places of a cut, including the ends of the series.
     places: Vec<usize>,

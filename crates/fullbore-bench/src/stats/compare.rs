@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::effective_samples;
-use super::interval::{Bootstrap, Estimate, resampled_medians};
-use super::quantile::{median_of_sorted, sorted};
-use super::rng::Xoshiro256;
+use super::interval::{Bootstrap, Estimate, SampleSet};
 
 /// Rates within 3 % of each other count as equal (Riedel's margin of repeatability).
 pub const DEFAULT_MARGIN: f64 = 0.03;
@@ -63,28 +60,24 @@ pub fn compare_rates(
     margin: f64,
     bootstrap: &Bootstrap,
 ) -> Option<Comparison> {
-    let worth = [first, second].map(|values| effective_samples(values).max(FEWEST_SAMPLES));
-    let (first, second) = (sorted(first), sorted(second));
-    let (top, bottom) = (median_of_sorted(&first)?, median_of_sorted(&second)?);
+    let [first, second] = [first, second].map(|values| {
+        let samples = SampleSet::of(values);
+        let worth = samples.worth.max(FEWEST_SAMPLES).min(samples.sorted.len());
+        SampleSet { worth, ..samples }
+    });
+    let (top, bottom) = (first.median()?, second.median()?);
     if bottom <= 0.0 {
         return None;
     }
     let ratio = top / bottom;
-    if first.len() < 2 || second.len() < 2 {
+    let fewest = first.worth.min(second.worth);
+    if fewest < 2 {
         let ratio = Estimate { value: ratio, low: ratio, high: ratio };
         return Some(Comparison { ratio, verdict: Verdict::Unclear });
     }
-    let mut rng = Xoshiro256::seeded(bootstrap.seed);
-    let resamples = bootstrap.resamples.max(1);
-    let worth = [worth[0].min(first.len()), worth[1].min(second.len())];
-    let mut drawn = |values: &[f64], worth: usize| {
-        let mut medians = Vec::with_capacity(resamples);
-        resampled_medians(values, worth, resamples, &mut rng, &mut medians);
-        medians
-    };
-    let (tops, bottoms) = (drawn(&first, worth[0]), drawn(&second, worth[1]));
-    let ratios = tops.iter().zip(&bottoms).map(|(t, b)| t / b).collect();
-    let fewest = worth[0].min(worth[1]);
+    let bootstrap = Bootstrap { resamples: bootstrap.resamples.max(1), ..*bootstrap };
+    let drawn = bootstrap.drawn([&first, &second]);
+    let ratios = drawn[0].iter().zip(&drawn[1]).map(|(t, b)| t / b).collect();
     let ratio = bootstrap.percentiles(ratio, ratios, fewest);
     Some(Comparison { ratio, verdict: verdict(&ratio, margin, fewest >= FEWEST_SAMPLES) })
 }
@@ -126,6 +119,7 @@ fn verdict(ratio: &Estimate, margin: f64, enough: bool) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Xoshiro256;
 
     fn around(middle: f64, spread: f64, n: usize) -> Vec<f64> {
         let mut rng = Xoshiro256::seeded(n as u64);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::distribution::normal_cdf;
-use super::quantile::median;
+use super::quantile::{median, sorted};
 
 /// The Mann–Kendall test of a trend, with the size of the trend besides its significance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,10 +16,10 @@ pub struct Drift {
     pub relative_change: f64,
 }
 
-/// A trend is reported if chance explains it in fewer than one case in a hundred …
-const SIGNIFICANCE: f64 = 0.01;
-/// … and if it changes the cell by at least this share of its median.
-const CHANGE_THAT_MATTERS: f64 = 0.05;
+/// A trend, or a jump, is reported if chance explains it in fewer than one case in a hundred …
+pub(super) const SIGNIFICANCE: f64 = 0.01;
+/// … and matters if it changes the cell by at least this share of its median, or of the level before.
+pub(super) const CHANGE_THAT_MATTERS: f64 = 0.05;
 /// Up to this many samples without ties, the null distribution is counted exactly.
 const EXACT_UP_TO: usize = 20;
 
@@ -78,9 +78,7 @@ fn exact_p(n: usize, score: i64) -> f64 {
 /// Computes the two-sided p by the normal approximation, corrected for ties and continuity.
 fn normal_p(points: &[(f64, f64)], score: i64) -> f64 {
     let n = points.len() as f64;
-    let mut sorted: Vec<f64> = points.iter().map(|p| p.1).collect();
-    sorted.sort_by(f64::total_cmp);
-    let tied: f64 = sorted
+    let tied: f64 = sorted(&points.iter().map(|p| p.1).collect::<Vec<_>>())
         .chunk_by(|a, b| a == b)
         .map(|group| {
             let t = group.len() as f64;

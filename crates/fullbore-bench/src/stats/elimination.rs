@@ -1,5 +1,7 @@
 //! Successive elimination: candidates that cannot be the best any more need no further samples.
 
+use super::quantile::{mean, squares};
+
 /// Probability that the best candidate is ever eliminated, over all looks.
 const ERROR: f64 = 0.05;
 
@@ -24,17 +26,16 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
     let finite =
         |rates: &Vec<f64>| rates.iter().map(|rate| rate.ln()).filter(|log| log.is_finite()).collect();
     let logs: Vec<Vec<f64>> = rates.iter().map(finite).collect();
-    let (mut squares, mut freedom) = (0.0, 0.0);
+    let (mut sum, mut freedom) = (0.0, 0.0);
     for logs in &logs {
-        let mean = mean(logs);
-        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        sum += squares(logs);
         freedom += logs.len().saturating_sub(1) as f64;
     }
     if freedom == 0.0 {
         return vec![true; rates.len()];
     }
     // The deviation itself is uncertain: with few degrees of freedom its upper bound counts.
-    let deviation = (squares / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
+    let deviation = (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
     let half = |n: usize| half_width(n, deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64);
     let lowest = logs
         .iter()
@@ -42,7 +43,8 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
         .map(|logs| mean(logs) - half(logs.len()))
         .fold(f64::NEG_INFINITY, f64::max);
     let may_be_best = |logs: &Vec<f64>| logs.len() < FEWEST || mean(logs) + half(logs.len()) >= lowest;
-    let fastest = logs.iter().map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
+    let any = logs.iter().filter(|logs| !logs.is_empty());
+    let fastest = any.map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
     let open: Vec<bool> = logs.iter().map(may_be_best).collect();
     // Candidates that are known to be equal need no more samples than the fastest.
     let settled = |logs: &Vec<f64>| 2.0 * half(logs.len()) <= EQUAL && mean(logs) < fastest;
@@ -57,18 +59,11 @@ fn half_width(n: usize, deviation: f64, error: f64) -> f64 {
     deviation * (2.0 * scale / (n * n * mixture) * (scale.sqrt() / error).ln()).sqrt()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stats::Xoshiro256;
-
-    fn normal(rng: &mut Xoshiro256) -> f64 {
-        (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
-    }
+    use crate::stats::rng::normal;
 
     /// Samples only contenders for 40 rounds; returns the number of samples of each candidate.
     fn simulate(truth: &[f64], noise: f64, rng: &mut Xoshiro256) -> (Vec<bool>, Vec<usize>) {

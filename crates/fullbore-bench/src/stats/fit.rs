@@ -5,11 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::effective_samples;
 use super::distribution::student_t_quantile;
-use super::interval::{Bootstrap, Estimate, resampled_medians};
-use super::quantile::{median_of_sorted, sorted};
-use super::rng::Xoshiro256;
+use super::interval::{Bootstrap, Estimate, SampleSet};
 
 /// A fitted cost line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,10 +60,9 @@ pub fn fit_cost(points: &[(f64, f64)], confidence: f64) -> Option<CostLine> {
 
 /// A solved line `a + b · x`.
 #[derive(Clone, Copy)]
-struct LinearFit {
-    a: f64,
-    b: f64,
-    /// Weighted mean of the costs.
+pub(super) struct LinearFit {
+    pub(super) a: f64,
+    pub(super) b: f64,
     mean: f64,
     /// Variances of `a` and `b` for residuals of variance 1.
     spread_a: f64,
@@ -74,7 +70,7 @@ struct LinearFit {
 }
 
 /// Solves for least squares of the relative residuals; `None` if all sizes are equal.
-fn solve(points: &[(f64, f64)]) -> Option<LinearFit> {
+pub(super) fn solve(points: &[(f64, f64)]) -> Option<LinearFit> {
     let scale = points.iter().map(|p| p.0).fold(0.0, f64::max);
     if scale <= 0.0 {
         return None;
@@ -122,42 +118,29 @@ impl LinearFit {
 /// but not the deviation of the cost from a straight line (see `max_relative_residual`), which the intervals of
 /// [`fit_cost`] include. Sizes without finite positive costs are skipped.
 pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<CostLine> {
-    let usable =
-        |costs: &[f64]| -> Vec<f64> { costs.iter().copied().filter(|c| c.is_finite() && *c > 0.0).collect() };
-    let sizes: Vec<(f64, Vec<f64>)> = points
+    let (sizes, sets): (Vec<f64>, Vec<SampleSet>) = points
         .iter()
         .filter(|(size, _)| size.is_finite() && *size >= 0.0)
-        .map(|(size, costs)| (*size, usable(costs)))
-        .filter(|(_, costs)| !costs.is_empty())
-        .collect();
-    let worth: Vec<usize> = sizes.iter().map(|(_, costs)| effective_samples(costs)).collect();
-    let samples: Vec<Vec<f64>> = sizes.iter().map(|(_, costs)| sorted(costs)).collect();
-    let medians: Vec<(f64, f64)> = sizes
-        .iter()
-        .zip(&samples)
-        .filter_map(|((size, _), costs)| Some((*size, median_of_sorted(costs)?)))
-        .collect();
-    let line = solve(&medians)?;
-    let mut rng = Xoshiro256::seeded(bootstrap.seed);
-    let drawn: Vec<Vec<f64>> = samples
-        .iter()
-        .zip(&worth)
-        .map(|(costs, &worth)| {
-            let mut out = Vec::with_capacity(bootstrap.resamples);
-            resampled_medians(costs, worth, bootstrap.resamples, &mut rng, &mut out);
-            out
+        .map(|(size, costs)| {
+            let usable: Vec<f64> = costs.iter().copied().filter(|c| c.is_finite() && *c > 0.0).collect();
+            (*size, SampleSet::of(&usable))
         })
-        .collect();
+        .filter(|(_, costs)| !costs.sorted.is_empty())
+        .unzip();
+    let medians: Vec<(f64, f64)> =
+        sizes.iter().zip(&sets).filter_map(|(size, costs)| Some((*size, costs.median()?))).collect();
+    let line = solve(&medians)?;
+    let drawn = bootstrap.drawn(&sets);
     let (mut fixed, mut slopes) = (Vec::new(), Vec::new());
     for resample in 0..bootstrap.resamples {
         let curve: Vec<(f64, f64)> =
-            medians.iter().zip(&drawn).map(|(point, medians)| (point.0, medians[resample])).collect();
+            sizes.iter().zip(&drawn).map(|(size, medians)| (*size, medians[resample])).collect();
         let drawn = solve(&curve)?;
         fixed.push(drawn.a);
         slopes.push(drawn.b);
     }
     // Both parameters depend on the samples of all sizes.
-    let all = worth.iter().sum();
+    let all = sets.iter().map(|costs| costs.worth).sum();
     Some(line.described(
         &medians,
         bootstrap.percentiles(line.a, fixed, all),

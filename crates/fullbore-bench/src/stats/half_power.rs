@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::effective_samples;
-use super::interval::{Bootstrap, Estimate, resampled_medians};
-use super::quantile::{median_of_sorted, sorted};
-use super::rng::Xoshiro256;
+use super::interval::{Bootstrap, Estimate, SampleSet};
+use super::quantile::squares;
 
 /// A half-power point on one axis (request size in bytes, or depth in requests).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,17 +32,17 @@ const LEVEL: f64 = 0.05;
 ///
 /// Positions without finite samples are skipped; `None` below two positions or if the peak is not positive.
 pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<HalfPower> {
-    let mut points: Vec<Point> = curve
+    let mut points: Vec<(u64, SampleSet)> = curve
         .iter()
-        .map(|(at, values)| Point { at: *at, samples: sorted(values), worth: effective_samples(values) })
-        .filter(|point| point.at > 0 && !point.samples.is_empty())
+        .map(|(at, values)| (*at, SampleSet::of(values)))
+        .filter(|(at, samples)| *at > 0 && !samples.sorted.is_empty())
         .collect();
-    points.sort_by_key(|point| point.at);
+    points.sort_by_key(|point| point.0);
     if points.len() < 2 {
         return None;
     }
-    let positions: Vec<u64> = points.iter().map(|p| p.at).collect();
-    let medians: Vec<f64> = points.iter().filter_map(|p| median_of_sorted(&p.samples)).collect();
+    let (positions, points): (Vec<u64>, Vec<SampleSet>) = points.into_iter().unzip();
+    let medians: Vec<f64> = points.iter().filter_map(SampleSet::median).collect();
     let top = (0..medians.len()).max_by(|&a, &b| medians[a].total_cmp(&medians[b]))?;
     let peak = medians[top];
     if peak <= 0.0 {
@@ -63,34 +61,20 @@ pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<Ha
     })
 }
 
-/// A measured position: its samples, sorted, and the number of independent ones that they are worth.
-struct Point {
-    at: u64,
-    samples: Vec<f64>,
-    worth: usize,
-}
-
 /// Returns the crossing of half of the plateau around position `top`, with its interval.
 ///
 /// Every resample redraws all medians and keeps the same plateau. Taking each resample's own largest median as its peak
 /// would bias the peak upwards a second time: such intervals held the true crossing in 60 to 86 % of cases.
 fn crossing_interval(
     positions: &[u64],
-    points: &[Point],
+    points: &[SampleSet],
     medians: &[f64],
     top: usize,
     bootstrap: &Bootstrap,
 ) -> Estimate {
-    let mut rng = Xoshiro256::seeded(bootstrap.seed);
-    let drawn: Vec<Vec<f64>> = points
-        .iter()
-        .map(|point| {
-            let mut out = Vec::with_capacity(bootstrap.resamples);
-            resampled_medians(&point.samples, point.worth, bootstrap.resamples, &mut rng, &mut out);
-            out
-        })
-        .collect();
-    let errors: Vec<f64> = drawn.iter().map(|medians| variance(medians)).collect();
+    let drawn = bootstrap.drawn(points);
+    // The variance of resampled medians is the squared standard error of the median.
+    let errors: Vec<f64> = drawn.iter().map(|d| squares(d) / d.len().max(1) as f64).collect();
     let plateau: Vec<usize> = (0..points.len())
         .filter(|&i| medians[top] - medians[i] <= (errors[top] + errors[i]).sqrt())
         .collect();
@@ -103,13 +87,6 @@ fn crossing_interval(
         .collect();
     let fewest = points.iter().map(|p| p.worth).min().unwrap_or(0);
     bootstrap.percentiles(crossing(positions, medians, level(medians) / 2.0), crossings, fewest)
-}
-
-/// Returns the variance of resampled medians: the squared standard error of the median.
-fn variance(medians: &[f64]) -> f64 {
-    let n = medians.len().max(1) as f64;
-    let mean = medians.iter().sum::<f64>() / n;
-    medians.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / n
 }
 
 /// Returns the position at which a curve first reaches `half`: linear in the rate, logarithmic in the position. The
@@ -129,6 +106,7 @@ fn crossing(positions: &[u64], rates: &[f64], half: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Xoshiro256;
 
     /// Returns the curve of a disk limited to `iops` requests and `bps` bytes per second.
     fn limited(iops: f64, bps: f64, noise: f64) -> Vec<(u64, Vec<f64>)> {

@@ -82,19 +82,20 @@ impl Bootstrap {
     /// six samples (or worth fewer), the interval is the whole range: no distribution-free interval is narrower at 95
     /// %, and the range holds the true median only in 1 − 2^(1−n) of cases (94 % for five, 75 % for three).
     pub fn median(&self, values: &[f64]) -> Option<Estimate> {
-        let sorted = sorted(values);
-        let value = median_of_sorted(&sorted)?;
-        if sorted.len() < SMALLEST_RESAMPLED || self.resamples == 0 {
+        let samples = SampleSet::of(values);
+        let value = samples.median()?;
+        if samples.worth < SMALLEST_RESAMPLED || self.resamples == 0 {
+            let sorted = &samples.sorted;
             return Some(Estimate { value, low: sorted[0], high: sorted[sorted.len() - 1] });
         }
-        let worth = effective_samples(values);
-        if worth < SMALLEST_RESAMPLED {
-            return Some(Estimate { value, low: sorted[0], high: sorted[sorted.len() - 1] });
-        }
+        let medians = samples.resampled(self.resamples, &mut Xoshiro256::seeded(self.seed));
+        Some(self.percentiles(value, medians, samples.worth))
+    }
+
+    /// Returns the resampled medians of each set.
+    pub(crate) fn drawn<'a>(&self, sets: impl IntoIterator<Item = &'a SampleSet>) -> Vec<Vec<f64>> {
         let mut rng = Xoshiro256::seeded(self.seed);
-        let mut medians = Vec::with_capacity(self.resamples);
-        resampled_medians(&sorted, worth, self.resamples, &mut rng, &mut medians);
-        Some(self.percentiles(value, medians, worth))
+        sets.into_iter().map(|samples| samples.resampled(self.resamples, &mut rng)).collect()
     }
 
     /// Returns the bootstrap for samples that were to be taken until their interval is narrow (see
@@ -132,46 +133,62 @@ fn expanded_tail(tail: f64, n: usize) -> f64 {
     }
 }
 
-/// Returns the medians of `resamples` draws of `size` values with replacement from `sorted` (neither empty).
-///
-/// Because the values are sorted, a resample is a count per rank, and its median is the rank at which the running count
-/// passes the middle: no resample is sorted.
-pub(crate) fn resampled_medians(
-    sorted: &[f64],
-    size: usize,
-    resamples: usize,
-    rng: &mut Xoshiro256,
-    out: &mut Vec<f64>,
-) {
-    let n = sorted.len();
-    let mut counts = vec![0u32; n];
-    let (lower_rank, upper_rank) = ((size - 1) / 2, size / 2);
-    for _ in 0..resamples {
-        counts.fill(0);
-        let mut drawn = 0;
-        while drawn < size {
-            let bits = rng.next_u64();
-            // Two draws from one output: 32 bits suffice for a rank.
-            for half in [bits & 0xFFFF_FFFF, bits >> 32] {
-                if drawn < size {
-                    counts[((half * n as u64) >> 32) as usize] += 1;
-                    drawn += 1;
+/// Samples in ascending order.
+#[derive(Debug)]
+pub(crate) struct SampleSet {
+    pub(crate) sorted: Vec<f64>,
+    /// Number of independent ones that they are worth.
+    pub(crate) worth: usize,
+}
+
+impl SampleSet {
+    /// The finite ones of `values`, in the order taken.
+    pub(crate) fn of(values: &[f64]) -> Self {
+        Self { sorted: sorted(values), worth: effective_samples(values) }
+    }
+
+    pub(crate) fn median(&self) -> Option<f64> {
+        median_of_sorted(&self.sorted)
+    }
+
+    /// Returns the medians of `resamples` draws with replacement of as many values as the samples, at least one, are worth.
+    ///
+    /// Because the values are sorted, a resample is a count per rank, and its median is the rank at which the running count
+    /// passes the middle: no resample is sorted.
+    fn resampled(&self, resamples: usize, rng: &mut Xoshiro256) -> Vec<f64> {
+        let (sorted, size) = (&self.sorted, self.worth);
+        let n = sorted.len();
+        let mut out = Vec::with_capacity(resamples);
+        let mut counts = vec![0u32; n];
+        let (lower_rank, upper_rank) = ((size - 1) / 2, size / 2);
+        for _ in 0..resamples {
+            counts.fill(0);
+            let mut drawn = 0;
+            while drawn < size {
+                let bits = rng.next_u64();
+                // Two draws from one output: 32 bits suffice for a rank.
+                for half in [bits & 0xFFFF_FFFF, bits >> 32] {
+                    if drawn < size {
+                        counts[((half * n as u64) >> 32) as usize] += 1;
+                        drawn += 1;
+                    }
+                }
+            }
+            let mut passed = 0usize;
+            let mut lower = None;
+            for (rank, &count) in counts.iter().enumerate() {
+                passed += count as usize;
+                if lower.is_none() && passed > lower_rank {
+                    lower = Some(sorted[rank]);
+                }
+                if passed > upper_rank {
+                    let upper = sorted[rank];
+                    out.push((lower.unwrap_or(upper) + upper) / 2.0);
+                    break;
                 }
             }
         }
-        let mut passed = 0usize;
-        let mut lower = None;
-        for (rank, &count) in counts.iter().enumerate() {
-            passed += count as usize;
-            if lower.is_none() && passed > lower_rank {
-                lower = Some(sorted[rank]);
-            }
-            if passed > upper_rank {
-                let upper = sorted[rank];
-                out.push((lower.unwrap_or(upper) + upper) / 2.0);
-                break;
-            }
-        }
+        out
     }
 }
 

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::interval::{Bootstrap, Estimate, resampled_medians};
-use super::quantile::{median_of_sorted, sorted};
-use super::rng::Xoshiro256;
+use super::fit::solve;
+use super::interval::{Bootstrap, Estimate, SampleSet};
+use super::quantile::sorted;
 
 /// Law that combines the two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,14 +59,14 @@ impl RequestTime {
 /// Intervals are of the bootstrap. `None` with fewer than three sizes with a rate, or if no law has positive parts,
 /// because another limit then dominates.
 pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<RequestTime> {
-    let mut points: Vec<(f64, Vec<f64>)> = curve
+    let mut points: Vec<(f64, SampleSet)> = curve
         .iter()
         .map(|(bytes, rates)| {
-            let times: Vec<f64> =
-                rates.iter().filter(|rate| **rate > 0.0).map(|rate| *bytes as f64 / rate).collect();
-            (*bytes as f64, sorted(&times))
+            let times = rates.iter().filter(|rate| **rate > 0.0).map(|rate| *bytes as f64 / rate);
+            let sorted = sorted(&times.collect::<Vec<f64>>());
+            (*bytes as f64, SampleSet { worth: sorted.len(), sorted })
         })
-        .filter(|(bytes, times)| *bytes > 0.0 && !times.is_empty())
+        .filter(|(bytes, times)| *bytes > 0.0 && times.worth > 0)
         .collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
     points.dedup_by(|one, other| one.0 == other.0);
@@ -74,21 +74,13 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
         return None;
     }
     let medians: Vec<(f64, f64)> =
-        points.iter().filter_map(|(bytes, times)| Some((*bytes, median_of_sorted(times)?))).collect();
+        points.iter().filter_map(|(bytes, times)| Some((*bytes, times.median()?))).collect();
     let fits = [Law::Sum, Law::Larger].map(|law| fit(law, &medians).map(|line| (law, line)));
     let misfit = |(law, line): &(Law, LawFit)| line.misfit(*law, &medians);
     let (law, line) =
         fits.into_iter().flatten().min_by(|one, other| misfit(one).total_cmp(&misfit(other)))?;
 
-    let mut rng = Xoshiro256::seeded(bootstrap.seed);
-    let drawn: Vec<Vec<f64>> = points
-        .iter()
-        .map(|(_, times)| {
-            let mut out = Vec::with_capacity(bootstrap.resamples);
-            resampled_medians(times, times.len(), bootstrap.resamples, &mut rng, &mut out);
-            out
-        })
-        .collect();
+    let drawn = bootstrap.drawn(points.iter().map(|(_, times)| times));
     let again: Vec<LawFit> = (0..bootstrap.resamples)
         .filter_map(|index| {
             let points: Vec<(f64, f64)> =
@@ -96,7 +88,7 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
             fit(law, &points)
         })
         .collect();
-    let fewest = points.iter().map(|(_, times)| times.len()).min().unwrap_or(0);
+    let fewest = points.iter().map(|(_, times)| times.worth).min().unwrap_or(0);
     let estimate = |of: &dyn Fn(&LawFit) -> f64| {
         bootstrap.percentiles(of(&line), again.iter().map(of).collect(), fewest)
     };
@@ -132,7 +124,6 @@ impl LawFit {
         self.a / self.b / if law == Law::Sum { 1.0 } else { 2.0 }
     }
 
-    /// Returns the sum of the squared relative residuals.
     fn misfit(self, law: Law, points: &[(f64, f64)]) -> f64 {
         points.iter().map(|(bytes, time)| ((time - self.at(law, *bytes)) / time).powi(2)).sum()
     }
@@ -141,7 +132,7 @@ impl LawFit {
 /// Fits the best line of a law; `None` if a part of it is not positive.
 fn fit(law: Law, points: &[(f64, f64)]) -> Option<LawFit> {
     let line = match law {
-        Law::Sum => sum(points),
+        Law::Sum => solve(points).map(|line| LawFit { a: line.a, b: line.b }),
         // The points up to some size are flat; those beyond it are on a line through the origin.
         Law::Larger => (1..points.len())
             .map(|split| {
@@ -160,29 +151,10 @@ fn fit(law: Law, points: &[(f64, f64)]) -> Option<LawFit> {
     (line.a.is_finite() && line.b.is_finite() && line.a > 0.0 && line.b > 0.0).then_some(line)
 }
 
-/// Fits a straight line by least squares of the relative residuals.
-fn sum(points: &[(f64, f64)]) -> Option<LawFit> {
-    // Sizes are scaled, so that their squares do not swamp the digits of times.
-    let scale = points.iter().map(|(bytes, _)| *bytes).fold(0.0, f64::max);
-    let [mut w, mut wx, mut wy, mut wxx, mut wxy] = [0.0; 5];
-    for (bytes, time) in points {
-        let (x, weight) = (bytes / scale, 1.0 / (time * time));
-        w += weight;
-        wx += weight * x;
-        wy += weight * time;
-        wxx += weight * x * x;
-        wxy += weight * x * time;
-    }
-    let determinant = w * wxx - wx * wx;
-    (determinant > 0.0).then(|| LawFit {
-        a: (wxx * wy - wx * wxy) / determinant,
-        b: (w * wxy - wx * wy) / determinant / scale,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Xoshiro256;
 
     /// Returns nine samples per size around the rate that a law gives.
     fn curve(time: impl Fn(f64) -> f64, noise: f64) -> Vec<(u64, Vec<f64>)> {

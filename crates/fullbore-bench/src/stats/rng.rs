@@ -50,6 +50,12 @@ impl Xoshiro256 {
     }
 }
 
+/// Returns a standard normal number (Box and Muller).
+#[cfg(test)]
+pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
+    (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::Bootstrap;
-use super::modes::two_humps;
+use super::levels::two_humps;
 
 /// Stops when the interval of the median is narrow and remains so, but never before a few samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Signs of a rate limiter in the transfers of a device over time: an accounting period, and a fall from the burst to
 //! the sustained throughput.
 
-use super::quantile::{mad, median};
+use super::quantile::{mad, median, squares};
 
 /// Counters of a device at a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -126,10 +126,6 @@ pub fn fall(readings: &[Reading], bin: f64) -> Option<Fall> {
     }
     let rates: Vec<f64> =
         edges.windows(2).map(|edge| Pace::between(&readings[edge[0]], &readings[edge[1]]).bytes).collect();
-    let squares = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len() as f64;
-        part.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>()
-    };
     let cuts = 1..=rates.len().checked_sub(FEWEST_AFTER)?;
     let left = |cut: usize| squares(&rates[..cut]) + squares(&rates[cut..]);
     let cut = cuts.min_by(|&a, &b| left(a).total_cmp(&left(b)))?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantile::quantile;
+use super::quantile::{quantile, squares};
 
 /// Variation of a quantity over time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,6 @@ pub struct Variation {
     pub samples: usize,
 }
 
-/// Minimum number of samples.
 const MIN_SAMPLES: usize = 30;
 
 /// Minimum number of pairs in a class of lags.
@@ -67,8 +66,7 @@ pub fn variation(points: &[(f64, f64)]) -> Option<Variation> {
 /// Returns the time scale of points sorted by time; `None` if it is not visible.
 fn time_scale(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
-    let mean = points.iter().map(|point| point.1).sum::<f64>() / count;
-    let plateau = 2.0 * points.iter().map(|point| (point.1 - mean).powi(2)).sum::<f64>() / count;
+    let plateau = 2.0 * squares(&points.iter().map(|point| point.1).collect::<Vec<_>>()) / count;
     let duration = points[points.len() - 1].0 - points[0].0;
     if plateau <= 0.0 || duration <= 0.0 {
         return None;

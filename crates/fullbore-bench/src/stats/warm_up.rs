@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::drift::mann_kendall;
-use super::quantile::{mad, median};
+use super::quantile::{MAD_TO_DEVIATION, mad, median};
 
 /// The end of the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,14 +21,11 @@ impl WarmUp {
     }
 }
 
-/// Minimum number of batches.
 const FEWEST_BATCHES: usize = 10;
 /// A trend in the rest counts if chance explains it in fewer than one case in twenty.
 const TREND: f64 = 0.05;
 /// Values farther from the later half's median than this many of its deviations are moved to that distance.
 const CLAMP: f64 = 3.5;
-/// Standard deviation of a normal distribution, in median absolute deviations.
-const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
 /// Finds the warm-up by the marginal standard error rule: MSER (White, 1997), or MSER-5 with a `batch` of 5, for series
 /// of many short intervals.
@@ -86,38 +83,6 @@ fn least_error(means: &[f64]) -> usize {
     best.0
 }
 
-/// Detects during a ramp, after each interval, that the rate is steady.
-#[derive(Debug, Clone)]
-pub struct OnlineWarmUp {
-    values: Vec<f64>,
-    batch: usize,
-    fewest: usize,
-    settled: bool,
-}
-
-impl OnlineWarmUp {
-    /// Creates a detector. `batch` is as in [`warm_up`]; at least `fewest` values must remain after the warm-up.
-    pub fn new(batch: usize, fewest: usize) -> Self {
-        Self { values: Vec::new(), batch: batch.max(1), fewest, settled: false }
-    }
-
-    /// Adds the next value and returns the end of the warm-up once it is known: [`warm_up`] finds the series settled
-    /// with enough values left, now and one value ago, because a rule applied often is right by chance at some time.
-    /// Later changes (a credit used up) cannot be foreseen.
-    pub fn push(&mut self, value: f64) -> Option<WarmUp> {
-        self.values.push(value);
-        let warm = warm_up(&self.values, self.batch)
-            .filter(|warm| warm.settled && self.values.len() - warm.drop >= self.fewest);
-        let before = std::mem::replace(&mut self.settled, warm.is_some());
-        warm.filter(|_| before)
-    }
-
-    /// Returns the values added so far.
-    pub fn values(&self) -> &[f64] {
-        &self.values
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_continuing_rise_never_settles() {
-        let mut online = OnlineWarmUp::new(1, 5);
-        assert!((0..60).all(|i| online.push(100.0 + f64::from(i)).is_none()));
+        let rise: Vec<f64> = (0..60).map(|i| 100.0 + f64::from(i)).collect();
+        assert!((10..=60).all(|n| !warm_up(&rise[..n], 1).unwrap().settled));
     }
 
     #[test]

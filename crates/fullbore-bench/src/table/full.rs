@@ -193,7 +193,7 @@ fn advice(sheet: &mut Sheet, document: &Document) {
 
 fn use_this(sheet: &mut Sheet, document: &Document) {
     listed(sheet, "Use this", &document.findings.use_this, |sheet, found| {
-        let rate = spanned(found.rate, |rate| found.rate_text(rate));
+        let rate = spanned(found.rate, |rate| found.unit.rate(rate));
         sheet.wrapped(0, &format!("{}, {}: {}, {rate}", found.job.words(), found.place, found.method));
         let other = found.no_difference_from.as_ref();
         let other = other.map(|other| format!("no significant difference from {other}"));

@@ -90,7 +90,7 @@ fn add(sheet: &mut Sheet, heading: &str, entries: Vec<Sheet>, more: usize, room:
 }
 
 fn row(sheet: &mut Sheet, found: &Recommendation) {
-    let rate = spanned(found.rate, |rate| found.rate_text(rate));
+    let rate = spanned(found.rate, |rate| found.unit.rate(rate));
     let mut text = format!("{rate}: {}, {}", found.method, found.place);
     if let Some(other) = &found.no_difference_from {
         text += &format!("; no significant difference from {other}");

@@ -14,9 +14,6 @@ use fullbore::{Result, probe};
 
 /// Refuses a file with bytes that no device stores as such: holes, unwritten blocks, compressed data. Throughput
 /// measured on it would be meaningless.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`], with the objection.
 pub(super) fn check_backed_by_device(file: &File) -> Result<()> {
     match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
         Some(objection) => Err(Error::new(ErrorKind::Unsupported, "measure with", file.path(), objection)),

@@ -24,16 +24,11 @@ impl Default for KernelPaths {
 /// meanwhile.
 #[derive(Debug)]
 pub(super) struct ExclusiveDevice {
-    /// Its length in bytes.
     pub(super) len: u64,
-    /// Opened exclusively.
     _held: Handle,
 }
 
 /// Opens a device exclusively, if `serial` is its serial number and it has no data.
-///
-/// # Errors
-/// [`ErrorKind::Invalid`] with all objections.
 pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let refuse = |what: String, advice: &str| {
         Error::new(ErrorKind::Invalid, "measure", path, what).advise(advice.to_owned())

@@ -10,7 +10,6 @@ use fullbore::file::Temporary;
 /// Creates the directory of a run within `parent`. In containers, runs have the same process number again and again: a directory
 /// that a killed run left has its name, and is left alone.
 pub(super) fn own_directory(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Temporary> {
-    /// Names tried before the error is returned.
     const ATTEMPTS: u32 = 16;
     let stem = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
     let mut attempt = 0;

@@ -33,7 +33,6 @@ const TRANSFORMED: u64 = 256 << 20;
 /// Length of a line of text files, in bytes.
 const LINE: u64 = 80;
 
-/// Maximum number of attempts to evict pages.
 const EVICT_ATTEMPTS: u32 = 20;
 
 /// Maximum duration of a cold transformation, in seconds.
@@ -67,7 +66,6 @@ pub(crate) struct TestFiles {
     pub(crate) in_memory: bool,
     /// Throughput at which the first file was written, in bytes per second.
     pub(crate) pace: f64,
-    /// Notes on the test files.
     pub(crate) notes: Vec<String>,
     /// Files of other lengths, created on first use.
     sized: RefCell<BTreeMap<(String, u64), File>>,
@@ -79,7 +77,6 @@ pub(crate) struct TestFiles {
     backing: Backing,
 }
 
-/// Location of the test files.
 #[derive(Debug)]
 enum Backing {
     /// A directory of the meter, removed before its watchdog ends.
@@ -131,9 +128,6 @@ impl Needs {
 }
 
 /// Chooses the length of the long files in bytes by memory and free space.
-///
-/// # Errors
-/// If not even the smallest fits, with the needed space.
 pub(crate) fn suggest(
     directory: &Path,
     memory: u64,
@@ -153,9 +147,6 @@ pub(crate) fn suggest(
 }
 
 /// Refuses test files that would leave less than a tenth of the file system free.
-///
-/// # Errors
-/// [`ErrorKind::NoSpace`], with the figures.
 pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
     let needed = needs.bytes(len);
     if len < SMALLEST {
@@ -311,9 +302,6 @@ impl TestFiles {
     }
 
     /// Refuses trials that need files if the target is a block device.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] on a device.
     pub(crate) fn has_files(&self) -> Result<()> {
         match &self.backing {
             Backing::Directory { .. } => Ok(()),
@@ -325,53 +313,38 @@ impl TestFiles {
     }
 
     /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
+        let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);
+        self.sized_file(purpose, len, &format!("{purpose}-{len}"), || Ok(Random::new(seed)))
+    }
+
+    /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
+    pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
+        let invalid = |what: String| Error::new(ErrorKind::Invalid, "make", name, what);
+        let text = || Text::new(self.seed, LINE).map_err(|error| invalid(error.to_string()));
+        self.sized_file(name, self.transform_len, name, text)
+    }
+
+    fn sized_file<G: Generate>(
+        &self,
+        purpose: &str,
+        len: u64,
+        name: &str,
+        content: impl FnOnce() -> Result<G>,
+    ) -> Result<File> {
         self.has_files()?;
         if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
             return Ok(file.clone());
         }
-        let mut temporaries = self.temporaries.borrow_mut();
-        let seed = self.seed.wrapping_add(temporaries.len() as u64);
-        let progress = Progress::default();
-        let mut creator =
-            FileCreator { directory: self.directory(), seed, temporaries: Vec::new(), progress: &progress };
-        let file = creator.file(&format!("{purpose}-{len}"), len, |_| false)?;
-        temporaries.append(&mut creator.temporaries);
+        let (directory, progress) = (self.directory(), Progress::default());
+        let mut creator = FileCreator { directory, seed: 0, temporaries: Vec::new(), progress: &progress };
+        let file = creator.fill(name, &content()?, len, |_| false)?;
+        self.temporaries.borrow_mut().append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());
         Ok(file)
     }
 
-    /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
-    ///
-    /// # Errors
-    /// The system's.
-    pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
-        self.has_files()?;
-        if let Some(file) = self.sized.borrow().get(&(name.to_owned(), self.transform_len)) {
-            return Ok(file.clone());
-        }
-        let text = Text::new(self.seed, LINE)
-            .map_err(|error| Error::new(ErrorKind::Invalid, "make", name, error.to_string()))?;
-        let progress = Progress::default();
-        let mut creator = FileCreator {
-            directory: self.directory(),
-            seed: 0,
-            temporaries: Vec::new(),
-            progress: &progress,
-        };
-        let file = creator.fill(name, &text, self.transform_len, |_| false)?;
-        self.temporaries.borrow_mut().append(&mut creator.temporaries);
-        self.sized.borrow_mut().insert((name.to_owned(), self.transform_len), file.clone());
-        Ok(file)
-    }
-
     /// Returns `count` files of this length in a directory of their own, created and flushed on first use.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn small_files(&self, count: u64, len: u64) -> Result<Vec<File>> {
         self.has_files()?;
         if let Some(files) = self.small.borrow().get(&len) {
@@ -397,7 +370,6 @@ impl TestFiles {
         Ok(files)
     }
 
-    /// Removes the files of other lengths.
     pub(crate) fn remove_sized(&self) {
         let sized = std::mem::take(&mut *self.sized.borrow_mut()).into_values();
         let mut paths: Vec<PathBuf> = sized.map(|file| file.path().to_owned()).collect();
@@ -407,9 +379,6 @@ impl TestFiles {
     }
 
     /// Flushes written data to the device, so that the next round does not include writes of the last.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn flush(&self) -> Result<()> {
         self.written.sync_data()?;
         if self.has_files().is_err() {
@@ -419,33 +388,26 @@ impl TestFiles {
     }
 
     /// Makes a range of a file warm by reading it.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn load_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         if probe::residency(file, range.clone()).is_ok_and(|held| held.cached == held.total) {
             return Ok(());
         }
-        let scope = Scope { range: range.clone(), order: pattern::Order::Sequential };
-        pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
+        Self::read(file, range, pattern::Order::Sequential)
     }
 
     /// Makes a range of a file warm without its surroundings: reads it in an order for which the system does not read
     /// ahead.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
-        let order = pattern::Order::Random { seed: 0, count: u64::MAX };
+        Self::read(file, range, pattern::Order::Random { seed: 0, count: u64::MAX })
+    }
+
+    fn read(file: &File, range: &Range<u64>, order: pattern::Order) -> Result<()> {
         let scope = Scope { range: range.clone(), order };
         pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
     /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. As an administrator of Windows
     /// also those of other files that no program uses, since some survive the other way there.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
         let len = file.stamp()?.len;
         file.sync_data()?;

@@ -42,13 +42,13 @@ fn append(state: &str, variant: Option<&str>) -> Labels {
 #[test]
 fn of_two_within_five_percent_the_simpler_is_used() {
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", read("buffered", M, Cold), 970.0, 1.0);
-    room.add("mine", deep(M, 8), 1000.0, 1.0);
+    room.add(read("buffered", M, Cold), 970.0);
+    room.add(deep(M, 8), 1000.0);
     let near = of(&room, JobKind::BulkRead);
     assert_eq!(near.method, "buffered, 1 MiB");
     assert_eq!(near.no_difference_from.as_deref(), Some("direct uring, 1 MiB, depth 8"));
     assert_eq!(near.plain.as_deref(), Some("dd if=FILE of=/dev/null bs=1M"));
-    room.add("mine", deep(2 * M, 8), 1100.0, 1.0);
+    room.add(deep(2 * M, 8), 1100.0);
     let far = of(&room, JobKind::BulkRead);
     assert_eq!((far.method.as_str(), far.no_difference_from), ("direct uring, 2 MiB, depth 8", None));
     assert_eq!((far.plain, far.place.as_str()), (None, "from the device"));
@@ -58,18 +58,18 @@ fn of_two_within_five_percent_the_simpler_is_used() {
 #[test]
 fn the_device_comes_before_the_page_cache() {
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", read("mmap", M, Warm), 9000.0, 1.0);
+    room.add(read("mmap", M, Warm), 9000.0);
     assert_eq!(of(&room, JobKind::BulkRead).place, "from the page cache");
-    room.add("mine", read("direct", M, Cold), 900.0, 1.0);
+    room.add(read("direct", M, Cold), 900.0);
     assert_eq!(of(&room, JobKind::BulkRead).place, "from the device");
 }
 
 #[test]
 fn a_flushed_write_is_not_compared_with_one_that_is_not() {
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", write("direct", M, "overwritten"), 3000.0, 1.0);
+    room.add(write("direct", M, "overwritten"), 3000.0);
     assert_eq!(of(&room, JobKind::BulkWrite).method, "direct, 1 MiB");
-    room.add("mine", Labels { flush: Some(true), ..write("buffered", M, "overwritten") }, 200.0, 1.0);
+    room.add(Labels { flush: Some(true), ..write("buffered", M, "overwritten") }, 200.0);
     let flushed = of(&room, JobKind::BulkWrite);
     assert_eq!(flushed.plain.as_deref(), Some("dd of=FILE bs=1M conv=notrunc,fdatasync"));
     assert!(!room.advice().iter().any(|advice| advice.lead), "{:?}", room.advice());
@@ -78,24 +78,22 @@ fn a_flushed_write_is_not_compared_with_one_that_is_not() {
 #[test]
 fn pages_files_and_records_are_counted() {
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", random(read("buffered", 4 * K, Cold)), 40.96, 1.0);
-    room.add("mine", random(deep(4 * K, 32)), 409.6, 1.0);
-    room.add("mine", random(read("buffered", 16 * K, Cold)), 900.0, 1.0);
+    room.add(random(read("buffered", 4 * K, Cold)), 40.96);
+    room.add(random(deep(4 * K, 32)), 409.6);
+    room.add(random(read("buffered", 16 * K, Cold)), 900.0);
     // Smaller requests than pages are measured to compare alignments.
-    room.add("mine", random(read("direct", 512, Cold)), 100.0, 1.0);
+    room.add(random(read("direct", 512, Cold)), 100.0);
     let pages = of(&room, JobKind::RandomReads);
     assert_eq!((pages.unit, pages.method.as_str()), (RateUnit::Requests, "direct uring, 4 KiB, depth 32"));
     assert!((pages.rate.value / 1e5 - 1.0).abs() < 0.01, "{pages:?}");
     let calls = "AsyncFile::read_at with CachePolicy::Direct, 32 reads of 4K in flight";
     assert_eq!((pages.plain.as_deref(), pages.command), (Some(calls), None));
-    for (workers, rate) in [(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)] {
-        room.add("mine", files(workers), rate, 1.0);
-    }
+    room.each([(Some(1), 100.0), (Some(2), 196.0), (None, 200.0)], files);
     let small = of(&room, JobKind::SmallFiles);
     assert_eq!(small.command.as_deref(), Some("fullbore wc FILES"));
-    room.add("mine", append("extended", None), 1.0, 1.0);
-    room.add("mine", append("overwritten", None), 3.0, 1.0);
-    room.add("mine", append("overwritten", Some("O_DSYNC")), 3.05, 1.0);
+    room.add(append("extended", None), 1.0);
+    room.add(append("overwritten", None), 3.0);
+    room.add(append("overwritten", Some("O_DSYNC")), 3.05);
     let log = of(&room, JobKind::Append);
     assert_eq!(log.method, "fdatasync, blocks written in advance");
     assert_eq!(log.no_difference_from.as_deref(), Some("O_DSYNC, blocks written in advance"));
@@ -115,11 +113,11 @@ fn cp_is_used_where_it_is_as_fast() {
         ..Labels::default()
     };
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", Labels { workers: Some(2), ..copy("buffered", None) }, 1000.0, 1.0);
-    room.add("mine", copy("command", Some("cp")), 970.0, 1.0);
+    room.add(Labels { workers: Some(2), ..copy("buffered", None) }, 1000.0);
+    room.add(copy("command", Some("cp")), 970.0);
     let found = of(&room, JobKind::Copy);
     assert_eq!((found.plain.as_deref(), found.command), (Some("cp FROM TO"), None));
-    room.add("mine", Labels { strategy: Some("auto".into()), ..copy("auto", None) }, 2000.0, 1.0);
+    room.add(Labels { strategy: Some("auto".into()), ..copy("auto", None) }, 2000.0);
     assert_eq!(of(&room, JobKind::Copy).command.as_deref(), Some("fullbore copy FROM TO"));
     let advice = room.advice();
     assert!(
@@ -132,12 +130,11 @@ fn cp_is_used_where_it_is_as_fast() {
 fn common_defaults_lead_with_their_gain_and_the_command() {
     let mut room = Room::new(Spread::Apart);
     let with = |labels: Labels, strategy: &str| Labels { strategy: Some(strategy.into()), ..labels };
-    for (size, rate) in [(4 * K, 100.0), (8 * K, 150.0), (256 * K, 500.0)] {
-        room.add("mine", with(read("buffered", size, Cold), "method=buffered"), rate, 1.0);
-    }
-    room.add("mine", with(read("direct", M, Cold), "method=direct,request=1M"), 1000.0, 1.0);
-    room.add("mine", files(Some(1)), 100.0, 1.0);
-    room.add("mine", files(Some(2)), 300.0, 1.0);
+    let rates = [(4 * K, 100.0), (8 * K, 150.0), (256 * K, 500.0)];
+    room.each(rates, |size| with(read("buffered", size, Cold), "method=buffered"));
+    room.add(with(read("direct", M, Cold), "method=direct,request=1M"), 1000.0);
+    room.add(files(Some(1)), 100.0);
+    room.add(files(Some(2)), 300.0);
     let advice = room.advice();
     let lead: Vec<_> = advice.iter().filter(|advice| advice.lead).collect();
     let [pages, small, large] = lead.as_slice() else { panic!("{lead:?}") };

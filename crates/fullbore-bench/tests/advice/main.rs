@@ -83,7 +83,7 @@ fn latency_under_load() {
                 depth: None,
                 ..read("direct", 4 * K, Cold)
             };
-            let cell = room.add("mine", labels, 1.0, 1.0);
+            let cell = room.add(labels, 1.0);
             for (i, sample) in cell.samples.iter_mut().enumerate() {
                 let near = 1.0 + 0.002 * i as f64;
                 let took = if load == 10_000 { load as f64 * served } else { load as f64 };
@@ -117,8 +117,8 @@ fn latency_under_load() {
 fn confidence_follows_cell_quality() {
     let build = |change: fn(&mut Cell)| {
         let mut room = Room::new(Spread::Apart);
-        room.add("mine", read("buffered", 4 * K, Warm), 100.0, 1.0);
-        room.add("mine", read("buffered", 64 * K, Warm), 300.0, 1.0);
+        room.add(read("buffered", 4 * K, Warm), 100.0);
+        room.add(read("buffered", 64 * K, Warm), 300.0);
         for cell in &mut room.cells {
             change(cell);
         }
@@ -163,8 +163,9 @@ fn confidence_follows_cell_quality() {
 fn duplicate_topics_keep_the_higher_confidence() {
     let mut room = Room::new(Spread::Apart);
     for experiment in ["first", "second"] {
+        room.experiment = experiment;
         for (size, rate) in [(4 * K, 100.0), (64 * K, 300.0)] {
-            let cell = room.add(experiment, read("buffered", size, Warm), rate, 1.0);
+            let cell = room.add(read("buffered", size, Warm), rate);
             let stop = if experiment == "first" { StopReason::TimeUp } else { StopReason::Precise };
             cell.summarise(&SummaryOptions { stop, ..SummaryOptions::default() });
         }
@@ -183,34 +184,19 @@ fn reads_without_a_job_fill_the_profile_and_nothing_else_does() {
     };
     let asked = |labels: Labels, text: &str| Labels { strategy: Some(text.into()), ..labels };
     let mut room = Room::new(Spread::Apart);
-    room.add("mine", asked(read("buffered", 64 * K, Cold), "method=buffered"), 100.0, 1.0);
-    room.add("mine", asked(Labels { cache: None, ..read("direct", M, Cold) }, "method=direct"), 900.0, 1.0);
-    room.add(
-        "mine",
-        asked(Labels { order: Some("random".into()), ..read("direct", M, Cold) }, "random"),
-        990.0,
-        1.0,
-    );
-    room.add("mine", asked(variant(read("direct", M, Cold), "reread"), "reread"), 990.0, 1.0);
-    room.add(
-        "mine",
-        asked(Labels { peer: Some("fio".into()), ..read("direct", M, Cold) }, "fio"),
-        990.0,
-        1.0,
-    );
-    room.add("mine", asked(write("buffered", M, "overwritten"), "method=buffered"), 990.0, 1.0);
+    room.add(asked(read("buffered", 64 * K, Cold), "method=buffered"), 100.0);
+    room.add(asked(Labels { cache: None, ..read("direct", M, Cold) }, "method=direct"), 900.0);
+    room.add(asked(Labels { order: Some("random".into()), ..read("direct", M, Cold) }, "random"), 990.0);
+    room.add(asked(variant(read("direct", M, Cold), "reread"), "reread"), 990.0);
+    room.add(asked(Labels { peer: Some("fio".into()), ..read("direct", M, Cold) }, "fio"), 990.0);
+    room.add(asked(write("buffered", M, "overwritten"), "method=buffered"), 990.0);
     assert_eq!(with(&room.cells), [("read, cold".to_owned(), "method=direct".to_owned())]);
     let all = room.advice();
     assert!(
         line(&all, "For “read, cold” use direct, 1 MiB (`method=direct`), saved in the profile").is_some()
     );
     // A trial under the job's own name takes precedence.
-    room.add(
-        "mine",
-        asked(Labels { job: "read".into(), ..read("mmap", M, Cold) }, "method=mmap"),
-        500.0,
-        1.0,
-    );
+    room.add(asked(Labels { job: "read".into(), ..read("mmap", M, Cold) }, "method=mmap"), 500.0);
     assert_eq!(with(&room.cells), [("read, cold".to_owned(), "method=mmap".to_owned())]);
 }
 
@@ -223,20 +209,19 @@ fn strange_documents_do_not_fail() {
             (case.build)(&mut room);
         }
     }
-    room.add("", Labels::default(), 1.0, 0.0);
-    room.add(
-        "",
+    room.experiment = "";
+    room.costing(Labels::default(), 1.0, 0.0);
+    room.costing(
         Labels { request_bytes: Some(0), depth: Some(0), workers: Some(0), ..Labels::default() },
         1.0,
         0.0,
     );
-    room.add(
-        "",
+    room.costing(
         Labels { load_per_s: Some(u64::MAX), offset_bytes: Some(i64::MIN), ..Labels::default() },
         1.0,
         0.0,
     );
-    let odd = room.add("", read("direct", u64::MAX, Cold), 1.0, 1.0);
+    let odd = room.add(read("direct", u64::MAX, Cold), 1.0);
     odd.summary.as_mut().unwrap().rate.value = f64::NAN;
     let found = findings(&room.cells, &[], &Bootstrap::default());
     assert_eq!(found.rules.len(), 10);

@@ -17,27 +17,32 @@ pub(crate) enum Spread {
 
 pub(crate) struct Room {
     spread: Spread,
+    pub(crate) experiment: &'static str,
     pub(crate) cells: Vec<Cell>,
 }
 
 impl Room {
     pub(crate) fn new(spread: Spread) -> Self {
-        Self { spread, cells: Vec::new() }
+        Self { spread, experiment: "mine", cells: Vec::new() }
     }
 
-    /// Adds a cell with a rate in MB/s and a CPU time in ms per MB.
-    pub(crate) fn add(
-        &mut self,
-        experiment: &str,
-        labels: Labels,
-        mb_per_s: f64,
-        ms_per_mb: f64,
-    ) -> &mut Cell {
+    pub(crate) fn add(&mut self, labels: Labels, mb_per_s: f64) -> &mut Cell {
+        self.costing(labels, mb_per_s, 1.0)
+    }
+
+    /// Adds a cell for each value of a setting, with its rate in MB/s.
+    pub(crate) fn each<T, const N: usize>(&mut self, rates: [(T, f64); N], labels: impl Fn(T) -> Labels) {
+        for (value, rate) in rates {
+            self.add(labels(value), rate);
+        }
+    }
+
+    pub(crate) fn costing(&mut self, labels: Labels, mb_per_s: f64, ms_per_mb: f64) -> &mut Cell {
         let (mb_per_s, ms_per_mb, spread) = match self.spread {
             Spread::Apart => (mb_per_s, ms_per_mb, 0.01),
             Spread::Alike => (100.0, 1.0, 0.5),
         };
-        let mut cell = Cell::new(format!("cell {}", self.cells.len()), experiment, labels);
+        let mut cell = Cell::new(format!("cell {}", self.cells.len()), self.experiment, labels);
         for i in 0..11u32 {
             // The same values for each cell, in another order.
             let place = f64::from((i * 4 + self.cells.len() as u32) % 11) / 5.0 - 1.0;

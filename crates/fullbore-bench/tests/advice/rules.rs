@@ -10,62 +10,52 @@ use super::room::{K, M, Room, Spread, deep, read, variant, write};
 /// A rule's number, and the function that adds cells with a given ratio.
 type RuleCase = (u8, fn(&mut Room, f64));
 
+fn disks(count: u32) -> Labels {
+    Labels { targets: Some(count), ..read("direct", 64 * K, Cold) }
+}
+
 const RULES: &[RuleCase] = &[
     (1, |room, ratio| {
-        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0);
-        room.add("mine", read("direct", 64 * K, Cold), 100.0 * ratio, 1.0);
+        room.each([(4 * K, 100.0), (64 * K, 100.0 * ratio)], |size| read("direct", size, Cold));
     }),
     (2, |room, ratio| {
-        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0 * ratio);
-        room.add("mine", read("direct", 64 * K, Cold), 100.0, 1.0);
+        room.costing(read("direct", 4 * K, Cold), 100.0, 1.0 * ratio);
+        room.add(read("direct", 64 * K, Cold), 100.0);
     }),
     (3, |room, ratio| {
-        room.add("mine", deep(4 * K, 2), 100.0, 1.0);
-        room.add("mine", deep(4 * K, 8), 100.0 * ratio, 1.0);
+        room.each([(2, 100.0), (8, 100.0 * ratio)], |depth| deep(4 * K, depth));
     }),
     (4, |room, ratio| {
-        room.add("mine", variant(write("direct", 4 * K, "overwritten"), "write cache off"), 100.0, 1.0);
-        room.add(
-            "mine",
-            variant(write("direct", 4 * K, "overwritten"), "write cache on"),
-            100.0 * ratio,
-            1.0,
-        );
+        let caches = [("write cache off", 100.0), ("write cache on", 100.0 * ratio)];
+        room.each(caches, |cache| variant(write("direct", 4 * K, "overwritten"), cache));
     }),
     (5, |room, ratio| {
         // Here a ratio above 1 contradicts the rule: the fourth disk helped.
-        for (disks, rate) in [(1, 100.0), (3, 300.0), (4, 300.0 / ratio.powi(2))] {
-            room.add("mine", Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) }, rate, 1.0);
-        }
+        room.each([(1, 100.0), (3, 300.0), (4, 300.0 / ratio.powi(2))], disks);
     }),
     (6, |room, ratio| {
-        room.add("mine", read("buffered", 4 * K, Cold), 100.0 * ratio, 1.0);
-        room.add("mine", read("direct", 4 * K, Cold), 100.0, 1.0);
-        room.add("mine", read("buffered", 16 * K, Cold), 100.0 * ratio, 1.0);
-        room.add("mine", read("direct", 16 * K, Cold), 100.0, 1.0);
+        for size in [4 * K, 16 * K] {
+            room.each([("buffered", 100.0 * ratio), ("direct", 100.0)], |method| read(method, size, Cold));
+        }
     }),
     (7, |room, ratio| {
         for size in [64 * K, M] {
-            room.add("mine", read("buffered", size, Cold), 100.0, 1.0);
-            room.add("mine", read("direct", size, Cold), 100.0 * ratio, 1.0);
+            room.each([("buffered", 100.0), ("direct", 100.0 * ratio)], |method| read(method, size, Cold));
         }
     }),
     (8, |room, ratio| {
-        room.add("mine", write("buffered", 64 * K, "extended"), 100.0, 1.0);
-        room.add("mine", write("buffered", 64 * K, "preallocated"), 100.0 * ratio, 1.0);
+        let states = [("extended", 100.0), ("preallocated", 100.0 * ratio)];
+        room.each(states, |state| write("buffered", 64 * K, state));
     }),
     (9, |room, ratio| {
-        room.add("mine", write("direct", 64 * K, "extended"), 100.0, 1.0);
-        room.add("mine", write("direct", 64 * K, "overwritten"), 100.0 * ratio, 1.0);
+        let states = [("extended", 100.0), ("overwritten", 100.0 * ratio)];
+        room.each(states, |state| write("direct", 64 * K, state));
     }),
     (10, |room, ratio| {
-        room.add(
-            "mine",
-            Labels { offset_bytes: Some(0), ..read("direct", 64 * K, Cold) },
-            100.0 * ratio,
-            1.0,
-        );
-        room.add("mine", Labels { offset_bytes: Some(512), ..read("direct", 64 * K, Cold) }, 100.0, 1.0);
+        room.each([(0, 100.0 * ratio), (512, 100.0)], |offset| Labels {
+            offset_bytes: Some(offset),
+            ..read("direct", 64 * K, Cold)
+        });
     }),
 ];
 
@@ -114,7 +104,7 @@ fn the_write_cache_rule_has_two_halves() {
         for size in [4 * K, 64 * K] {
             for (on, depth, rate) in [("off", 1, 100.0), ("on", 1, 300.0), ("off", 3, three_deep)] {
                 let labels = variant(write("direct", size, "overwritten"), &format!("write cache {on}"));
-                room.add("mine", Labels { depth: Some(depth), ..labels }, rate, 1.0);
+                room.add(Labels { depth: Some(depth), ..labels }, rate);
             }
         }
         rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(3)
@@ -129,8 +119,8 @@ fn the_write_cache_rule_has_two_halves() {
 fn the_majority_of_paths_decides_and_the_others_are_named() {
     let mut room = Room::new(Spread::Apart);
     for (method, large) in [("direct", 400.0), ("buffered", 200.0), ("stdio", 100.0)] {
-        room.add("mine", read(method, 4 * K, Cold), 100.0, 1.0);
-        room.add("mine", read(method, M, Cold), large, 1.0);
+        room.add(read(method, 4 * K, Cold), 100.0);
+        room.add(read(method, M, Cold), large);
     }
     let first = rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(0);
     assert_eq!(first.verdict, RuleVerdict::StillTrue);
@@ -145,9 +135,7 @@ fn the_majority_of_paths_decides_and_the_others_are_named() {
 fn helpful_third_disk_does_not_decide_the_rule() {
     let with = |third: f64| {
         let mut room = Room::new(Spread::Apart);
-        for (disks, rate) in [(1, 100.0), (2, 200.0), (3, third)] {
-            room.add("mine", Labels { targets: Some(disks), ..read("direct", 64 * K, Cold) }, rate, 1.0);
-        }
+        room.each([(1, 100.0), (2, 200.0), (3, third)], disks);
         rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(4).verdict
     };
     assert_eq!(with(300.0), RuleVerdict::NotTestable);

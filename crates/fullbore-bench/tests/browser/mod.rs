@@ -6,9 +6,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// A running browser with one page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
@@ -86,7 +87,6 @@ impl Browser {
         Some(browser)
     }
 
-    /// Sends a command and returns its answer.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": params });
@@ -124,14 +124,12 @@ impl Browser {
         }
     }
 
-    /// Evaluates an expression in the page.
     pub fn run(&mut self, expression: &str) -> Value {
         let answer = self.ask("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key.
     pub fn press(&mut self, key: &str, code: u32, text: &str) {
         let event = |kind: &str| {
             let mut event = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
@@ -144,7 +142,6 @@ impl Browser {
         self.ask("Input.dispatchKeyEvent", event("keyUp"));
     }
 
-    /// Saves a screenshot of the page, at most `height` high.
     pub fn picture(&mut self, path: &std::path::Path, width: u32, height: f64) {
         let whole = self.run("document.documentElement.scrollHeight").as_f64().unwrap();
         let clip = json!({ "x": 0, "y": 0, "width": width, "height": whole.min(height), "scale": 1 });
@@ -186,21 +183,6 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes Base64 text.
 pub fn decoded(text: &str) -> Vec<u8> {
-    let digit = |c: u8| match c {
-        b'A'..=b'Z' => Some(c - b'A'),
-        b'a'..=b'z' => Some(c - b'a' + 26),
-        b'0'..=b'9' => Some(c - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let digits: Vec<u32> = text.bytes().filter_map(digit).map(u32::from).collect();
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    for group in digits.chunks(4) {
-        let bits = group.iter().fold(0, |bits, d| bits << 6 | d) << (6 * (4 - group.len()));
-        bytes.extend(bits.to_be_bytes()[1..].iter().take(group.len() * 6 / 8));
-    }
-    bytes
+    STANDARD.decode(text).unwrap()
 }

@@ -5,87 +5,16 @@ use std::time::{Duration, Instant};
 
 use fullbore_bench::document::Document;
 
-use super::judging::Judge;
-use super::lab::{MeterOptions, measures_here, prove};
-use super::latent::{Latent, Timing, served_here};
-
-/// A disk with a credit, in bytes or in requests. The rates are so low that a busy machine hardly delays the path to the
-/// disk beyond the requests in flight.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Bucket {
-    /// True if requests are limited, not bytes.
-    requests: bool,
-    /// Units per second while there is credit.
-    burst: f64,
-    /// Units per second after.
-    sustained: f64,
-    /// Units beyond the sustained rate.
-    credit: f64,
-    /// Credit regained per idle second.
-    refill: f64,
-}
+use super::judging::{Judge, prove};
+use super::lab::MeterOptions;
+use super::latent::Latent;
+use super::timing::{Bucket, BucketTiming, Timing};
 
 const BYTES: Bucket = Bucket { requests: false, burst: 36e6, sustained: 12e6, credit: 36e6, refill: 8e6 };
 const REQUESTS: Bucket =
     Bucket { requests: true, burst: 900.0, sustained: 240.0, credit: 900.0, refill: 180.0 };
 /// The same speed at all times.
 const NONE: Bucket = Bucket { requests: false, burst: 15e6, sustained: 15e6, credit: 0.0, refill: 0.0 };
-
-impl Bucket {
-    /// Formats the parameters for the disk's process.
-    pub(crate) fn text(self) -> String {
-        let Self { requests, burst, sustained, credit, refill } = self;
-        format!("bucket {requests} {burst} {sustained} {credit} {refill}")
-    }
-
-    /// Reads the parameters that [`text`](Self::text) formats.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.strip_prefix("bucket ")?.split(' ').collect();
-        let number = |index: usize| words[index].parse().unwrap();
-        let requests = words[0] == "true";
-        Some(Self { requests, burst: number(1), sustained: number(2), credit: number(3), refill: number(4) })
-    }
-}
-
-/// The credit of reads or that of writes.
-#[derive(Debug, Clone, Copy)]
-struct Account {
-    level: f64,
-    /// Time at which all requests are complete.
-    free: Option<Instant>,
-}
-
-/// The timing of such a disk's requests; reads and writes have a credit each.
-#[derive(Debug)]
-pub(crate) struct BucketTiming {
-    bucket: Bucket,
-    accounts: [Account; 2],
-}
-
-impl BucketTiming {
-    pub(crate) fn new(bucket: Bucket) -> Self {
-        Self { bucket, accounts: [Account { level: bucket.credit, free: None }; 2] }
-    }
-}
-
-impl Timing for BucketTiming {
-    fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant {
-        let Bucket { requests, burst, sustained, credit, refill } = self.bucket;
-        let account = &mut self.accounts[usize::from(writes)];
-        let amount = if requests { 1.0 } else { len as f64 };
-        let idle = account.free.map_or(Duration::ZERO, |free| now.saturating_duration_since(free));
-        account.level = (account.level + refill * idle.as_secs_f64()).min(credit);
-        // Each unit at the burst rate spends the part that the sustained rate does not cover.
-        let price = 1.0 - sustained / burst;
-        let fast = if price > 0.0 { amount.min(account.level / price) } else { amount };
-        account.level -= fast * price;
-        let seconds = fast / burst + (amount - fast) / sustained;
-        let start = account.free.map_or(now, |free| free.max(now));
-        let end = start + Duration::from_secs_f64(seconds);
-        account.free = Some(end);
-        end
-    }
-}
 
 /// Reads and writes of the kind that the disk limits.
 fn experiment(bucket: &Bucket) -> String {
@@ -103,22 +32,19 @@ fn experiment(bucket: &Bucket) -> String {
 
 #[test]
 fn burst_credit_sustained_rate_and_refill_are_those_of_the_disk() {
-    const NAME: &str = "bucket::burst_credit_sustained_rate_and_refill_are_those_of_the_disk";
-    if served_here() || measures_here() {
-        return;
-    }
+    let test = "bucket::burst_credit_sustained_rate_and_refill_are_those_of_the_disk";
     prove(
+        MeterOptions { test, seconds: 60, precision: 0.02 },
         &[BYTES, REQUESTS, NONE],
-        |bucket| Latent::new(NAME, 1, &bucket.text(), 64 << 20),
-        |bucket| MeterOptions { test: NAME, experiments: experiment(bucket), seconds: 60, precision: 0.02 },
-        wrong_of,
+        |bucket| format!("{}, credit {}", if bucket.requests { "requests" } else { "bytes" }, bucket.credit),
+        |bucket| Latent::new(test, 1, &bucket.text(), 64 << 20),
+        experiment,
+        judge,
     );
 }
 
-/// The errors in a disk's document.
-fn wrong_of(bucket: &Bucket, document: &Document) -> Vec<String> {
-    let kind = if bucket.requests { "requests" } else { "bytes" };
-    let mut judge = Judge::within(format!("{kind}, credit {}", bucket.credit), 0.05);
+fn judge(bucket: &Bucket, document: &Document, judge: &mut Judge) {
+    judge.tolerance = 0.05;
     let found = &document.findings.credit;
     judge.holds("both directions are fitted", found.len() == 2);
     for credit in found {
@@ -137,7 +63,6 @@ fn wrong_of(bucket: &Bucket, document: &Document) -> Vec<String> {
         let refill = refill.map_or(f64::NAN, |refill| refill.rate.value);
         judge.near(&format!("{operation}: refill"), refill, bucket.refill);
     }
-    judge.wrong
 }
 
 #[test]

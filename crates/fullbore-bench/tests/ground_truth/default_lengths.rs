@@ -3,8 +3,8 @@
 
 use fullbore_bench::document::{Cell, Document, Regime};
 
-use super::judging::{Judge, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared, measures_here, prove};
+use super::judging::{Judge, prove, rate};
+use super::lab::{Lab, Limits, MeterOptions, Shared};
 
 /// Greatest relative error of a rate.
 const TOLERANCE: f64 = 0.05;
@@ -12,7 +12,6 @@ const TOLERANCE: f64 = 0.05;
 /// Smallest share of the intervals that hold the true rate.
 const COVERAGE: f64 = 0.93;
 
-/// Disks measured together.
 struct Setting {
     name: &'static str,
     limits: &'static [Limits],
@@ -55,23 +54,17 @@ const EXPERIMENTS: &str = "
 
 #[test]
 fn samples_of_default_length_have_the_sustained_rate() {
-    const NAME: &str = "default_lengths::samples_of_default_length_have_the_sustained_rate";
-    if measures_here() {
-        return;
-    }
+    let test = "default_lengths::samples_of_default_length_have_the_sustained_rate";
     prove(
+        MeterOptions { test, seconds: 120, precision: 0.025 },
         SETTINGS,
+        |setting| setting.name.into(),
         |setting| Lab::new(setting.limits, Shared::Nothing, 96 << 20),
         |setting| {
             let targets: Vec<String> = (1..=setting.limits.len()).map(|disks| disks.to_string()).collect();
-            MeterOptions {
-                test: NAME,
-                experiments: EXPERIMENTS.replace("{targets}", &targets.join(", ")),
-                seconds: 120,
-                precision: 0.025,
-            }
+            EXPERIMENTS.replace("{targets}", &targets.join(", "))
         },
-        wrong_of,
+        judge,
     );
 }
 
@@ -82,8 +75,7 @@ fn truth(setting: &Setting, cell: &Cell) -> f64 {
     used.iter().map(|&(bps, iops)| (iops * request).min(bps)).sum::<u64>() as f64
 }
 
-fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
-    let mut judge = Judge::of(setting.name.into());
+fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
     let (mut held, mut measured) = (0, 0);
     for cell in document.cells.iter().filter(|cell| cell.summary.is_some()) {
         let (truth, label) = (truth(setting, cell), cell.labels.describe());
@@ -101,14 +93,9 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
     judge.holds("at most two cells are left out", measured + 2 >= document.cells.len() as u32);
     println!("{}: {held} of {measured} intervals hold the truth", setting.name);
     judge.holds("intervals hold the truth", f64::from(held) >= COVERAGE * f64::from(measured));
+    let limits = &document.findings.limits;
     let limit = |operation: &str| {
-        document
-            .findings
-            .limits
-            .iter()
-            .find(|limit| limit.operation == operation)
-            .cloned()
-            .unwrap_or_default()
+        limits.iter().find(|limit| limit.operation == operation).cloned().unwrap_or_default()
     };
     let (bps, iops) = setting.limits[0];
     for limit in [limit("read"), limit("write")] {
@@ -128,5 +115,4 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         &format!("half-power request {}", half.at),
         half.at == bps.div_ceil(2 * iops).next_power_of_two(),
     );
-    judge.wrong
 }

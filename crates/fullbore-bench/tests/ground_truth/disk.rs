@@ -8,7 +8,6 @@ use std::time::Duration;
 
 /// A mounted loop disk. Unmounting releases the device, and the device the space of its image.
 pub(crate) struct Disk {
-    /// Mount point.
     pub(crate) place: PathBuf,
     number: String,
     // Dropped after the unmount.
@@ -60,7 +59,6 @@ pub(crate) struct DiskImage<'a> {
     pub(crate) len: u64,
     /// The command that makes the file system, without the device.
     pub(crate) mkfs: &'a [&'a str],
-    /// Mount options, or nothing.
     pub(crate) options: &'a str,
     /// True if the loop device bypasses the page cache of the file system that holds the image.
     pub(crate) past_cache: bool,
@@ -69,7 +67,6 @@ pub(crate) struct DiskImage<'a> {
 /// ext4 without deferred initialisation, which would write later.
 pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
-/// Runs a command and returns its output, or its error.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -111,7 +108,6 @@ impl Disk {
         Ok(Self { place: at, number: number.trim().to_owned(), _heir: heir })
     }
 
-    /// Major and minor number.
     #[allow(dead_code, reason = "only limited disks are named to the system")]
     pub(crate) fn number(&self) -> &str {
         &self.number

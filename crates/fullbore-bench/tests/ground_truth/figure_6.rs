@@ -8,9 +8,10 @@
 
 use fullbore_bench::document::{Cell, Document};
 
-use super::judging::{Judge, cell, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared, measures_here, prove};
-use super::latent::{CACHE, Latent, NO_CACHE, RATE, TURN, WAY, served_here};
+use super::judging::{Judge, cell, prove, rate};
+use super::lab::{Lab, Limits, MeterOptions, Shared};
+use super::latent::Latent;
+use super::timing::{CACHE, NO_CACHE, RATE, TURN, WAY};
 
 /// A chunk takes half a second, five slices.
 const LIMITS: Limits = (1_000_000, 1000);
@@ -48,24 +49,18 @@ fn experiments(request: u64) -> String {
 
 #[test]
 fn striping_needs_large_and_deep_requests() {
-    const NAME: &str = "figure_6::striping_needs_large_and_deep_requests";
-    if measures_here() {
-        return;
-    }
+    let test = "figure_6::striping_needs_large_and_deep_requests";
     prove(
+        MeterOptions { test, seconds: 150, precision: 0.05 },
         &REQUESTS,
+        |request| format!("{request} KiB"),
         |_| Lab::new(&[LIMITS; 4], Shared::Nothing, 20 << 20),
-        |request| MeterOptions {
-            test: NAME,
-            experiments: experiments(*request),
-            seconds: 150,
-            precision: 0.05,
-        },
-        |request, document| wrong_of(*request, document),
+        |request| experiments(*request),
+        judge_stripes,
     );
 }
 
-fn wrong_of(request: u64, document: &Document) -> Vec<String> {
+fn judge_stripes(&request: &u64, document: &Document, judge: &mut Judge) {
     let disk = LIMITS.0 as f64;
     let of = |targets: u32, depth: u32| {
         let is = |cell: &&Cell| (cell.labels.targets, cell.labels.depth) == (Some(targets), Some(depth));
@@ -73,7 +68,6 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
         println!("{request} KiB, {depth} deep, {targets} disks: {disks:.2} disks' worth");
         disks
     };
-    let mut judge = Judge::of(format!("{request} KiB"));
     let [four_1, four_3, four_8] = DEPTHS.map(|depth| of(4, depth));
     if request < 256 {
         for one in DEPTHS.map(|depth| of(1, depth)) {
@@ -99,10 +93,8 @@ fn wrong_of(request: u64, document: &Document) -> Vec<String> {
             judge.holds("large and deep requests reach the sum", four_8 > 3.7);
         }
     }
-    judge.wrong
 }
 
-/// Disks simulated by a process.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedDisks {
     disks: usize,
@@ -154,20 +146,19 @@ fn played(played: SimulatedDisks) -> String {
 
 #[test]
 fn deep_writes_make_up_for_a_write_cache() {
-    const NAME: &str = "figure_6::deep_writes_make_up_for_a_write_cache";
-    if served_here() || measures_here() {
-        return;
-    }
+    let test = "figure_6::deep_writes_make_up_for_a_write_cache";
     prove(
+        MeterOptions { test, seconds: 100, precision: 0.02 },
         &PLAYED,
+        |played| format!("{played:?}"),
         |played| {
             let timing = if played.write_cache { CACHE } else { NO_CACHE };
-            Latent::new(NAME, played.disks, timing, 24 << 20)
+            Latent::new(test, played.disks, timing, 24 << 20)
         },
-        |disks| MeterOptions { test: NAME, experiments: played(*disks), seconds: 100, precision: 0.02 },
-        |played, document| match played.disks {
-            1 => wrong_of_one(*played, document),
-            _ => wrong_of_four(document),
+        |disks| played(*disks),
+        |played, document, judge| match played.disks {
+            1 => judge_one(*played, document, judge),
+            _ => judge_four(document, judge),
         },
     );
 }
@@ -188,15 +179,14 @@ fn lone_write(request: u64) -> [f64; 2] {
     [TURN + WAY, TURN].map(|wait| bytes / (wait + bytes / RATE))
 }
 
-fn wrong_of_one(played: SimulatedDisks, document: &Document) -> Vec<String> {
-    let mut judge = Judge::of(format!("{played:?}"));
+fn judge_one(played: SimulatedDisks, document: &Document, judge: &mut Judge) {
     let writes = |request: u64, depth: u32| found(document, "write", request, depth);
     let half = RATE / 2.0;
     if played.write_cache {
         for request in WRITES {
             judge.near(&format!("writes of {request} KiB"), writes(request, 1), RATE);
         }
-        return judge.wrong;
+        return;
     }
     for (request, depth) in WRITES.into_iter().flat_map(|request| DEPTHS.map(|depth| (request, depth))) {
         let [least, most] = lone_write(request).map(|lone| (f64::from(depth) * lone).min(RATE));
@@ -212,11 +202,9 @@ fn wrong_of_one(played: SimulatedDisks, document: &Document) -> Vec<String> {
     judge.holds("three writes from 16 KiB up come close to a write cache", writes(16, 3) > 0.75 * RATE);
     judge.holds("three large writes equal a write cache", writes(64, 3) > 0.95 * RATE);
     judge.holds("one large write at a time does not", writes(64, 1) < 0.75 * RATE);
-    judge.wrong
 }
 
-fn wrong_of_four(document: &Document) -> Vec<String> {
-    let mut judge = Judge::of("four that a process plays".into());
+fn judge_four(document: &Document, judge: &mut Judge) {
     let of = |direction: &str| {
         DEPTHS.map(|depth| {
             let is = |cell: &Cell| cell.labels.operation == direction && cell.labels.depth == Some(depth);
@@ -234,5 +222,4 @@ fn wrong_of_four(document: &Document) -> Vec<String> {
     for (depth, (read, write)) in DEPTHS.into_iter().zip(reads.into_iter().zip(writes)) {
         judge.holds(&format!("at depth {depth}, writes are slower than reads"), write < 0.8 * read);
     }
-    judge.wrong
 }

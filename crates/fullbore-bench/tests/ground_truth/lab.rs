@@ -2,7 +2,6 @@
 //! bytes and requests per second of the disks, and the meter runs in that group.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,11 +19,8 @@ pub(crate) type Limits = (u64, u64);
 /// Limits from this value up count as none.
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
-const DIRECTORIES: &str = "FULLBORE_GROUND_TRUTH";
-const LIMITED_BY: &str = "FULLBORE_GROUND_TRUTH_LIMITED_BY";
-const FILE: &str = "FULLBORE_GROUND_TRUTH_FILE";
-const SECONDS: &str = "FULLBORE_GROUND_TRUTH_SECONDS";
-const PRECISION: &str = "FULLBORE_GROUND_TRUTH_PRECISION";
+/// Names the directory with the experiments and the task of a process that measures.
+const TASK: &str = "FULLBORE_GROUND_TRUTH";
 
 /// The resource shared by all disks of a laboratory.
 #[derive(Clone, Copy)]
@@ -108,21 +104,16 @@ impl Drop for Group {
     }
 }
 
-/// Options of a run of the meter.
-pub(crate) struct MeterOptions<'a> {
-    /// The name of the test that runs it.
-    pub(crate) test: &'a str,
-    /// Experiments as TOML.
-    pub(crate) experiments: String,
+/// A run of the meter, by the name of its test.
+#[derive(Clone, Copy)]
+pub(crate) struct MeterOptions {
+    pub(crate) test: &'static str,
     pub(crate) seconds: u64,
     pub(crate) precision: f64,
 }
 
 impl Lab {
     /// Makes a disk for each of `limits`, to be measured with files of `file` bytes.
-    ///
-    /// # Errors
-    /// If this machine lacks a requirement.
     pub(crate) fn new(limits: &[Limits], shared: Shared, file: u64) -> Result<Self, String> {
         let group = Group::new()?;
         let mut meter = Meter::new(file)?;
@@ -162,7 +153,6 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Changes the limits of a disk for all users.
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
         self.group.limit(self.disks[disk].number(), limits).unwrap();
     }
@@ -175,7 +165,6 @@ impl Meter {
         Ok(Self { directories: Vec::new(), limited_by: PathBuf::new(), file, root })
     }
 
-    /// A directory that is removed with the meter.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
@@ -186,10 +175,11 @@ impl Meter {
     }
 
     /// Starts the meter on the disks; it puts itself under their limits.
-    pub(crate) fn start(&self, task: &MeterOptions<'_>) -> Child {
-        fs::write(self.root.path().join("experiments.toml"), &task.experiments).unwrap();
-        let mut directories = vec![self.root.path().to_owned()];
-        directories.extend(self.directories.clone());
+    pub(crate) fn start(&self, task: MeterOptions, experiments: &str) -> Child {
+        let MeterOptions { seconds, precision, .. } = task;
+        let parameters = (&self.directories, &self.limited_by, self.file, seconds, precision, experiments);
+        let written = serde_json::to_string(&parameters).unwrap();
+        fs::write(self.root.path().join("task.json"), written).unwrap();
         // The blocks of an earlier attempt's files become free once their data is on the disk.
         let empty = |directory: &PathBuf| {
             let room = rustix::fs::statvfs(directory).unwrap();
@@ -198,11 +188,7 @@ impl Meter {
         eventually(|| self.directories.iter().all(empty));
         Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "--exact", task.test])
-            .env(DIRECTORIES, std::env::join_paths(directories).unwrap())
-            .env(LIMITED_BY, &self.limited_by)
-            .env(FILE, self.file.to_string())
-            .env(SECONDS, task.seconds.to_string())
-            .env(PRECISION, task.precision.to_string())
+            .env(TASK, self.root.path())
             // This build cuts transfers short at random: the device would count the pieces.
             .env("FULLBORE_NO_CUTS", "1")
             .stdout(Stdio::null())
@@ -210,7 +196,6 @@ impl Meter {
             .unwrap()
     }
 
-    /// Waits for the meter and reads its document.
     pub(crate) fn finish(&self, mut child: Child) -> Document {
         assert!(child.wait().unwrap().success());
         Document::read(fs::File::open(self.root.path().join("results.json")).unwrap()).unwrap()
@@ -219,16 +204,15 @@ impl Meter {
 
 /// Measures, in the process that [`Meter::start`] started; true if this is that process.
 pub(crate) fn measures_here() -> bool {
-    let Some(directories) = std::env::var_os(DIRECTORIES) else { return false };
-    let mut directories = std::env::split_paths(&directories);
-    let root = directories.next().unwrap();
-    let number = |name| std::env::var(name).unwrap().parse::<f64>().unwrap();
-    let experiments = fs::read_to_string(root.join("experiments.toml")).unwrap();
+    let Some(root) = std::env::var_os(TASK).map(PathBuf::from) else { return false };
+    let task = fs::read_to_string(root.join("task.json")).unwrap();
+    let (directories, limited_by, file, seconds, precision, experiments) =
+        serde_json::from_str::<(Vec<PathBuf>, PathBuf, u64, u64, f64, String)>(&task).unwrap();
     let options = Options {
-        directories: directories.collect(),
-        size: Some(number(FILE) as u64),
-        time: Duration::from_secs_f64(number(SECONDS)),
-        precision: number(PRECISION),
+        directories,
+        size: Some(file),
+        time: Duration::from_secs(seconds),
+        precision,
         sets: vec![("lab".into(), experiments)],
         ..Options::default()
     };
@@ -236,7 +220,7 @@ pub(crate) fn measures_here() -> bool {
     let under_limits = |event: Event<'_>| {
         // The files are created without limits, which the system would apply to their flushing.
         if let Event::Progress(RunProgress { now: "measuring the meter itself", .. }) = event {
-            fs::write(std::env::var_os(LIMITED_BY).unwrap(), std::process::id().to_string()).unwrap();
+            fs::write(&limited_by, std::process::id().to_string()).unwrap();
             limited = true;
         }
     };
@@ -244,54 +228,4 @@ pub(crate) fn measures_here() -> bool {
     assert!(limited);
     measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
     true
-}
-
-/// Attempts per laboratory before it counts as measured wrongly: the machine may have other work, which the limits do
-/// not cover.
-const ATTEMPTS: u32 = 3;
-
-/// Measures all laboratories at once, since they mostly wait, and repeats those measured wrongly. `judge` returns the
-/// errors of a document.
-pub(crate) fn prove<S, L: Laboratory>(
-    settings: &[S],
-    make: impl Fn(&S) -> Result<L, String>,
-    task: impl Fn(&S) -> MeterOptions<'static>,
-    judge: impl Fn(&S, &Document) -> Vec<String>,
-) {
-    if !fullbore_testkit::runs_all("disks of known limits") {
-        return;
-    }
-    let mut labs = Vec::new();
-    for setting in settings {
-        match make(setting) {
-            Ok(lab) => labs.push((setting, lab)),
-            Err(reason) => return println!("skipped: disks of known limits: {reason}"),
-        }
-    }
-    for attempt in 1..=ATTEMPTS {
-        let children: Vec<Child> = labs
-            .iter()
-            .map(|(setting, lab)| {
-                lab.lift();
-                lab.meter().start(&task(setting))
-            })
-            .collect();
-        let documents: Vec<Document> =
-            labs.iter().zip(children).map(|((_, lab), child)| lab.meter().finish(child)).collect();
-        let mut wrong = Vec::new();
-        for ((setting, lab), document) in labs.into_iter().zip(documents) {
-            // On a machine busy with other work, cells may lack the samples that are judged.
-            let judged = catch_unwind(AssertUnwindSafe(|| judge(setting, &document)));
-            let found = judged.unwrap_or_else(|_| vec!["cells without samples".into()]);
-            if !found.is_empty() {
-                println!("attempt {attempt}: {found:#?}");
-                wrong.push((setting, lab));
-            }
-        }
-        labs = wrong;
-        if labs.is_empty() {
-            return;
-        }
-    }
-    panic!("{} of {} laboratories were measured wrongly, {ATTEMPTS} times", labs.len(), settings.len());
 }

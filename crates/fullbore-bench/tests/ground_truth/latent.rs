@@ -1,11 +1,6 @@
 //! Disks whose requests take a known time. A throttle cannot simulate that: it carries unused time to the next slice. A
 //! process serves a file system of one file (FUSE) and answers each request when such a disk would complete it; the file
 //! is the image of a loop disk.
-//!
-//! The disk is one of 1997. Its head passes a fixed number of bytes per second. It reads ahead, so that a sequential read
-//! finds its data in the buffer. A write waits for its place under the head, unless the disk reports it as written once it
-//! is in the buffer (write cache enabled); writes that arrive in time are all written as their places pass, so writes that
-//! wait together lose one rotation together.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -22,70 +17,19 @@ use fuser::{
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyWrite, Request, WriteFlags,
 };
 
-use super::bucket::{Bucket, BucketTiming};
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, command, eventually};
 use super::lab::{Laboratory, Meter};
+use super::timing::{Timing, timing};
 
 /// Makes a process serve a disk: mount point, length of the image, timing, and the file whose existence switches the
 /// timing on, separated by colons. The timing is `cache` or `no cache` of a disk of 1997, or the parameters of a bucket.
 const SERVED: &str = "FULLBORE_GROUND_TRUTH_SERVED";
 
-/// Timings of disks of 1997, with and without write caching.
-pub(crate) const CACHE: &str = "cache";
-pub(crate) const NO_CACHE: &str = "no cache";
-
-/// The name of the one file.
 const IMAGE: &str = "disk.img";
 const ROOT: INodeNo = INodeNo::ROOT;
 const FILE: INodeNo = INodeNo(2);
 /// Attributes are valid forever: only the kernel itself changes them.
 const FOREVER: Duration = Duration::from_secs(3600);
-
-/// Bytes per second under the head: so few that the path to the disk hardly matters.
-pub(crate) const RATE: f64 = 2_048_000.0;
-/// Seconds that a write waits for its place: in the paper's proportion to a transfer.
-pub(crate) const TURN: f64 = 0.022;
-/// Longest time of a request on the path to the disk and back, in seconds: through a loop device and a process of the
-/// test, on processors that others use too.
-pub(crate) const WAY: f64 = 0.001;
-/// Size of the read-ahead and write-behind buffer in bytes.
-const BUFFER: f64 = 64.0 * 1024.0;
-
-/// Timing of a disk's requests.
-pub(crate) trait Timing: Send {
-    /// Returns the completion time of a request that arrives at `now`.
-    fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant;
-}
-
-/// Returns the timing that a text names.
-fn timing(text: &str) -> Box<dyn Timing> {
-    match Bucket::parse(text) {
-        Some(bucket) => Box::new(BucketTiming::new(bucket)),
-        None => Box::new(Head { free: Instant::now(), write_cache: text == CACHE }),
-    }
-}
-
-/// Timing of a disk of 1997.
-#[derive(Debug)]
-struct Head {
-    /// Time at which all requests are complete; with read-ahead, possibly in the future or long ago.
-    free: Instant,
-    write_cache: bool,
-}
-
-impl Timing for Head {
-    fn answers(&mut self, now: Instant, writes: bool, len: usize) -> Instant {
-        let transfer = Duration::from_secs_f64(len as f64 / RATE);
-        if writes && !self.write_cache {
-            self.free = self.free.max(now + Duration::from_secs_f64(TURN)) + transfer;
-            return self.free;
-        }
-        let ahead = Duration::from_secs_f64(BUFFER / RATE);
-        let start = now.checked_sub(ahead).map_or(self.free, |earliest| self.free.max(earliest));
-        self.free = start + transfer;
-        self.free.max(now)
-    }
-}
 
 enum Reply {
     Read(ReplyData, Vec<u8>),
@@ -101,7 +45,6 @@ impl Reply {
     }
 }
 
-/// The disk's process.
 struct DiskServer {
     bytes: File,
     len: u64,
@@ -303,9 +246,6 @@ pub(crate) struct Latent {
 
 impl Latent {
     /// Makes `count` disks of a timing for `test`, to be measured with files of `file` bytes.
-    ///
-    /// # Errors
-    /// If this machine lacks a requirement.
     pub(crate) fn new(test: &str, count: usize, timing: &str, file: u64) -> Result<Self, String> {
         if !Path::new("/dev/fuse").exists() {
             return Err("no /dev/fuse".into());
@@ -340,24 +280,4 @@ impl Laboratory for Latent {
     fn lift(&self) {
         let _ = std::fs::remove_file(self.meter.root().join("go"));
     }
-}
-
-#[test]
-fn writes_that_wait_together_lose_one_rotation() {
-    let start = Instant::now() + Duration::from_secs(1);
-    let millis = |instant: Instant| (instant - start).as_secs_f64() * 1e3;
-    let mut head = Head { free: start, write_cache: false };
-    // A rotation of 22 ms, then 8 ms per write of 16 KiB.
-    let one = head.answers(start, true, 16 << 10);
-    let two = head.answers(start, true, 16 << 10);
-    assert!((millis(one) - 30.0).abs() < 0.01 && (millis(two) - 38.0).abs() < 0.01);
-    // In time for the place after the second, and too late.
-    let three = head.answers(start + Duration::from_millis(16), true, 16 << 10);
-    let four = head.answers(start + Duration::from_millis(200), true, 16 << 10);
-    assert!((millis(three) - 46.0).abs() < 0.01 && (millis(four) - 230.0).abs() < 0.01);
-    // Data read ahead is available; other data takes as long as the head needs.
-    let mut head = Head { free: start, write_cache: false };
-    let late = start + Duration::from_millis(32);
-    assert_eq!(head.answers(late, false, 64 << 10), late);
-    assert!((millis(head.answers(late, false, 16 << 10)) - 40.0).abs() < 0.01);
 }

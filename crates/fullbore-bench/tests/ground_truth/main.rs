@@ -16,3 +16,4 @@ mod latent;
 mod model;
 mod one_disk;
 mod several_disks;
+mod timing;

@@ -3,8 +3,8 @@
 use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::model::{Model, Query};
 
-use super::judging::Judge;
-use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED, measures_here, prove};
+use super::judging::{Judge, prove};
+use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED};
 
 struct Setting {
     limits: &'static [Limits],
@@ -58,24 +58,18 @@ fn experiments(setting: &Setting) -> String {
 
 #[test]
 fn unmeasured_requests_of_known_disks_are_predicted() {
-    const NAME: &str = "model::unmeasured_requests_of_known_disks_are_predicted";
-    if measures_here() {
-        return;
-    }
+    let test = "model::unmeasured_requests_of_known_disks_are_predicted";
     prove(
+        MeterOptions { test, seconds: 115, precision: 0.02 },
         SETTINGS,
+        |setting| format!("{} disks", setting.limits.len()),
         |setting| Lab::new(setting.limits, setting.shared, 64 << 20),
-        |setting| MeterOptions {
-            test: NAME,
-            experiments: experiments(setting),
-            seconds: 115,
-            precision: 0.02,
-        },
-        wrong_of,
+        experiments,
+        judge,
     );
 }
 
-fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
+fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
     let all = setting.limits.len() as u32;
     let measured: Vec<&Cell> = document.cells.iter().filter(|cell| cell.summary.is_some()).collect();
     let model = Model::fit(measured, document.environment.logical_cpus);
@@ -94,7 +88,5 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         }
     }
     println!("{all} disks: {near} of {count} predictions within 10% of the truth");
-    let mut judge = Judge::of(format!("{all} disks"));
     judge.holds("95% of the predictions are within 10% of the truth", near * 100 >= count * 95);
-    judge.wrong
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use fullbore_bench::document::Document;
 use fullbore_bench::stats::{Law, median};
 
-use super::judging::{Judge, rate};
-use super::lab::{Lab, Laboratory, Limits, MeterOptions, Shared, measures_here, prove};
+use super::judging::{Judge, prove, rate};
+use super::lab::{Lab, Laboratory, Limits, MeterOptions, Shared, measures_here};
 
 /// Half-power requests of 16K, 8K, 64K and 8K.
 const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (16_000_000, 150), (20_000_000, 2000)];
@@ -42,26 +42,18 @@ fn experiment(half: u64) -> String {
 
 #[test]
 fn rates_half_power_points_and_request_costs_are_those_of_the_device() {
-    const NAME: &str = "one_disk::rates_half_power_points_and_request_costs_are_those_of_the_device";
-    if measures_here() {
-        return;
-    }
+    let test = "one_disk::rates_half_power_points_and_request_costs_are_those_of_the_device";
     prove(
+        MeterOptions { test, seconds: 105, precision: 0.02 },
         &LIMITS,
+        |(bps, iops)| format!("{bps} B/s, {iops}/s"),
         |limits| Lab::new(&[*limits], Shared::Nothing, 128 << 20),
-        |limits| MeterOptions {
-            test: NAME,
-            experiments: experiment(half_power(*limits)),
-            seconds: 105,
-            precision: 0.02,
-        },
-        |limits, document| wrong_of(*limits, document),
+        |limits| experiment(half_power(*limits)),
+        judge,
     );
 }
 
-/// The errors in a disk's document.
-fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
-    let mut judge = Judge::of(format!("{bps} B/s, {iops}/s"));
+fn judge(&(bps, iops): &Limits, document: &Document, judge: &mut Judge) {
     for cell in &document.cells {
         let request = cell.labels.request_bytes.unwrap();
         judge.near(&format!("rate of {request}"), rate(cell), (iops * request).min(bps) as f64);
@@ -76,19 +68,14 @@ fn wrong_of((bps, iops): Limits, document: &Document) -> Vec<String> {
     judge.near("requests a second", 1.0 / time.per_request.value, iops as f64);
     judge.near("cost of a byte", time.per_byte.value, 1.0 / bps as f64);
     judge.near("fitted half-power request", time.half_power.value, bps as f64 / (2 * iops) as f64);
-    judge.wrong
 }
 
-/// Limits before and after.
 const CLIFF: [Limits; 2] = [(20_000_000, 2000), (8_000_000, 2000)];
 
 #[test]
 fn slowing_disk_has_a_change_point() {
-    const NAME: &str = "one_disk::slowing_disk_has_a_change_point";
-    if measures_here() {
-        return;
-    }
-    if !fullbore_testkit::runs_all("a disk that becomes slower") {
+    let test = "one_disk::slowing_disk_has_a_change_point";
+    if measures_here() || !fullbore_testkit::runs_all("a disk that becomes slower") {
         return;
     }
     let lab = match Lab::new(&CLIFF[..1], Shared::Nothing, 128 << 20) {
@@ -100,7 +87,7 @@ fn slowing_disk_has_a_change_point() {
         .replace("5.0", "1.0")
         .replace("0.4", "0.1");
     // Never precise enough, so it runs until its time is up.
-    let child = lab.meter().start(&MeterOptions { test: NAME, experiments, seconds: 36, precision: 1e-9 });
+    let child = lab.meter().start(MeterOptions { test, seconds: 36, precision: 1e-9 }, &experiments);
     let clock = Instant::now();
     std::thread::sleep(Duration::from_secs(17));
     lab.limit(0, CLIFF[1]);

@@ -4,8 +4,8 @@
 use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::stats::median;
 
-use super::judging::{Judge, cell, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED, measures_here, prove};
+use super::judging::{Judge, cell, prove, rate};
+use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED};
 
 /// A set of disks with known properties.
 struct Setting {
@@ -18,7 +18,6 @@ struct Setting {
     full_with: u64,
     /// Length of the file on each disk, in bytes: enough for a sample.
     file: u64,
-    /// Further grids.
     also: &'static str,
 }
 
@@ -64,42 +63,33 @@ const STRIPED: &str = "
     targets = ['{directories}']
 ";
 
+const FREE: Setting = Setting {
+    name: "",
+    limits: &[],
+    shared: Shared::Nothing,
+    roof: u64::MAX,
+    full_with: 2,
+    file: 64 << 20,
+    also: STRIPED,
+};
+
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "two alike",
-        limits: &[(16_000_000, 1000); 2],
-        shared: Shared::Nothing,
-        roof: u64::MAX,
-        full_with: 2,
-        file: 96 << 20,
-        also: OTHERS,
-    },
+    Setting { name: "two alike", limits: &[(16_000_000, 1000); 2], file: 96 << 20, also: OTHERS, ..FREE },
     Setting {
         name: "two unlike",
         limits: &[(10_000_000, 1000), (20_000_000, 1500)],
-        shared: Shared::Nothing,
-        roof: u64::MAX,
-        full_with: 2,
         file: 112 << 20,
         also: ALONE_AND_STRIPED,
+        ..FREE
     },
-    Setting {
-        name: "four",
-        limits: &[(10_000_000, 1000); 4],
-        shared: Shared::Nothing,
-        roof: u64::MAX,
-        full_with: 4,
-        file: 64 << 20,
-        also: STRIPED,
-    },
+    Setting { name: "four", limits: &[(10_000_000, 1000); 4], full_with: 4, ..FREE },
     Setting {
         name: "four on a bus",
         limits: &[(10_000_000, 1000); 4],
         shared: Shared::Bus((25_000_000, UNLIMITED)),
         roof: 25_000_000,
         full_with: 3,
-        file: 64 << 20,
-        also: STRIPED,
+        ..FREE
     },
     Setting {
         name: "four directories of one disk",
@@ -135,20 +125,14 @@ fn experiments(setting: &Setting) -> String {
 
 #[test]
 fn disks_add_up_to_their_shared_limit() {
-    const NAME: &str = "several_disks::disks_add_up_to_their_shared_limit";
-    if measures_here() {
-        return;
-    }
+    let test = "several_disks::disks_add_up_to_their_shared_limit";
     prove(
+        MeterOptions { test, seconds: 115, precision: 0.02 },
         SETTINGS,
+        |setting| setting.name.into(),
         |setting| Lab::new(setting.limits, setting.shared, setting.file),
-        |setting| MeterOptions {
-            test: NAME,
-            experiments: experiments(setting),
-            seconds: 115,
-            precision: 0.02,
-        },
-        wrong_of,
+        experiments,
+        judge,
     );
 }
 
@@ -167,8 +151,7 @@ fn truth(setting: &Setting, cell: &Cell) -> f64 {
     sum.min(setting.roof) as f64
 }
 
-fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
-    let mut judge = Judge::of(setting.name.into());
+fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
     for cell in &document.cells {
         judge.near(&cell.labels.describe(), rate(cell), truth(setting, cell));
     }
@@ -208,5 +191,4 @@ fn wrong_of(setting: &Setting, document: &Document) -> Vec<String> {
         let scaling = free.min(setting.roof) as f64 / free as f64;
         judge.near(&format!("scaling to {}", step.targets), step.efficiency.unwrap(), scaling);
     }
-    judge.wrong
 }

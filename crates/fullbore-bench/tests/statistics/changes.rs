@@ -1,11 +1,14 @@
-//! Change points: rare in steady series, at the right place in others.
+//! Changes within a series: change points, rare in steady series and at the right place in others; levels, as many as put
+//! in, with shares and intervals that hold them; and warm-up, after which the mean is that of the steady state.
 
-use fullbore_bench::stats::{Bootstrap, ChangePoint, Changes, change_points};
+use fullbore_bench::stats::{
+    Bootstrap, ChangePoint, Changes, Xoshiro256, change_points, levels, median, warm_up,
+};
 
-use crate::laws::{INDEPENDENT, Law, share};
+use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, normal, share, within};
 
 fn found(values: &[f64], run: u64) -> Changes {
-    change_points(values, &Bootstrap { seed: run, resamples: 500, ..Bootstrap::default() }).unwrap()
+    change_points(values, &bootstrap(run, 500)).unwrap()
 }
 
 #[test]
@@ -15,15 +18,14 @@ fn steady_series_have_none() {
         for n in [10, 20, 60] {
             let runs = if n == 60 { 200 } else { 1000 };
             let wrong = share(runs, 10, |run, rng| !found(&law.draw(n, rng), run).points.is_empty());
-            println!("{law:?}, {n} samples: {:.1} % with change points", 100.0 * wrong);
             let most = if matches!(law, Law::Correlated(rho) if rho > 0.3) { 0.06 } else { 0.03 };
-            assert!(wrong <= most, "{law:?}, {n}: {wrong}");
+            within(..=most, wrong, format!("{law:?}, {n} samples with change points"));
         }
     }
 }
 
-/// The share of runs in which exactly the changes put in are found, within one sample of their place.
-fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
+/// Checks the share of runs in which exactly the changes put in are found, within one sample of their place.
+fn right(name: &str, law: Law, parts: &[(usize, f64)], least: f64) {
     let n = parts.iter().map(|part| part.0).sum();
     let share = share(200, 11, |run, rng| {
         let mut values = law.draw(n, rng);
@@ -38,24 +40,23 @@ fn right(name: &str, law: Law, parts: &[(usize, f64)]) -> f64 {
         let places: Vec<usize> = found(&values, run).points.iter().map(|point| point.at).collect();
         places.len() == truth.len() && places.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
     });
-    println!("{name}, {law:?}: right in {:.1} %", 100.0 * share);
-    share
+    within(least.., share, format!("{name}, {law:?}: right"));
 }
 
 #[test]
 fn changes_are_found_at_their_place() {
     let noisy = Law::Normal(5.0);
-    assert!(right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)]) >= 0.97);
-    assert!(right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)]) >= 0.93);
-    assert!(right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)]) >= 0.95);
-    assert!(right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)]) >= 0.95);
-    assert!(right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)]) >= 0.9);
-    assert!(right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)]) >= 0.93);
+    right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)], 0.97);
+    right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)], 0.93);
+    right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)], 0.95);
+    right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)], 0.95);
+    right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)], 0.9);
+    right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)], 0.93);
 }
 
 #[test]
 fn a_change_has_both_levels_and_its_size() {
-    let mut rng = fullbore_bench::stats::Xoshiro256::seeded(3);
+    let mut rng = Xoshiro256::seeded(3);
     let mut values = Law::Normal(5.0).draw(30, &mut rng);
     values[15..].iter_mut().for_each(|v| *v *= 0.7);
     // A missing value and an outlier have no effect.
@@ -96,17 +97,13 @@ fn drift_is_not_reported_as_steps() {
         values[20..].iter_mut().for_each(|v| *v *= 0.7);
         found(&values, run).drifts
     });
-    println!(
-        "a drift of 20 % called steps: {:.1} %; a step called drift: {:.1} %",
-        100.0 * steps,
-        100.0 * drifts
-    );
-    assert!(steps <= 0.2 && drifts <= 0.02, "{steps} {drifts}");
+    within(..=0.2, steps, "a drift of 20 % called steps");
+    within(..=0.02, drifts, "a step called drift");
 }
 
 #[test]
 fn long_series_are_searched_quickly_and_exactly() {
-    let mut rng = fullbore_bench::stats::Xoshiro256::seeded(4);
+    let mut rng = Xoshiro256::seeded(4);
     let mut values = Law::Normal(5.0).draw(3000, &mut rng);
     values[1111..2222].iter_mut().for_each(|v| *v *= 0.8);
     let places: Vec<usize> = found(&values, 0).points.iter().map(|point| point.at).collect();
@@ -114,4 +111,84 @@ fn long_series_are_searched_quickly_and_exactly() {
     assert!(places[0].abs_diff(1111) <= 1 && places[1].abs_diff(2222) <= 1, "{places:?}");
     assert!(change_points(&values[..9], &Bootstrap::default()).is_none());
     assert!(found(&[5.0; 30], 0).points.is_empty());
+}
+
+#[test]
+fn a_single_hump_has_none() {
+    for law in INDEPENDENT.into_iter().filter(|law| *law != Law::TwoLevels) {
+        for n in [8, 12, 20, 50] {
+            let wrong = share(1000, 30, |run, rng| {
+                // Spread by half of the median, so that the 10% threshold does not help.
+                let wide: Vec<f64> = law.draw(n, rng).iter().map(|v| MEDIAN + 3.0 * (v - MEDIAN)).collect();
+                !levels(&wide, &bootstrap(run, 300)).is_empty()
+            });
+            within(..=0.05, wrong, format!("{law:?}, {n} samples taken for several levels"));
+        }
+    }
+}
+
+#[test]
+fn known_levels_are_found() {
+    for (n, truth) in
+        [(20, &[70.0, 100.0][..]), (30, &[70.0, 100.0, 140.0]), (60, &[60.0, 80.0, 110.0, 150.0])]
+    {
+        let mut held = [0usize; 2];
+        let found = share(500, 31, |run, rng| {
+            let draw = |rng: &mut Xoshiro256, i: usize| truth[i % truth.len()] * (1.0 + 0.03 * normal(rng));
+            let mut values: Vec<f64> = (0..n).map(|i| draw(rng, i)).collect();
+            rng.shuffle(&mut values);
+            let found = levels(&values, &bootstrap(run, 300));
+            for (level, truth) in found.iter().zip(truth).filter(|_| found.len() == truth.len()) {
+                held[0] += usize::from(level.interval.unwrap().contains(*truth));
+                held[1] += 1;
+            }
+            found.len() == truth.len()
+        });
+        let name = format!("{} levels in {n} samples", truth.len());
+        within(0.95.., found, format!("{name}: found"));
+        within(0.93.., held[0] as f64 / held[1] as f64, format!("{name}: intervals hold"));
+    }
+}
+
+#[test]
+fn steady_series_are_kept() {
+    for law in INDEPENDENT.into_iter().chain([Law::Correlated(0.4)]) {
+        for n in [12, 20, 60] {
+            let mut dropped = 0;
+            let unsettled = share(1000, 40, |_, rng| {
+                let warm = warm_up(&law.draw(n, rng), 1).unwrap();
+                dropped += warm.drop;
+                !warm.settled
+            });
+            within(..=0.2, unsettled, format!("{law:?}, {n} values called unsettled"));
+            within(..=0.2, dropped as f64 / 1000.0 / n as f64, format!("{law:?}, {n} values: dropped"));
+        }
+    }
+}
+
+/// A rate that rises to the median from half of it, by a factor of e nearer every `pace` values.
+fn rising(law: Law, n: usize, pace: f64, rng: &mut Xoshiro256) -> Vec<f64> {
+    let steady = law.draw(n, rng);
+    steady.iter().enumerate().map(|(i, v)| v - 0.5 * MEDIAN * (-(i as f64) / pace).exp()).collect()
+}
+
+#[test]
+fn rising_start_is_left_out() {
+    for (law, n, pace, batch) in
+        [(Law::Normal(2.0), 30, 3.0, 1), (Law::Heavy(2.0), 40, 3.0, 1), (Law::Normal(5.0), 200, 10.0, 5)]
+    {
+        let (mut before, mut after) = (0.0, 0.0);
+        let left = share(500, 41, |_, rng| {
+            let values = rising(law, n, pace, rng);
+            let warm = warm_up(&values, batch).unwrap();
+            before += values.iter().sum::<f64>() / n as f64 / MEDIAN / 500.0;
+            let rest = &values[warm.drop..];
+            after += median(rest).unwrap() / MEDIAN / 500.0;
+            warm.settled && warm.drop >= (1.5 * pace) as usize
+        });
+        println!(
+            "{law:?}, {n} values rising: {before:.3} of the truth before, {after:.4} after; cut in {left}"
+        );
+        assert!(left >= 0.8 && before < 0.98 && (after - 1.0).abs() < 0.005, "{law:?}: {left} {after}");
+    }
 }

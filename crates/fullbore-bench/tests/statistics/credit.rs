@@ -213,7 +213,6 @@ fn wandering(n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
         .collect()
 }
 
-/// Draws so many rates.
 type Draw<'a> = dyn Fn(usize, &mut Xoshiro256) -> Vec<f64> + 'a;
 
 #[test]

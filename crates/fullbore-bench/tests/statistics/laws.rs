@@ -1,6 +1,6 @@
 //! Laws of synthetic samples: each with a known median, in the order in which samples would be taken.
 
-use fullbore_bench::stats::Xoshiro256;
+use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 
 /// A law of rates around a median of 100 (any unit).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,16 +23,13 @@ pub(crate) enum Law {
     Correlated(f64),
 }
 
-/// The median of every law.
 pub(crate) const MEDIAN: f64 = 100.0;
 
-/// A standard normal number.
 pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
     (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
 impl Law {
-    /// Draws `n` samples in order.
     pub(crate) fn draw(self, n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
         let mut before = normal(rng);
         (0..n)
@@ -77,4 +74,14 @@ pub(crate) fn share(runs: u64, seed: u64, mut holds: impl FnMut(u64, &mut Xoshir
         holds(run, &mut rng)
     });
     held.count() as f64 / runs as f64
+}
+
+/// The bootstrap of a run; few resamples keep thousands of runs fast.
+pub(crate) fn bootstrap(run: u64, resamples: usize) -> Bootstrap {
+    Bootstrap { seed: run, resamples, ..Bootstrap::default() }
+}
+
+pub(crate) fn within(limits: impl std::ops::RangeBounds<f64>, share: f64, what: impl std::fmt::Display) {
+    println!("{what}: {:.1} %", 100.0 * share);
+    assert!(limits.contains(&share), "{what}: {share}");
 }

@@ -5,11 +5,8 @@
 
 mod changes;
 mod credit;
-mod crossings;
 mod intervals;
 mod laws;
-mod levels;
 mod reference;
 mod stopping;
 mod verdicts;
-mod warm;

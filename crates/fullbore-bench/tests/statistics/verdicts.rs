@@ -2,11 +2,9 @@
 
 use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
 
-use crate::laws::{INDEPENDENT, Law, normal, share};
+use crate::laws::{INDEPENDENT, Law, bootstrap, normal, share, within};
 
-fn bootstrap(run: u64) -> Bootstrap {
-    Bootstrap { seed: run, resamples: 400, ..Bootstrap::default() }
-}
+type Compare = fn(&[f64], &[f64], f64, &Bootstrap) -> Option<Comparison>;
 
 fn different(comparison: Option<Comparison>) -> bool {
     matches!(comparison.unwrap().verdict, Verdict::Faster | Verdict::Slower)
@@ -16,17 +14,21 @@ fn equal(comparison: Option<Comparison>) -> bool {
     comparison.unwrap().verdict == Verdict::NoDifferenceThatMatters
 }
 
+/// The share of pairs without difference that are called different. A margin of 0 calls every interval that excludes 1 a
+/// difference: the hardest case.
+fn called_different(law: Law, [n, m]: [usize; 2], seed: u64) {
+    let wrong = share(1000, seed, |run, rng| {
+        let (first, second) = (law.draw(n, rng), law.draw(m, rng));
+        different(compare_rates(&first, &second, 0.0, &bootstrap(run, 400)))
+    });
+    within(..=0.05, wrong, format!("{law:?}, {n} and {m} samples called different"));
+}
+
 #[test]
 fn pairs_without_difference() {
-    // A margin of 0 calls every interval that excludes 1 a difference: the hardest case.
     for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]) {
-        for (n, m) in [(2, 20), (4, 4), (6, 15), (20, 20)] {
-            let wrong = share(1000, 1, |run, rng| {
-                let (first, second) = (law.draw(n, rng), law.draw(m, rng));
-                different(compare_rates(&first, &second, 0.0, &bootstrap(run)))
-            });
-            println!("{law:?}, {n} and {m} samples: {:.1} % called different", 100.0 * wrong);
-            assert!(wrong <= 0.05, "{law:?}, {n} and {m}: {wrong}");
+        for counts in [[2, 20], [4, 4], [6, 15], [20, 20]] {
+            called_different(law, counts, 1);
         }
     }
 }
@@ -35,13 +37,7 @@ fn pairs_without_difference() {
 fn correlated_pairs_without_difference() {
     for (rho, enough) in [(0.2, 6), (0.4, 15), (0.6, 20)] {
         for n in [enough, 2 * enough] {
-            let law = Law::Correlated(rho);
-            let wrong = share(1000, 2, |run, rng| {
-                let (first, second) = (law.draw(n, rng), law.draw(n, rng));
-                different(compare_rates(&first, &second, 0.0, &bootstrap(run)))
-            });
-            println!("{law:?}, {n} and {n} samples: {:.1} % called different", 100.0 * wrong);
-            assert!(wrong <= 0.05, "{law:?}, {n}: {wrong}");
+            called_different(Law::Correlated(rho), [n, n], 2);
         }
     }
 }
@@ -59,10 +55,9 @@ fn rounds_side_by_side_without_difference() {
                     law.draw(n, rng).iter().zip(&machine).map(|(own, shared)| own * shared).collect()
                 };
                 let (first, second) = (side(), side());
-                different(compare_paired(&first, &second, 0.0, &bootstrap(run)))
+                different(compare_paired(&first, &second, 0.0, &bootstrap(run, 400)))
             });
-            println!("{law:?}, {n} pairs: {:.1} % called different", 100.0 * wrong);
-            assert!(wrong <= 0.05, "{law:?}, {n} pairs: {wrong}");
+            within(..=0.05, wrong, format!("{law:?}, {n} pairs called different"));
         }
     }
 }
@@ -72,19 +67,20 @@ fn differences_are_not_called_equal() {
     // The truth is at the margin itself: beyond it, calling it equal is an error, rarer with distance.
     for noise in [0.005, 0.02, 0.05] {
         for n in [4, 6, 10, 20] {
-            let mut called = [0.0; 2];
-            for (paired, rate) in called.iter_mut().enumerate() {
-                *rate = share(1000, 4, |run, rng| {
+            for (name, compare) in [("paired", compare_paired as Compare), ("unpaired", compare_rates)] {
+                let called = share(1000, 4, |run, rng| {
                     let mut side = |middle: f64| -> Vec<f64> {
                         (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect()
                     };
                     let (first, second) = (side(103.01), side(100.0));
-                    let compare = if paired == 1 { compare_paired } else { compare_rates };
-                    equal(compare(&first, &second, 0.03, &bootstrap(run)))
+                    equal(compare(&first, &second, 0.03, &bootstrap(run, 400)))
                 });
+                within(
+                    ..=0.05,
+                    called,
+                    format!("3 % apart, noise {noise}, {n} samples called equal, {name}"),
+                );
             }
-            println!("3 % apart, noise {noise}, {n} samples: {called:?} (paired) called equal");
-            assert!(called.iter().all(|rate| *rate <= 0.05), "{noise} {n}: {called:?}");
         }
     }
 }
@@ -97,16 +93,14 @@ fn differences_are_found() {
                 |middle: f64| -> Vec<f64> { (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect() };
             let (first, second) = (side(100.0 * apart), side(100.0));
             let expected = if apart > 1.0 { Verdict::Faster } else { Verdict::Slower };
-            compare_rates(&first, &second, 0.03, &bootstrap(run)).unwrap().verdict == expected
+            compare_rates(&first, &second, 0.03, &bootstrap(run, 400)).unwrap().verdict == expected
         });
-        println!("{apart} times as fast, noise {noise}, {n} samples: found in {:.1} %", 100.0 * found);
-        assert!(found >= 0.9, "{apart}: {found}");
+        within(0.9.., found, format!("{apart} times as fast, noise {noise}, {n} samples: found"));
     }
     // A true equality is recognised.
     let same = share(500, 6, |run, rng| {
         let (first, second) = (Law::Normal(1.0).draw(15, rng), Law::Normal(1.0).draw(15, rng));
-        equal(compare_rates(&first, &second, 0.03, &bootstrap(run)))
+        equal(compare_rates(&first, &second, 0.03, &bootstrap(run, 400)))
     });
-    println!("equal, noise 0.01, 15 samples: called equal in {:.1} %", 100.0 * same);
-    assert!(same >= 0.95, "{same}");
+    within(0.95.., same, "equal, noise 0.01, 15 samples: called equal");
 }

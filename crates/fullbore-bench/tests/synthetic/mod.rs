@@ -1,12 +1,14 @@
 //! A results document made from known laws: a storage with given limits, CPU costs and faults.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod full;
+
 use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{
-    Audit, CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Proof,
-    Run, Sample, StopReason, SummaryOptions,
+    Audit, CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Phases,
+    Proof, Run, Sample, StopReason, SummaryOptions,
 };
-use fullbore_bench::stats::{Bootstrap, Estimate, Xoshiro256};
+use fullbore_bench::stats::{Bootstrap, Course, Estimate, Stretch, Xoshiro256};
 
 /// The properties of a path of the synthetic machine.
 #[derive(Clone, Copy)]
@@ -31,113 +33,162 @@ pub const BUFFERED_WARM: Law =
     Law { fixed_s: 0.9e-6, bps: 11.5e9, cpu_request_s: 0.9e-6, cpu_byte_s: 0.085e-9, noise: 0.015 };
 
 const FILE: u64 = 1 << 30;
-/// Request sizes measured.
 pub const REQUESTS: [u64; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
+/// The variant of a cell of continuous transfer.
+const CONTINUOUS: &str = "continuous";
 
 struct Maker {
     rng: Xoshiro256,
     clock: f64,
-    cells: Vec<Cell>,
+    document: Document,
 }
 
 impl Maker {
+    fn new(seed: u64, document: Document) -> Self {
+        Self { rng: Xoshiro256::seeded(seed), clock: 0.0, document }
+    }
+
     fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.rng.unit()).cos()
     }
 
-    fn samples(&mut self, law: Law, labels: &Labels, n: u32) -> Vec<Sample> {
-        let request = labels.request_bytes.unwrap_or(1 << 20);
+    /// A sample, with the phases of a ring's requests, the rates of streams and the course of a continuous transfer.
+    fn sample(&mut self, law: Law, labels: &Labels, round: u32) -> Sample {
+        let bytes = labels.request_bytes.unwrap_or(1 << 20);
+        let request = bytes as f64;
         let depth = f64::from(labels.depth.unwrap_or(1));
-        (0..n)
-            .map(|round| {
-                let noise = 1.0 + law.noise * self.normal();
-                let iops = 1.0 / (law.fixed_s / depth + request as f64 / law.bps);
-                let rate = (iops * request as f64).min(law.bps) * noise;
-                let requests = (rate * 0.25 / request as f64).max(40.0).round() as u64;
-                let bytes = requests * request;
-                let seconds = bytes as f64 / rate;
-                let cpu = requests as f64
-                    * (law.cpu_request_s + law.cpu_byte_s * request as f64)
-                    * (1.0 + 0.01 * self.normal());
-                self.clock += seconds;
-                let cold = labels.cache == Some(CacheState::Cold);
-                Sample {
-                    round,
-                    start_s: self.clock,
-                    bytes,
-                    seconds,
-                    requests,
-                    user_s: 0.15 * cpu,
-                    system_s: 0.85 * cpu,
-                    uncharged_s: Some(0.08 * cpu),
-                    minor_faults: Some(12),
-                    major_faults: Some(0),
-                    cached_before_bytes: Some(if cold { 0 } else { FILE }),
-                    cached_after_bytes: Some(if labels.method == "direct" { 0 } else { FILE }),
-                    cache_total_bytes: Some(FILE),
-                    device_read_bytes: Some(if cold { bytes } else { 0 }),
-                    device_written_bytes: Some(0),
-                    depth_mean: Some(depth * 0.98),
-                    latency: Some(Latency {
-                        p50_s: seconds / requests as f64,
-                        p90_s: 1.2 * seconds / requests as f64,
-                        p99_s: 1.9 * seconds / requests as f64,
-                        p999_s: 4.0 * seconds / requests as f64,
-                        max_s: 9.0 * seconds / requests as f64,
-                    }),
-                    proof: Proof::Confirmed,
-                    ..Sample::default()
-                }
-            })
-            .collect()
+        let noise = 1.0 + law.noise * self.normal();
+        let rate = (request / (law.fixed_s / depth + request / law.bps)).min(law.bps) * noise;
+        let rate = labels.load_per_s.map_or(rate, |load| rate.min(load as f64 * request));
+        let count = (rate * 0.25 / request).max(40.0).round();
+        let seconds = count * request / rate;
+        let cpu = count * (law.cpu_request_s + law.cpu_byte_s * request) * (1.0 + 0.01 * self.normal());
+        self.clock += seconds;
+        let is_cold = labels.cache == Some(CacheState::Cold);
+        let each = seconds * depth / count;
+        // The share of the device that a set load uses.
+        let used = labels.load_per_s.map_or(0.3, |load| (load as f64 * request / law.bps).min(0.97));
+        let streams = labels.streams.or(labels.targets).unwrap_or(0);
+        let share = |i: u32| {
+            let count = f64::from(streams);
+            rate / count * (1.0 + 0.3 * f64::from(i) / count) / 1.15
+        };
+        Sample {
+            round,
+            start_s: self.clock,
+            bytes: count as u64 * bytes,
+            seconds,
+            requests: count as u64,
+            user_s: 0.15 * cpu,
+            system_s: 0.85 * cpu,
+            uncharged_s: Some(0.08 * cpu),
+            minor_faults: Some(12),
+            major_faults: Some(0),
+            cached_before_bytes: Some(if is_cold { 0 } else { FILE }),
+            cached_after_bytes: Some(if labels.method == "direct" { 0 } else { FILE }),
+            cache_total_bytes: Some(FILE),
+            device_read_bytes: Some(if is_cold { count as u64 * bytes } else { 0 }),
+            device_written_bytes: Some(0),
+            depth_mean: Some(depth * 0.98),
+            latency: Some(Latency {
+                p50_s: each,
+                p90_s: each * (0.9 + used),
+                p99_s: each * (1.2 + 0.5 / (1.0 - used)),
+                p999_s: each * (1.0 + 2.0 / (1.0 - used)),
+                max_s: 1.0,
+            }),
+            phases: (labels.method == "uring").then(|| Phases {
+                submit_s: 1.2e-6 * count * noise,
+                queue_s: Some(4.0e-6 * count * depth * noise),
+                device_s: Some((law.fixed_s + request / law.bps) * count),
+                complete_s: 2.3e-6 * count * noise,
+                device_requests: (count * (request / 131_072.0).ceil()) as u64,
+                merges: 3,
+                splits: (count * ((request / 131_072.0).ceil() - 1.0)) as u64,
+                device_request_bytes: request.min(131_072.0),
+            }),
+            streams: (0..streams).map(share).collect(),
+            course: (labels.variant.as_deref() == Some(CONTINUOUS)).then(|| course(rate)),
+            proof: Proof::Confirmed,
+            ..Sample::default()
+        }
     }
 
-    fn cell(&mut self, experiment: &str, labels: Labels, law: Law) -> &mut Cell {
-        let id = format!("{experiment}/{:02}", self.cells.len());
+    fn cell(&mut self, experiment: &str, labels: Labels, law: Law, samples: u32) -> &mut Cell {
+        let id = format!("{experiment}/{:02}", self.document.cells.len());
         let mut cell = Cell::new(id, experiment, labels);
-        cell.samples = self.samples(law, &cell.labels, 10);
-        self.cells.push(cell);
-        self.cells.last_mut().expect("just pushed")
+        cell.samples = (0..samples).map(|round| self.sample(law, &cell.labels, round)).collect();
+        self.document.cells.push(cell);
+        self.document.cells.last_mut().expect("just pushed")
+    }
+
+    /// Summarises the cells; one of some cells was not measured to the end.
+    fn finish(self, one_of: usize) -> Document {
+        let mut document = self.document;
+        for (i, cell) in document.cells.iter_mut().enumerate() {
+            let stop = if i % one_of == 4 { StopReason::TimeUp } else { StopReason::Precise };
+            cell.summarise(&SummaryOptions {
+                stop,
+                null_request_s: Some(48e-9),
+                ..SummaryOptions::default()
+            });
+        }
+        document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
+        document
+    }
+}
+
+/// Four seconds at three times the sustained rate, then six at that rate; two idle seconds regain half of the credit, four
+/// the whole credit.
+fn course(rate: f64) -> Course {
+    let slices = |seconds: f64, factor: f64| vec![(rate * factor * 0.05) as u64; (seconds / 0.05) as usize];
+    let stretch =
+        |idle_s, burst, rest| Stretch { idle_s, bytes: [slices(burst, 3.0), slices(rest, 1.0)].concat() };
+    let stretches = vec![stretch(0.0, 4.0, 6.0), stretch(2.0, 2.0, 3.0), stretch(4.0, 4.0, 5.0)];
+    Course { slice_s: 0.05, round_s: 0.5, stretches }
+}
+
+fn text(value: &str) -> Option<String> {
+    Some(value.to_owned())
+}
+
+fn labels(operation: &str, method: &str) -> Labels {
+    Labels {
+        operation: operation.into(),
+        method: method.into(),
+        depth: Some(1),
+        workers: Some(1),
+        model: text("serial"),
+        order: text("sequential"),
+        ..Labels::default()
     }
 }
 
 /// The document: about sixty cells of the quick run, one of them two-humped, one drifting, one with a contradicted
 /// sample, one limited by the meter, two skipped.
 pub fn document() -> Document {
-    let mut maker = Maker { rng: Xoshiro256::seeded(1997), clock: 0.0, cells: Vec::new() };
+    let mut maker = Maker::new(1997, Document::new(run(), environment()));
     sequential(&mut maker);
     asynchronous(&mut maker);
     transforms(&mut maker);
-    let mut document = Document::new(run(maker.clock), environment());
+    maker.document.run.duration_s = maker.clock;
+    let mut document = maker.finish(9);
+    let bound = document.cells.iter().filter(|c| c.summary.as_ref().is_some_and(|s| s.tool_bound));
     document.audit = Audit {
         null_request_s: Some(Estimate { value: 48e-9, low: 46e-9, high: 51e-9 }),
         clock_s: Some(21e-9),
         findings: vec!["another process used 3 % of the processors during the run".into()],
-        tool_bound: Vec::new(),
+        tool_bound: bound.map(|c| c.id.clone()).collect(),
     };
-    document.cells = maker.cells;
-    for (i, cell) in document.cells.iter_mut().enumerate() {
-        let stop = if i % 9 == 4 { StopReason::TimeUp } else { StopReason::Precise };
-        cell.summarise(&SummaryOptions { stop, null_request_s: Some(48e-9), ..SummaryOptions::default() });
-    }
-    let bound = document.cells.iter().filter(|c| c.summary.as_ref().is_some_and(|s| s.tool_bound));
-    document.audit.tool_bound = bound.map(|c| c.id.clone()).collect();
-    document.findings = findings(&document.cells, &[], &Bootstrap::default());
     document
 }
 
 fn sequential(maker: &mut Maker) {
     let read = |method: &str, request: u64, cache: CacheState| Labels {
         job: "sequential read".into(),
-        operation: "read".into(),
-        method: method.into(),
         request_bytes: Some(request),
-        depth: Some(1),
-        workers: Some(1),
-        model: Some("serial".into()),
         cache: Some(cache),
-        order: Some("sequential".into()),
-        ..Labels::default()
+        ..labels("read", method)
     };
     let mapped = Law { fixed_s: 0.4e-6, bps: 6.2e9, cpu_request_s: 0.4e-6, cpu_byte_s: 0.16e-9, noise: 0.03 };
     let buffered_cold =
@@ -152,7 +203,7 @@ fn sequential(maker: &mut Maker) {
         ("direct", CacheState::Cold, DIRECT_COLD),
     ] {
         for request in REQUESTS {
-            let cell = maker.cell("read", read(method, request, cache), law);
+            let cell = maker.cell("read", read(method, request, cache), law, 10);
             if method == "direct" && request == 4 << 20 {
                 // In bursts, as of a limited host.
                 for (i, sample) in cell.samples.iter_mut().enumerate() {
@@ -168,18 +219,10 @@ fn sequential(maker: &mut Maker) {
         }
     }
     let refused = "the file system refuses RWF_DONTCACHE (EOPNOTSUPP) <needs ext4 or XFS & kernel 6.14>";
-    maker.cells.push(Cell::skipped(
-        "read/skip-1",
-        "read",
-        read("uncached", 65536, CacheState::Cold),
-        refused,
-    ));
-    maker.cells.push(Cell::skipped(
-        "read/skip-2",
-        "read",
-        read("uncached", 262_144, CacheState::Cold),
-        refused,
-    ));
+    for (id, request) in [("read/skip-1", 65536), ("read/skip-2", 262_144)] {
+        let labels = read("uncached", request, CacheState::Cold);
+        maker.document.cells.push(Cell::skipped(id, "read", labels, refused));
+    }
     let written =
         Law { fixed_s: 1.6e-6, bps: 2.4e9, cpu_request_s: 1.5e-6, cpu_byte_s: 0.33e-9, noise: 0.06 };
     let direct = Law { fixed_s: 210e-6, bps: 0.9e9, cpu_request_s: 14e-6, cpu_byte_s: 0.03e-9, noise: 0.04 };
@@ -194,7 +237,7 @@ fn sequential(maker: &mut Maker) {
                 cache: None,
                 ..read(method, request, CacheState::Warm)
             };
-            let cell = maker.cell("write", labels, law);
+            let cell = maker.cell("write", labels, law, 10);
             if method == "buffered" && request == 256 << 10 {
                 for (i, sample) in cell.samples.iter_mut().enumerate() {
                     sample.seconds *= 1.0 + 0.06 * i as f64;
@@ -212,15 +255,13 @@ fn asynchronous(maker: &mut Maker) {
             for &depth in depths {
                 let labels = Labels {
                     job: format!("{order} read of {}", if request == 4096 { "4 KiB" } else { "64 KiB" }),
-                    operation: "read".into(),
-                    method: method.into(),
                     request_bytes: Some(request),
                     depth: Some(depth),
-                    workers: Some(1),
+                    model: None,
                     cache: Some(CacheState::Cold),
-                    cache_policy: Some("direct".into()),
-                    order: Some(order.into()),
-                    ..Labels::default()
+                    cache_policy: text("direct"),
+                    order: text(order),
+                    ..labels("read", method)
                 };
                 let slower = if method == "aio" { 1.15 } else { 1.0 };
                 let law = Law {
@@ -228,7 +269,7 @@ fn asynchronous(maker: &mut Maker) {
                     cpu_request_s: ring.cpu_request_s * slower,
                     ..ring
                 };
-                maker.cell(experiment, labels, law);
+                maker.cell(experiment, labels, law, 10);
             }
         }
     }
@@ -249,32 +290,36 @@ fn transforms(maker: &mut Maker) {
     ] {
         let labels = Labels {
             job: "transform".into(),
-            operation: "shift:10".into(),
-            method: method.into(),
             request_bytes: Some(256 << 10),
-            depth: Some(1),
             workers: Some(2),
+            model: None,
             cache: Some(CacheState::Warm),
-            file_state: Some("existing".into()),
-            strategy: Some(strategy.into()),
-            ..Labels::default()
+            file_state: text("existing"),
+            order: None,
+            strategy: text(strategy),
+            ..labels("shift:10", method)
         };
-        maker.cell(
-            "transform",
-            labels,
-            Law { fixed_s: 0.0, bps: rate, cpu_request_s: 1e-6, cpu_byte_s: cpu, noise: 0.03 },
-        );
+        let law = Law { fixed_s: 0.0, bps: rate, cpu_request_s: 1e-6, cpu_byte_s: cpu, noise: 0.03 };
+        maker.cell("transform", labels, law, 10);
     }
-    let labels =
-        Labels { operation: "copy".into(), method: "memory".into(), workers: Some(2), ..Labels::default() };
-    let roof = Law { fixed_s: 0.0, bps: 14.2e9, cpu_request_s: 0.0, cpu_byte_s: 0.14e-9, noise: 0.01 };
-    maker.cell("memory", Labels { request_bytes: Some(64 << 20), ..labels }, roof);
+    memory(maker, 10);
 }
 
-fn run(duration_s: f64) -> Run {
+fn memory(maker: &mut Maker, samples: u32) {
+    let labels = Labels {
+        operation: "copy".into(),
+        method: "memory".into(),
+        request_bytes: Some(64 << 20),
+        workers: Some(2),
+        ..Labels::default()
+    };
+    let roof = Law { fixed_s: 0.0, bps: 14.2e9, cpu_request_s: 0.0, cpu_byte_s: 0.14e-9, noise: 0.01 };
+    maker.cell("memory", labels, roof, samples);
+}
+
+fn run() -> Run {
     Run {
         started: "2026-03-14T09:26:53Z".into(),
-        duration_s,
         fullbore_version: "0.1.0".into(),
         command: ["fullbore", "bench", "--dir", "/srv/data <main>", "--time", "90"]
             .map(String::from)
@@ -283,7 +328,6 @@ fn run(duration_s: f64) -> Run {
         directory: "/srv/data <main>".into(),
         file_bytes: FILE,
         complete: true,
-        interrupted: false,
         notes: vec!["write-cache state of the device needs root: not shown".into()],
         ..Run::default()
     }

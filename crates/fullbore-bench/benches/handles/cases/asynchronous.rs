@@ -11,21 +11,16 @@ use futures_lite::future::block_on;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::passes::{PASSES, name};
-use super::positional::Forward;
-use crate::case::{Case, Contender, Demand, closed, exactly, work};
+use super::positional::{BUFFERS, forward};
+use crate::case::{Case, Contender, Demand, closed, exactly};
 use crate::files::MIDDLE;
 use crate::harness::Attempt;
 
-/// Sizes of single transfers in bytes.
-const SIZES: &[usize] = &[512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
 /// Not slower than compio: equal within the difference of two runs of the same.
 const NOT_SLOWER: f64 = 1.03;
-/// Buffers of a vectored transfer.
-const BUFFERS: usize = 4;
-
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![open()];
-    cases.extend(SIZES.iter().map(|size| read_at(*size)));
+    cases.extend([512, 4 << 10, 16 << 10, 64 << 10, 1 << 20].map(read_at));
     cases.extend([4 << 10, 16 << 10].map(write_at));
     cases.extend([4 << 10, 16 << 10].map(read_vectored));
     cases.extend(PASSES.iter().map(|(size, piece, buffer)| read(*size, *piece, *buffer)));
@@ -44,7 +39,6 @@ fn demands(case: Case, piece: usize) -> Case {
     if piece == 4 << 10 { case.demand(Demand::Faster("fullbore async", "tokio", 3.0)) } else { case }
 }
 
-/// A run-time.
 trait Runtime: 'static {
     fn run<T>(&self, future: impl Future<Output = T>) -> T;
 }
@@ -70,19 +64,18 @@ impl Runtime for compio::runtime::Runtime {
     }
 }
 
-/// A contender that awaits `once` repeatedly.
 fn awaited(
     runtime: impl Runtime,
     mut once: impl AsyncFnMut() -> Attempt<()> + 'static,
 ) -> Attempt<Contender> {
-    work(move |count, _| {
+    Ok(Box::new(move |count, _| {
         runtime.run(async {
             for _ in 0..count {
                 once().await?;
             }
             Ok(())
         })
-    })
+    }))
 }
 
 fn open() -> Case {
@@ -110,9 +103,9 @@ fn read_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
+        let (mut buffer, mut at) = (vec![0; size], forward(size));
         awaited(NoRuntime, async move || {
-            let (read, back) = file.read_at(std::mem::take(&mut buffer), at.next()).await;
+            let (read, back) = file.read_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(read?, size)
         })
@@ -120,10 +113,10 @@ fn read_at(size: usize) -> Case {
     .with("tokio", move |files| {
         let runtime = tokio_runtime()?;
         let mut file = runtime.block_on(tokio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
+        let (mut buffer, mut at) = (vec![0; size], forward(size));
         awaited(runtime, async move || {
             // tokio has no offsets: it continues from its position.
-            if at.next() == 0 {
+            if at() == 0 {
                 file.seek(SeekFrom::Start(0)).await?;
             }
             file.read_exact(&mut buffer).await?;
@@ -133,9 +126,9 @@ fn read_at(size: usize) -> Case {
     .with("compio", move |files| {
         let runtime = compio::runtime::Runtime::new()?;
         let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-        let (mut buffer, mut at) = (vec![0; size], Forward::by(size));
+        let (mut buffer, mut at) = (vec![0; size], forward(size));
         awaited(runtime, async move || {
-            let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at.next()).await;
+            let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(read?, size)
         })
@@ -151,9 +144,9 @@ fn write_at(size: usize) -> Case {
     .moving(size as u64, 0)
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open_write(files.filled(MIDDLE)?)?, &Driver::shared()?);
-        let (mut buffer, mut at) = (vec![1; size], Forward::by(size));
+        let (mut buffer, mut at) = (vec![1; size], forward(size));
         awaited(NoRuntime, async move || {
-            let (written, back) = file.write_at(std::mem::take(&mut buffer), at.next()).await;
+            let (written, back) = file.write_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(written?, size)
         })
@@ -162,9 +155,9 @@ fn write_at(size: usize) -> Case {
         let runtime = tokio_runtime()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(tokio::fs::File::options().write(true).open(path))?;
-        let (buffer, mut at) = (vec![1; size], Forward::by(size));
+        let (buffer, mut at) = (vec![1; size], forward(size));
         awaited(runtime, async move || {
-            if at.next() == 0 {
+            if at() == 0 {
                 file.seek(SeekFrom::Start(0)).await?;
             }
             file.write_all(&buffer).await?;
@@ -176,9 +169,9 @@ fn write_at(size: usize) -> Case {
         let runtime = compio::runtime::Runtime::new()?;
         let path = files.filled(MIDDLE)?;
         let mut file = runtime.block_on(compio::fs::OpenOptions::new().write(true).open(path))?;
-        let (mut buffer, mut at) = (vec![1; size], Forward::by(size));
+        let (mut buffer, mut at) = (vec![1; size], forward(size));
         awaited(runtime, async move || {
-            let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at.next()).await;
+            let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(written?, size)
         })
@@ -194,9 +187,9 @@ fn read_vectored(each_size: usize) -> Case {
         .moving(size as u64, 0)
         .with("fullbore async", move |files| {
             let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
-            let (mut buffers, mut at) = (buffers(), Forward::by(size));
+            let (mut buffers, mut at) = (buffers(), forward(size));
             awaited(NoRuntime, async move || {
-                let (read, back) = file.read_at(std::mem::take(&mut buffers), at.next()).await;
+                let (read, back) = file.read_at(std::mem::take(&mut buffers), at()).await;
                 buffers = back;
                 exactly(read?, size)
             })
@@ -204,10 +197,9 @@ fn read_vectored(each_size: usize) -> Case {
         .with("compio", move |files| {
             let runtime = compio::runtime::Runtime::new()?;
             let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
-            let (mut buffers, mut at) = (buffers(), Forward::by(size));
+            let (mut buffers, mut at) = (buffers(), forward(size));
             awaited(runtime, async move || {
-                let BufResult(read, back) =
-                    file.read_vectored_at(std::mem::take(&mut buffers), at.next()).await;
+                let BufResult(read, back) = file.read_vectored_at(std::mem::take(&mut buffers), at()).await;
                 buffers = back;
                 exactly(read?, size)
             })

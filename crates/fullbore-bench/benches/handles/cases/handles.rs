@@ -6,10 +6,11 @@ use std::fs;
 use std::os::fd::AsRawFd;
 
 use fullbore::file::{File, Mode, OpenOptions, RangeLock, Share};
+use fullbore::stream::FileStream;
 use rustix::fs::OFlags;
 
-use crate::case::{Case, Demand, closed, each, exactly};
-use crate::files::{MIDDLE, SMALL};
+use crate::case::{Case, Demand, closed, exactly};
+use crate::files::{BenchFiles, MIDDLE, SMALL};
 
 /// Lengths set one after the other, as .NET's SetLength does.
 const LENGTHS: u64 = 1024;
@@ -19,26 +20,15 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn open() -> Case {
+    let path = |files: &BenchFiles| Ok(files.source(SMALL));
     Case::new("open-close", "opening a file for reading and closing it")
-        .with("std", |files| {
-            let path = files.source(SMALL);
-            each(move |_| closed(fs::File::open(&path)?))
+        .each("std", path, |path, _| closed(fs::File::open(path)?))
+        .each("raw", path, |path, _| {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            closed(rustix::fs::open(&*path, flags, rustix::fs::Mode::empty())?)
         })
-        .with("raw", |files| {
-            let path = files.source(SMALL);
-            each(move |_| {
-                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                closed(rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?)
-            })
-        })
-        .with("fullbore", |files| {
-            let path = files.source(SMALL);
-            each(move |_| closed(File::open(&path)?))
-        })
-        .with("fullbore options", |files| {
-            let path = files.source(SMALL);
-            each(move |_| closed(OpenOptions::new().open(&path)?))
-        })
+        .each("fullbore", path, |path, _| closed(File::open(path)?))
+        .each("fullbore options", path, |path, _| closed(OpenOptions::new().open(path)?))
         .like_std("fullbore")
         .like_std("fullbore options")
 }
@@ -46,28 +36,19 @@ fn open() -> Case {
 /// `FileStream.Lock` and `Unlock`: a range of an open file. std locks whole files only, by a cheaper system call; it is
 /// shown for information.
 fn lock_range() -> Case {
+    let open =
+        |files: &BenchFiles| Ok(fs::File::options().read(true).write(true).open(files.filled(SMALL)?)?);
+    let ours = |files: &BenchFiles| Ok(File::open_write(files.filled(SMALL)?)?);
     Case::new("lock-range", "locking a range of an open file and unlocking it")
-        .with("raw", |files| {
-            let file = fs::File::options().read(true).write(true).open(files.filled(SMALL)?)?;
-            each(move |_| {
-                ofd_lock(&file, libc::F_WRLCK)?;
-                Ok(ofd_lock(&file, libc::F_UNLCK)?)
-            })
+        .each("raw", open, |file, _| {
+            ofd_lock(file, libc::F_WRLCK)?;
+            Ok(ofd_lock(file, libc::F_UNLCK)?)
         })
-        .with("std, whole file", |files| {
-            let file = fs::File::options().read(true).write(true).open(files.filled(SMALL)?)?;
-            each(move |_| {
-                file.lock()?;
-                Ok(file.unlock()?)
-            })
+        .each("std, whole file", open, |file, _| {
+            file.lock()?;
+            Ok(file.unlock()?)
         })
-        .with("fullbore", |files| {
-            let file = File::open_write(files.filled(SMALL)?)?;
-            each(move |_| {
-                drop(file.lock_range(0..SMALL, RangeLock::Exclusive)?);
-                Ok(())
-            })
-        })
+        .each("fullbore", ours, |file, _| closed(file.lock_range(0..SMALL, RangeLock::Exclusive)?))
         .demand(Demand::AtMost("fullbore", "raw", 1.05))
 }
 
@@ -86,53 +67,35 @@ fn ofd_lock(file: &fs::File, kind: i32) -> std::io::Result<()> {
 /// More than std does: the lock counts only if the path still leads to the locked file, which takes two system calls. Not
 /// one of .NET's cases, so it has no bound.
 fn share() -> Case {
-    Case::new(
-        "open-alone",
-        "opening a file, locking it exclusively, checking that it was not replaced, unlocking and closing it",
-    )
-    .with("std, without looking", |files| {
-        let path = files.source(SMALL);
-        each(move |_| {
-            let file = fs::File::open(&path)?;
+    let what =
+        "opening a file, locking it exclusively, checking that it was not replaced, unlocking and closing it";
+    let path = |files: &BenchFiles| Ok(files.source(SMALL));
+    Case::new("open-alone", what)
+        .each("std, without looking", path, |path, _| {
+            let file = fs::File::open(path)?;
             file.try_lock()?;
             Ok(file.unlock()?)
         })
-    })
-    .with("std", |files| {
-        let path = files.source(SMALL);
-        each(move |_| {
+        .each("std", path, |path, _| {
             use std::os::unix::fs::MetadataExt;
-            let file = fs::File::open(&path)?;
+            let file = fs::File::open(&*path)?;
             file.try_lock()?;
-            let (there, ours) = (fs::metadata(&path)?, file.metadata()?);
+            let (there, ours) = (fs::metadata(path)?, file.metadata()?);
             exactly((there.dev(), there.ino()) == (ours.dev(), ours.ino()), true)?;
             Ok(file.unlock()?)
         })
-    })
-    .with("fullbore", |files| {
-        let path = files.source(SMALL);
-        each(move |_| closed(OpenOptions::new().share(Share::NONE).open(&path)?))
-    })
+        .each("fullbore", path, |path, _| closed(OpenOptions::new().share(Share::NONE).open(path)?))
 }
 
 fn length() -> Case {
+    let open = |files: &BenchFiles| Ok(fs::File::open(files.source(MIDDLE))?);
+    let ours = |files: &BenchFiles| Ok(File::open(files.source(MIDDLE))?);
+    let stream = |files: &BenchFiles| Ok(FileStream::new(File::open(files.source(MIDDLE))?));
     Case::new("length", "reading the length of an open file")
-        .with("std", |files| {
-            let file = fs::File::open(files.source(MIDDLE))?;
-            each(move |_| exactly(file.metadata()?.len(), MIDDLE))
-        })
-        .with("raw", |files| {
-            let file = fs::File::open(files.source(MIDDLE))?;
-            each(move |_| exactly(rustix::fs::fstat(&file)?.st_size as u64, MIDDLE))
-        })
-        .with("fullbore", |files| {
-            let file = File::open(files.source(MIDDLE))?;
-            each(move |_| exactly(file.stamp()?.len, MIDDLE))
-        })
-        .with("fullbore stream", |files| {
-            let stream = fullbore::stream::FileStream::new(File::open(files.source(MIDDLE))?);
-            each(move |_| exactly(stream.len()?, MIDDLE))
-        })
+        .each("std", open, |file, _| exactly(file.metadata()?.len(), MIDDLE))
+        .each("raw", open, |file, _| exactly(rustix::fs::fstat(&*file)?.st_size as u64, MIDDLE))
+        .each("fullbore", ours, |file, _| exactly(file.stamp()?.len, MIDDLE))
+        .each("fullbore stream", stream, |stream, _| exactly(stream.len()?, MIDDLE))
         .like_std("fullbore")
         .like_std("fullbore stream")
         .demand(Demand::AllocatesNothing("fullbore"))
@@ -140,53 +103,34 @@ fn length() -> Case {
 }
 
 fn set_length() -> Case {
+    fn next(len: &mut u64) -> u64 {
+        *len = (*len + 1) % LENGTHS;
+        *len
+    }
+    let create = |files: &BenchFiles| Ok((fs::File::create(files.target())?, 0));
+    let ours =
+        |files: &BenchFiles| Ok((OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?, 0));
     Case::new("set-length", "setting an open file's length, from 0 to 1023 bytes")
-        .with("std", |files| {
-            let file = fs::File::create(files.target())?;
-            let mut len = 0;
-            each(move |_| {
-                len = (len + 1) % LENGTHS;
-                Ok(file.set_len(len)?)
-            })
-        })
-        .with("raw", |files| {
-            let file = fs::File::create(files.target())?;
-            let mut len = 0;
-            each(move |_| {
-                len = (len + 1) % LENGTHS;
-                Ok(rustix::fs::ftruncate(&file, len)?)
-            })
-        })
-        .with("fullbore", |files| {
-            let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?;
-            let mut len = 0;
-            each(move |_| {
-                len = (len + 1) % LENGTHS;
-                Ok(file.set_len(len)?)
-            })
-        })
+        .each("std", create, |(file, len), _| Ok(file.set_len(next(len))?))
+        .each("raw", create, |(file, len), _| Ok(rustix::fs::ftruncate(&*file, next(len))?))
+        .each("fullbore", ours, |(file, len), _| Ok(file.set_len(next(len))?))
         .like_std("fullbore")
         .demand(Demand::AllocatesNothing("fullbore"))
 }
 
 fn copy(size: u64) -> Case {
+    let paths = move |files: &BenchFiles| Ok((files.source(size), files.target()));
     Case::new(format!("copy-{}", super::short(size)), "copying a file over another")
         .moving(size, 0)
-        .with("std", move |files| {
-            let (from, to) = (files.source(size), files.target());
-            each(move |_| exactly(fs::copy(&from, &to)?, size))
+        .each("std", paths, move |(from, to), _| exactly(fs::copy(from, to)?, size))
+        .each("fullbore", paths, move |(from, to), _| {
+            let to = OpenOptions::new().mode(Mode::CreateOrTruncate).open(to)?;
+            exactly(File::open(from)?.copy_range(0..size, &to, 0)?.bytes(), size)
         })
-        .with("fullbore", move |files| {
-            let (from, to) = (files.source(size), files.target());
-            each(move |_| {
-                let to = OpenOptions::new().mode(Mode::CreateOrTruncate).open(&to)?;
-                exactly(File::open(&from)?.copy_range(0..size, &to, 0)?.bytes(), size)
-            })
-        })
-        .with("tokio", move |files| {
-            let (from, to) = (files.source(size), files.target());
-            let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
-            each(move |_| exactly(runtime.block_on(tokio::fs::copy(&from, &to))?, size))
-        })
+        .each(
+            "tokio",
+            move |files| Ok((paths(files)?, tokio::runtime::Builder::new_multi_thread().build()?)),
+            move |((from, to), runtime), _| exactly(runtime.block_on(tokio::fs::copy(&*from, &*to))?, size),
+        )
         .like_std("fullbore")
 }

@@ -10,7 +10,6 @@ mod streams;
 
 use super::case::Case;
 
-/// All cases, in the order in which they run.
 pub(crate) fn all() -> Vec<Case> {
     [
         handles::cases(),

@@ -9,9 +9,8 @@ use fullbore::stream::FileStream;
 use rustix::fs::OFlags;
 
 use super::streams::BUFFER;
-use crate::case::{Case, Contender, Operation, closed, each};
+use crate::case::Case;
 use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
-use crate::harness::Attempt;
 
 /// Size of the file, of the user's buffer and of the stream's, in bytes.
 type Pass = (u64, usize, usize);
@@ -35,7 +34,6 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The name of a pass.
 pub(super) fn name(doing: &str, (size, piece, buffer): Pass) -> String {
     let unbuffered = if buffer == 0 { "-unbuffered" } else { "" };
     format!("{doing}-{}-by-{}{unbuffered}", super::short(size), super::short(piece as u64))
@@ -49,7 +47,6 @@ impl Case {
     }
 }
 
-/// Reads all of `reader` in pieces.
 fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Result<()> {
     let mut read = 0;
     while read < size {
@@ -61,7 +58,6 @@ fn read_all(reader: &mut impl Read, piece: &mut [u8], size: u64) -> std::io::Res
     Ok(())
 }
 
-/// Writes `size` bytes in pieces.
 fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Result<()> {
     for _ in 0..size / piece.len() as u64 {
         writer.write_all(piece)?;
@@ -71,47 +67,36 @@ fn write_all(writer: &mut impl Write, piece: &[u8], size: u64) -> std::io::Resul
 
 fn read(pass: Pass) -> Case {
     let (size, piece, buffer) = pass;
+    let path = move |files: &BenchFiles| Ok(files.source(size));
     Case::new(name("read", pass), "opening a file, reading it in order, closing it")
         .moving(size, piece)
-        .with("std", move |files| {
-            let path = files.source(size);
-            each(move |data| {
-                let file = fs::File::open(&path)?;
-                match buffer {
-                    0 => read_all(&mut { file }, data, size)?,
-                    _ => read_all(&mut BufReader::with_capacity(buffer, file), data, size)?,
-                }
-                Ok(())
-            })
+        .each("std", path, move |path, data| {
+            let file = fs::File::open(path)?;
+            match buffer {
+                0 => read_all(&mut { file }, data, size)?,
+                _ => read_all(&mut BufReader::with_capacity(buffer, file), data, size)?,
+            }
+            Ok(())
         })
-        .with("raw", move |files| {
-            let path = files.source(size);
-            each(move |data| {
-                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let file = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
-                let mut read = 0;
-                while read < size {
-                    read += rustix::io::read(&file, &mut *data)? as u64;
-                }
-                Ok(())
-            })
+        .each("raw", path, move |path, data| {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let file = rustix::fs::open(&*path, flags, rustix::fs::Mode::empty())?;
+            let mut read = 0;
+            while read < size {
+                read += rustix::io::read(&file, &mut *data)? as u64;
+            }
+            Ok(())
         })
-        .with("fullbore", move |files| {
-            let path = files.source(size);
-            each(move |data| {
-                let file = File::open(&path)?;
-                let mut read = 0;
-                while read < size {
-                    read += file.read_at(data, read)? as u64;
-                }
-                Ok(())
-            })
+        .each("fullbore", path, move |path, data| {
+            let file = File::open(path)?;
+            let mut read = 0;
+            while read < size {
+                read += file.read_at(data, read)? as u64;
+            }
+            Ok(())
         })
-        .with("fullbore stream", move |files| {
-            let path = files.source(size);
-            each(move |data| {
-                Ok(read_all(&mut FileStream::with_buffer(File::open(&path)?, buffer), data, size)?)
-            })
+        .each("fullbore stream", path, move |path, data| {
+            Ok(read_all(&mut FileStream::with_buffer(File::open(path)?, buffer), data, size)?)
         })
         .demands(pass)
 }
@@ -134,89 +119,63 @@ fn write(pass: Pass, preallocated: bool) -> Case {
         true => "replacing a file with space allocated, writing it in order, closing it",
         false => "replacing a file, writing it in order, closing it",
     };
+    let path = |files: &BenchFiles| Ok(files.target());
     Case::new(name(doing, pass), what)
         .moving(size, piece)
-        .with("std", move |files| {
-            let path = files.target();
-            each(move |data| {
-                // std cannot allocate space.
-                let file = if room > 0 { replace(&path, room)?.into() } else { fs::File::create(&path)? };
-                match buffer {
-                    0 => write_all(&mut { file }, data, size)?,
-                    _ => write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?,
-                }
-                Ok(())
-            })
+        .each("std", path, move |path, data| {
+            // std cannot allocate space.
+            let file = if room > 0 { replace(path, room)?.into() } else { fs::File::create(path)? };
+            match buffer {
+                0 => write_all(&mut { file }, data, size)?,
+                _ => write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?,
+            }
+            Ok(())
         })
-        .with("raw", move |files| {
-            let path = files.target();
-            each(move |data| {
-                let file = replace(&path, room)?;
-                let mut written = 0;
-                while written < size {
-                    written += rustix::io::write(&file, data)? as u64;
-                }
-                Ok(())
-            })
+        .each("raw", path, move |path, data| {
+            let file = replace(path, room)?;
+            let mut written = 0;
+            while written < size {
+                written += rustix::io::write(&file, data)? as u64;
+            }
+            Ok(())
         })
-        .with("fullbore", move |files| {
-            let path = files.target();
-            each(move |data| {
-                let file = replacing(room).open(&path)?;
-                let mut written = 0;
-                while written < size {
-                    written += file.write_at(data, written)? as u64;
-                }
-                Ok(())
-            })
+        .each("fullbore", path, move |path, data| {
+            let file = replacing(room).open(path)?;
+            let mut written = 0;
+            while written < size {
+                written += file.write_at(data, written)? as u64;
+            }
+            Ok(())
         })
-        .with("fullbore stream", move |files| {
-            let path = files.target();
-            each(move |data| {
-                let mut stream = FileStream::with_buffer(replacing(room).open(&path)?, buffer);
-                write_all(&mut stream, data, size)?;
-                Ok(stream.close()?)
-            })
+        .each("fullbore stream", path, move |path, data| {
+            let mut stream = FileStream::with_buffer(replacing(room).open(path)?, buffer);
+            write_all(&mut stream, data, size)?;
+            Ok(stream.close()?)
         })
         .demands(pass)
 }
 
-/// Options of fullbore for replacing a file.
 fn replacing(room: u64) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(Mode::CreateOrTruncate).access(Access::Write).reserve(room);
     options
 }
 
-/// A contender of the operation `once`, with the target empty at the start of a turn.
-fn from_empty(
-    files: &BenchFiles,
-    once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static,
-) -> Attempt<Contender> {
-    let path = files.target();
-    let work: Operation = each(once)?.work;
-    Ok(Contender { work, prepare: Box::new(move || closed(fs::File::create(&path)?)) })
-}
-
 fn append(pass: Pass) -> Case {
     let (size, piece, buffer) = pass;
-    Case::new(name("append", pass), "opening a file at its end, appending to it, closing it")
+    let path = |files: &BenchFiles| Ok(files.target());
+    let case = Case::new(name("append", pass), "opening a file at its end, appending to it, closing it");
+    Case { from_empty: true, ..case }
         .moving(size, piece)
-        .with("std", move |files| {
-            let path = files.target();
-            from_empty(files, move |data| {
-                let file = fs::File::options().append(true).open(&path)?;
-                Ok(write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?)
-            })
+        .each("std", path, move |path, data| {
+            let file = fs::File::options().append(true).open(path)?;
+            Ok(write_all(&mut BufWriter::with_capacity(buffer, file), data, size)?)
         })
-        .with("fullbore stream", move |files| {
-            let path = files.target();
-            from_empty(files, move |data| {
-                let file = OpenOptions::new().mode(Mode::Append).open(&path)?;
-                let mut stream = FileStream::with_buffer(file, buffer);
-                write_all(&mut stream, data, size)?;
-                Ok(stream.close()?)
-            })
+        .each("fullbore stream", path, move |path, data| {
+            let file = OpenOptions::new().mode(Mode::Append).open(path)?;
+            let mut stream = FileStream::with_buffer(file, buffer);
+            write_all(&mut stream, data, size)?;
+            Ok(stream.close()?)
         })
         .like_std("fullbore stream")
 }

@@ -17,57 +17,38 @@ use futures_util::stream::FuturesUnordered;
 use io_uring::{IoUring, opcode, types};
 use rustix::fs::OFlags;
 
-use super::positional::Anywhere;
-use crate::case::{Case, Demand, exactly, work};
-use crate::files::LARGE;
+use super::positional::anywhere;
+use crate::case::{Case, Contender, Demand, exactly};
+use crate::files::{BenchFiles, LARGE};
 use crate::harness::Attempt;
 
-/// Reads in flight.
 const DEPTH: usize = 32;
-/// Bytes of a read.
 const SIZE: usize = 4 << 10;
 
 pub(crate) fn cases() -> Vec<Case> {
     let name = format!("async-random-direct-read-{}-depth-{DEPTH}", super::short(SIZE as u64));
     let case = Case::new(name, "a direct read at a random offset of 100 MiB, 32 in flight")
         .moving(SIZE as u64, 0)
-        // 32 reads fill the ring, 32 empty it: they must be few of all.
-        .turns_of(Duration::from_millis(20))
-        .with("raw ring", |files| {
-            let mut raw = Raw::new(IoUring::new(DEPTH as u32)?, &files.source(LARGE), 1)?;
-            work(move |count, _| raw.read(count))
-        })
+        .with("raw ring", |files| raw(IoUring::new(DEPTH as u32)?, files, anywhere(SIZE, 1)))
         .with("raw, deferred", |files| {
             // The kernel's part of a completion runs in the thread that reaps it.
             let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32)?;
-            let mut raw = Raw::new(ring, &files.source(LARGE), 2)?;
-            work(move |count, _| raw.read(count))
+            raw(ring, files, anywhere(SIZE, 2))
         })
         .with("fullbore async", |files| {
             let path = files.source(LARGE);
             let file = AsyncFile::new(File::from_fd(direct(&path)?, path)?, &Driver::shared()?);
             let mut buffers = aligned()?;
-            let mut at = Anywhere::of(SIZE, 3);
-            work(move |count, _| {
-                futures_lite::future::block_on(async {
-                    let mut left = count;
-                    let mut flight = FuturesUnordered::new();
-                    while let Some(buffer) = take(&mut buffers, &mut left) {
-                        flight.push(file.read_at(buffer, at.next()));
-                    }
-                    while let Some((read, mut buffer)) = flight.next().await {
-                        exactly(read?, SIZE)?;
-                        if left > 0 {
-                            left -= 1;
-                            buffer.place(0, SIZE);
-                            flight.push(file.read_at(buffer, at.next()));
-                        } else {
-                            buffers.push(buffer);
-                        }
-                    }
-                    Ok(())
-                })
-            })
+            let mut at = anywhere(SIZE, 3);
+            Ok(Box::new(move |count, _| {
+                let read = |mut buffer: Buf| {
+                    buffer.place(0, SIZE);
+                    file.read_at(buffer, at())
+                };
+                let split =
+                    |(read, buffer): (fullbore::Result<usize>, Buf)| (read.map_err(Into::into), buffer);
+                futures_lite::future::block_on(keep_in_flight(count, &mut buffers, read, split))
+            }))
         })
         .with("compio", |files| {
             let runtime = compio::runtime::Runtime::new()?;
@@ -79,48 +60,51 @@ pub(crate) fn cases() -> Vec<Case> {
             )?;
             exactly(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT), true)?;
             let mut buffers: Vec<Aligned> = (0..DEPTH).map(|_| Aligned::new()).collect();
-            let mut at = Anywhere::of(SIZE, 4);
-            work(move |count, _| {
-                runtime.block_on(async {
-                    let mut left = count;
-                    let mut flight = FuturesUnordered::new();
-                    while let Some(buffer) = take(&mut buffers, &mut left) {
-                        flight.push(file.read_at(buffer, at.next()));
-                    }
-                    while let Some(BufResult(read, buffer)) = flight.next().await {
-                        exactly(read?, SIZE)?;
-                        if left > 0 {
-                            left -= 1;
-                            flight.push(file.read_at(buffer, at.next()));
-                        } else {
-                            buffers.push(buffer);
-                        }
-                    }
-                    Ok(())
-                })
-            })
+            let mut at = anywhere(SIZE, 4);
+            Ok(Box::new(move |count, _| {
+                let read = |buffer| file.read_at(buffer, at());
+                let split = |BufResult(read, buffer)| (read, buffer);
+                runtime.block_on(keep_in_flight(count, &mut buffers, read, split))
+            }))
         })
         .demand(Demand::AtMost("fullbore async", "raw ring", 1.05));
-    vec![case]
+    // 32 reads fill the ring, 32 empty it: they must be few of all.
+    vec![Case { turn: Duration::from_millis(20), ..case }]
 }
 
-/// Takes a buffer for one of the remaining reads.
-fn take<B>(buffers: &mut Vec<B>, left: &mut u64) -> Option<B> {
-    if *left == 0 {
-        return None;
+/// Makes `count` reads, as many in flight as there are buffers; `split` has the result of a read and its buffer.
+async fn keep_in_flight<B, F: Future>(
+    count: u64,
+    buffers: &mut Vec<B>,
+    mut read: impl FnMut(B) -> F,
+    split: impl Fn(F::Output) -> (std::io::Result<usize>, B),
+) -> Attempt<()> {
+    let mut left = count;
+    let mut flight = FuturesUnordered::new();
+    while left > 0
+        && let Some(buffer) = buffers.pop()
+    {
+        left -= 1;
+        flight.push(read(buffer));
     }
-    let buffer = buffers.pop()?;
-    *left -= 1;
-    Some(buffer)
+    while let Some(done) = flight.next().await {
+        let (count, buffer) = split(done);
+        exactly(count?, SIZE)?;
+        if left > 0 {
+            left -= 1;
+            flight.push(read(buffer));
+        } else {
+            buffers.push(buffer);
+        }
+    }
+    Ok(())
 }
 
-/// Opens for direct I/O.
 fn direct(path: &Path) -> std::io::Result<OwnedFd> {
     let mut options = fs::File::options();
     Ok(options.read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path)?.into())
 }
 
-/// Buffers of whole pages.
 fn aligned() -> Attempt<Vec<Buf>> {
     let mut pool = Pool::new(DEPTH, SIZE)?;
     let mut buffers: Vec<Buf> = std::iter::from_fn(|| pool.take()).take(DEPTH).collect();
@@ -160,26 +144,26 @@ impl compio::buf::IoBufMut for Aligned {
     }
 }
 
+fn raw(ring: IoUring, files: &BenchFiles, at: impl FnMut() -> u64 + 'static) -> Attempt<Contender> {
+    let pages = (0..DEPTH).map(|_| Box::leak(Box::new(Page([0; SIZE])))).collect();
+    let mut raw = Raw { ring, file: direct(&files.source(LARGE))?, pages, at };
+    Ok(Box::new(move |count, _| raw.read(count)))
+}
+
 /// The ring alone.
-struct Raw {
+struct Raw<A> {
     ring: IoUring,
     file: OwnedFd,
     /// Never freed: closing a ring does not wait for what is in flight.
     pages: Vec<&'static mut Page>,
-    at: Anywhere,
+    at: A,
 }
 
-impl Raw {
-    fn new(ring: IoUring, path: &Path, seed: u64) -> Attempt<Self> {
-        let pages = (0..DEPTH).map(|_| Box::leak(Box::new(Page([0; SIZE])))).collect();
-        Ok(Self { ring, file: direct(path)?, pages, at: Anywhere::of(SIZE, seed) })
-    }
-
-    /// Prepares a read into that page.
+impl<A: FnMut() -> u64> Raw<A> {
     fn push(&mut self, page: usize) -> Attempt<()> {
         let start = self.pages[page].0.as_mut_ptr();
         let read = opcode::Read::new(types::Fd(self.file.as_raw_fd()), start, SIZE as u32)
-            .offset(self.at.next())
+            .offset((self.at)())
             .build()
             .user_data(page as u64);
         // SAFETY: the page is not in flight; only the system writes to it until its completion was reaped, and it is
@@ -188,7 +172,6 @@ impl Raw {
         Ok(())
     }
 
-    /// Makes `count` reads.
     fn read(&mut self, count: u64) -> Attempt<()> {
         let mut left = count;
         let mut flying = 0;

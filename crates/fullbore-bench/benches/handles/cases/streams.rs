@@ -6,8 +6,9 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use fullbore::file::{File, Mode, OpenOptions};
 use fullbore::stream::FileStream;
 
-use crate::case::{Case, Demand, each};
+use crate::case::{Case, Demand};
 use crate::files::{BenchFiles, MIDDLE};
+use crate::harness::Attempt;
 
 /// .NET's default buffer in bytes; std's and fullbore's is 8 KiB.
 pub(super) const BUFFER: usize = 4 << 10;
@@ -19,10 +20,12 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![seek(true), seek(false), read_byte(), write_byte(), flush()]
 }
 
-/// A stream that replaces the target.
-pub(super) fn create(files: &BenchFiles, buffer: usize) -> fullbore::Result<FileStream> {
-    let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?;
-    Ok(FileStream::with_buffer(file, buffer))
+fn read(files: &BenchFiles) -> Attempt<BufReader<fs::File>> {
+    Ok(BufReader::with_capacity(BUFFER, fs::File::open(files.source(MIDDLE))?))
+}
+
+fn read_ours(files: &BenchFiles) -> Attempt<FileStream> {
+    Ok(FileStream::with_buffer(File::open(files.source(MIDDLE))?, BUFFER))
 }
 
 fn seek(forward: bool) -> Case {
@@ -31,59 +34,65 @@ fn seek(forward: bool) -> Case {
         *at = if forward { (*at + STRIDE) % MIDDLE } else { (*at + MIDDLE - STRIDE) % MIDDLE };
         SeekFrom::Start(*at)
     };
+    let seek = move |(file, at): &mut (fs::File, u64), _: &mut [u8]| {
+        file.seek(next(at))?;
+        Ok(())
+    };
     Case::new(format!("seek-{name}"), format!("a seek {what} of the offsets of 1 MiB that lie 8 KiB apart"))
-        .with("std", move |files| {
-            let (mut file, mut at) = (fs::File::open(files.source(MIDDLE))?, 0);
-            each(move |_| {
-                file.seek(next(&mut at))?;
+        .each("std", |files| Ok((fs::File::open(files.source(MIDDLE))?, 0)), seek)
+        .each(
+            "std buffered",
+            |files| Ok((read(files)?, 0)),
+            move |(file, at), _| {
+                file.seek(next(at))?;
                 Ok(())
-            })
-        })
-        .with("std buffered", move |files| {
-            let file = fs::File::open(files.source(MIDDLE))?;
-            let (mut file, mut at) = (BufReader::with_capacity(BUFFER, file), 0);
-            each(move |_| {
-                file.seek(next(&mut at))?;
+            },
+        )
+        .each(
+            "fullbore stream",
+            |files| Ok((read_ours(files)?, 0)),
+            move |(stream, at), _| {
+                stream.seek(std::hint::black_box(next(at)))?;
                 Ok(())
-            })
-        })
-        .with("fullbore stream", move |files| {
-            let file = File::open(files.source(MIDDLE))?;
-            let (mut stream, mut at) = (FileStream::with_buffer(file, BUFFER), 0);
-            each(move |_| {
-                stream.seek(std::hint::black_box(next(&mut at)))?;
-                Ok(())
-            })
-        })
+            },
+        )
         .demand(Demand::Faster("fullbore stream", "std", 20.0))
         .demand(Demand::AllocatesNothing("fullbore stream"))
         .demand(Demand::Calls("fullbore stream", 0.0))
 }
 
+/// A case of single bytes: std's contender and fullbore's.
+fn bytes<S: 'static, F: 'static>(
+    name: &str,
+    operation: &str,
+    std: impl Fn(&BenchFiles) -> Attempt<S> + 'static,
+    ours: impl Fn(&BenchFiles) -> Attempt<F> + 'static,
+    once: (
+        impl Fn(&mut S, &mut [u8]) -> Attempt<()> + Copy + 'static,
+        impl Fn(&mut F, &mut [u8]) -> Attempt<()> + Copy + 'static,
+    ),
+) -> Case {
+    Case::new(name, operation)
+        .moving(1, 1)
+        .each("std", std, once.0)
+        .each("fullbore stream", ours, once.1)
+        .like_std("fullbore stream")
+        .demand(Demand::AllocatesNothing("fullbore stream"))
+}
+
 fn read_byte() -> Case {
     /// Reads the file repeatedly: the seek to the start is one operation in a million.
-    fn reread(reader: &mut (impl Read + Seek), byte: &mut [u8]) -> std::io::Result<()> {
+    fn reread(reader: &mut (impl Read + Seek), byte: &mut [u8]) -> Attempt<()> {
         if reader.read(byte)? == 0 {
             reader.seek(SeekFrom::Start(0))?;
         }
         Ok(())
     }
-    Case::new("read-byte", "a read of one byte through a buffer of 4 KiB")
-        .moving(1, 1)
-        .with("std", |files| {
-            let mut file = BufReader::with_capacity(BUFFER, fs::File::open(files.source(MIDDLE))?);
-            each(move |byte| Ok(reread(&mut file, byte)?))
-        })
-        .with("fullbore stream", |files| {
-            let mut stream = FileStream::with_buffer(File::open(files.source(MIDDLE))?, BUFFER);
-            each(move |byte| Ok(reread(&mut stream, byte)?))
-        })
-        .like_std("fullbore stream")
-        .demand(Demand::AllocatesNothing("fullbore stream"))
+    bytes("read-byte", "a read of one byte through a buffer of 4 KiB", read, read_ours, (reread, reread))
 }
 
 fn write_byte() -> Case {
-    fn reread(writer: &mut (impl Write + Seek), byte: &[u8], written: &mut u64) -> std::io::Result<()> {
+    fn rewrite((writer, written): &mut (impl Write + Seek, u64), byte: &mut [u8]) -> Attempt<()> {
         writer.write_all(byte)?;
         *written += 1;
         if *written == MIDDLE {
@@ -92,38 +101,26 @@ fn write_byte() -> Case {
         }
         Ok(())
     }
-    Case::new("write-byte", "a write of one byte through a buffer of 4 KiB")
-        .moving(1, 1)
-        .with("std", |files| {
-            let file = fs::File::options().write(true).open(files.filled(MIDDLE)?)?;
-            let (mut file, mut written) = (BufWriter::with_capacity(BUFFER, file), 0);
-            each(move |byte| Ok(reread(&mut file, byte, &mut written)?))
-        })
-        .with("fullbore stream", |files| {
-            let file = File::open_write(files.filled(MIDDLE)?)?;
-            let (mut stream, mut written) = (FileStream::with_buffer(file, BUFFER), 0);
-            each(move |byte| Ok(reread(&mut stream, byte, &mut written)?))
-        })
-        .like_std("fullbore stream")
-        .demand(Demand::AllocatesNothing("fullbore stream"))
+    let std = |files: &BenchFiles| {
+        let file = fs::File::options().write(true).open(files.filled(MIDDLE)?)?;
+        Ok((BufWriter::with_capacity(BUFFER, file), 0))
+    };
+    let ours = |files: &BenchFiles| {
+        Ok((FileStream::with_buffer(File::open_write(files.filled(MIDDLE)?)?, BUFFER), 0))
+    };
+    bytes("write-byte", "a write of one byte through a buffer of 4 KiB", std, ours, (rewrite, rewrite))
 }
 
 fn flush() -> Case {
-    fn reread(writer: &mut (impl Write + Seek), byte: &[u8]) -> std::io::Result<()> {
+    fn once(writer: &mut impl Write, byte: &mut [u8]) -> Attempt<()> {
         writer.write_all(byte)?;
-        writer.flush()
+        Ok(writer.flush()?)
     }
-    Case::new("flush", "a write of one byte and a flush")
-        .moving(1, 1)
-        .with("std", |files| {
-            let mut file = BufWriter::with_capacity(BUFFER, fs::File::create(files.target())?);
-            each(move |byte| Ok(reread(&mut file, byte)?))
-        })
-        .with("fullbore stream", |files| {
-            let mut stream = create(files, BUFFER)?;
-            each(move |byte| Ok(reread(&mut stream, byte)?))
-        })
-        .like_std("fullbore stream")
-        .demand(Demand::AllocatesNothing("fullbore stream"))
+    let std = |files: &BenchFiles| Ok(BufWriter::with_capacity(BUFFER, fs::File::create(files.target())?));
+    let ours = |files: &BenchFiles| {
+        let file = OpenOptions::new().mode(Mode::CreateOrTruncate).open(files.target())?;
+        Ok(FileStream::with_buffer(file, BUFFER))
+    };
+    bytes("flush", "a write of one byte and a flush", std, ours, (once, once))
         .demand(Demand::Calls("fullbore stream", 1.0))
 }

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::data::Data;
 use crate::finding::Bound;
+use crate::harness::command::CommandLine;
 use crate::harness::commands::Case;
-use crate::harness::directory::Directory;
+use crate::harness::data::Data;
+use crate::harness::directory::{create, free};
 use crate::race::{Contender, Race, same_bytes};
 use crate::{Attempt, Bench, states};
 
@@ -34,10 +35,10 @@ fn copying<'a>(
 
 /// Copies the text to a new file, by blocks, from the page cache or from the device.
 pub(super) fn plain(bench: &mut Bench, cold: bool) -> Attempt<()> {
-    let (text, mine, theirs) =
-        (bench.place.of(Data::Text), bench.place.path("mine"), bench.place.path("theirs"));
+    let text = bench.place.of(Data::Text);
+    let [mine, theirs] = ["mine", "theirs"].map(|name| bench.place.path(name));
     let word = text.to_string_lossy();
-    let ready = || if cold { states::cold(&text) } else { states::warm(&text) };
+    let ready = || states::cold_or_warm(&text, cold);
     let ours = bench.ours("copy", &["--reflink=never", &word, "mine"]);
     let cp = bench.peer("cp", &["--reflink=never", &word, "theirs"]);
     let (what, bound) = match cold {
@@ -73,8 +74,8 @@ fn verify(bench: &mut Bench) -> Attempt<()> {
 }
 
 fn tree(bench: &mut Bench) -> Attempt<()> {
-    let (crowd, mine, theirs) =
-        (bench.place.of(Data::Crowd), bench.place.path("mine"), bench.place.path("theirs"));
+    let crowd = bench.place.of(Data::Crowd);
+    let [mine, theirs] = ["mine", "theirs"].map(|name| bench.place.path(name));
     let files = bench.place.files;
     // Copies are moved away, not removed: ext4 without a journal skips inodes freed within the last minutes one by one,
     // which took up to twenty times as long as the copying.
@@ -87,7 +88,7 @@ fn tree(bench: &mut Bench) -> Attempt<()> {
                 round += 1;
                 std::fs::rename(&to, to.with_extension(round.to_string()))?;
             }
-            states::warm_tree(&crowd).and_then(|()| states::absent(&to))
+            states::warm(&crowd).and_then(|()| states::absent(&to))
         })
         .check(move || whole(&from, &copy, files))
     };
@@ -104,7 +105,6 @@ fn tree(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// Checks that all files were copied.
 fn whole(from: &Path, to: &Path, files: usize) -> Attempt<()> {
     for name in crate::tree::names(files) {
         if !same_bytes(&from.join(&name), &to.join(&name))? {
@@ -123,17 +123,15 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
     for place in places.iter().filter(|place| !place.as_os_str().is_empty() && clones(place).unwrap_or(false))
     {
         found = true;
-        let room = rustix::fs::statvfs(place)?;
-        let size = bench.place.size.min(room.f_bavail.saturating_mul(room.f_frsize) / 4);
-        let directory = Directory::make(place, "fullbore-tools-", size, "give less --size")?;
-        let (one, mine, theirs) =
-            (directory.path().join("one"), directory.path().join("mine"), directory.path().join("theirs"));
+        let size = bench.place.size.min(free(place)? / 4);
+        let directory = create(place, "tools", size, "give less --size")?;
+        let [one, mine, theirs] = ["one", "mine", "theirs"].map(|name| directory.path().join(name));
         crate::harness::text::plain(&one, size, bench.options.common.seed)?;
         let [from, to, beside] = [&one, &mine, &theirs].map(|path| path.to_string_lossy().into_owned());
         let kind = fullbore::probe::facts(&one)?
             .file_system
             .map_or_else(String::new, |system| system.kind.to_string());
-        let ours = bench.ours("copy", &[&from, &to]).map(|line| line.nowhere());
+        let ours = bench.ours("copy", &[&from, &to]).map(|line| CommandLine { answer: None, ..line });
         let cp = bench.peer("cp", &["--reflink=always", &from, &beside]);
         let ready = || Ok(());
         Race::new(&[], size)

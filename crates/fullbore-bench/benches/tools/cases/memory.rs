@@ -1,9 +1,9 @@
 //! Peak memory of each tool: for a large file, for very many files, and for a large pipe.
 
-use crate::data::Data;
 use crate::finding::{Bound, Findings};
-use crate::harness::commands::Case;
-use crate::harness::commands::CommandOrReason;
+use crate::harness::command::CommandLine;
+use crate::harness::commands::{Case, CommandOrReason};
+use crate::harness::data::Data;
 use crate::{Attempt, Bench, tree};
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
@@ -44,7 +44,9 @@ fn large_pipe(bench: &mut Bench) -> Attempt<()> {
         ("sum", bench.ours("sum", &["-a", "blake3", "-"])),
         ("sum of three hashes", bench.ours("sum", &["-a", "sha256,sha512,md5", "-"])),
     ];
-    let runs = runs.map(|(name, entrant)| (name, entrant.map(|line| line.piped(&source))));
+    let runs = runs.map(|(name, entrant)| {
+        (name, entrant.map(|line| CommandLine { piped: Some(source.clone()), ..line }))
+    });
     judge(bench, &format!("a pipe of {size}"), runs)?;
     bench.place.forget(Data::Large);
     Ok(())
@@ -56,11 +58,12 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
     }
     let (files, crowd) = (bench.place.files, bench.place.of(Data::Crowd));
     let named =
-        |line: crate::harness::command::CommandLine| line.all_words(tree::names(files)).within(&crowd);
+        |line: CommandLine| CommandLine { directory: Some(crowd.clone()), ..line.with(tree::names(files)) };
+    let no_match = |line| CommandLine { code: 1, ..line };
     let runs = [
         ("wc", bench.ours("wc", &[]).map(named)),
         // Random bytes do not match so many letters: the exit code is "no match".
-        ("grep", bench.ours("grep", &["-a", "-c", "Ferdinand Magellan", "crowd"]).map(|line| line.code(1))),
+        ("grep", bench.ours("grep", &["-a", "-c", "Ferdinand Magellan", "crowd"]).map(no_match)),
         ("grep --sort path", bench.ours("grep", &["--sort", "path", "-a", "-c", "", "crowd"])),
         ("copy", bench.ours("copy", &["-r", "crowd", "mine"])),
         ("sum", bench.ours("sum", &["-a", "blake3"]).map(named)),

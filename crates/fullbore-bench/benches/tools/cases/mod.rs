@@ -1,18 +1,11 @@
-//! The cases: the bounds of each tool, one file per tool, and those of all.
+//! The cases: the bounds of each tool, from the page cache and from the device, and peak memory.
 
-mod cmp;
-mod cold;
 mod copy;
-mod dedupe;
-mod grep;
 mod memory;
-mod sum;
-mod wc;
+mod reading;
 
 use super::harness::commands::Case;
 
-/// All cases in their order.
 pub(crate) fn all() -> Vec<Case> {
-    [wc::CASES, grep::CASES, cmp::CASES, copy::CASES, sum::CASES, dedupe::CASES, cold::CASES, memory::CASES]
-        .concat()
+    [reading::CACHED, copy::CASES, reading::HASHED, reading::COLD, memory::CASES].concat()
 }

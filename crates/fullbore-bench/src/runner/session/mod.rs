@@ -11,8 +11,7 @@ use fullbore::error::ErrorKind;
 
 use super::cells::{ActiveCell, Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
-use super::event::{Event, RunProgress};
-use super::options::Options;
+use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};
 use crate::document::Experiment;
 use crate::experiment::Trial;
@@ -34,7 +33,6 @@ pub(super) struct Session<'a, 'b> {
     pub(super) builder: DocumentBuilder,
     /// Reference cells of the sets so far.
     references: Vec<ActiveCell>,
-    /// Number of samples started.
     iteration: u64,
     rng: Xoshiro256,
     /// Time of the next partial document, on the clock of the run.
@@ -43,7 +41,6 @@ pub(super) struct Session<'a, 'b> {
 }
 
 impl<'a, 'b> Session<'a, 'b> {
-    /// Starts a run without cells.
     pub(super) fn new(
         options: &'a Options,
         context: &'a RunContext<'b>,
@@ -58,7 +55,6 @@ impl<'a, 'b> Session<'a, 'b> {
         Self { options, context, limits, whole, builder, references, iteration: 0, rng, partial_due, observe }
     }
 
-    /// Emits the results so far.
     pub(super) fn emit_partial(&mut self) {
         (self.observe)(Event::Partial(&self.builder.document(false)));
     }
@@ -102,7 +98,8 @@ impl<'a, 'b> Session<'a, 'b> {
         while !time_up && cells.unfinished().next().is_some() {
             context.file_sets.iter().try_for_each(TestFiles::flush)?;
             let mut order = cells.select(&decisions, deadline.left());
-            shuffle(&mut order, &mut self.rng);
+            // In random order, so that drift does not bias the comparison of cells.
+            self.rng.shuffle(&mut order);
             for index in order {
                 let one = &mut cells.active[index];
                 let left = deadline.left();
@@ -122,7 +119,6 @@ impl<'a, 'b> Session<'a, 'b> {
         self.sample_references(round)
     }
 
-    /// Takes one more sample of every reference cell.
     fn sample_references(&mut self, round: u32) -> Result<()> {
         let mut references = std::mem::take(&mut self.references);
         for one in &mut references {
@@ -163,16 +159,11 @@ impl<'a, 'b> Session<'a, 'b> {
     fn report_partial(&mut self, cells: &Cells) {
         let begin = self.context.clock.elapsed();
         if begin >= self.partial_due {
-            (self.observe)(Event::Partial(&self.builder.with(cells).document(false)));
+            let mut builder = self.builder.clone();
+            builder.close(cells);
+            (self.observe)(Event::Partial(&builder.document(false)));
             let now = self.context.clock.elapsed();
             self.partial_due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);
         }
-    }
-}
-
-/// Puts the cells in random order, so that drift does not bias the comparison of cells.
-fn shuffle(places: &mut [usize], rng: &mut Xoshiro256) {
-    for last in (1..places.len()).rev() {
-        places.swap(last, rng.below(last + 1));
     }
 }

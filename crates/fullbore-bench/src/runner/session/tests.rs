@@ -18,7 +18,6 @@ struct Simulated {
     rate: fn(u64) -> f64,
     /// Number of the first run that fails.
     fails_at: u64,
-    /// Job that it competes for.
     job: &'static str,
     span: u64,
     runs: u64,
@@ -31,7 +30,6 @@ impl Simulated {
         Self { name, rate, fails_at: u64::MAX, job: "", span: 0, runs: 0, continuous: None }
     }
 
-    /// Creates a workload whose rate never varies.
     fn steady(name: &'static str) -> Self {
         Self::new(name, |_| 1e9)
     }
@@ -97,11 +95,8 @@ impl Workload for Simulated {
 /// A finished or interrupted run.
 struct Finished {
     result: Result<()>,
-    /// Document at the end.
     document: Document,
-    /// Partial documents, in order.
     partial: Vec<Document>,
-    /// Time that the run took.
     spent: Duration,
 }
 

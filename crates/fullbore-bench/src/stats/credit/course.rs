@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::quantile::mean;
+
 /// Most slices of a course; adjacent ones are joined beyond.
 const MOST_SLICES: usize = 8192;
 
@@ -59,7 +61,7 @@ pub fn steady_state(rounds: &[f64]) -> bool {
     const RANGE: f64 = 0.2;
     const SLOPE: f64 = 0.1;
     let Some(last) = rounds.len().checked_sub(WINDOW).map(|start| &rounds[start..]) else { return false };
-    let mean = last.iter().sum::<f64>() / WINDOW as f64;
+    let mean = mean(last);
     let (low, high) =
         last.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
     let middle = (WINDOW - 1) as f64 / 2.0;
@@ -69,6 +71,48 @@ pub fn steady_state(rounds: &[f64]) -> bool {
     });
     let excursion = (product / square * (WINDOW - 1) as f64).abs();
     mean > 0.0 && high - low <= RANGE * mean && excursion <= SLOPE * mean
+}
+
+/// Distributes the growth of a counter over equal slices, by straight lines between its readings.
+#[derive(Debug)]
+pub(crate) struct Slicer {
+    slice_s: f64,
+    /// Time and value of the last reading.
+    last: (f64, f64),
+    /// Value of the counter at the end of the last slice.
+    sum: u64,
+    slices: Vec<u64>,
+}
+
+impl Slicer {
+    pub(crate) fn new(slice_s: f64) -> Self {
+        Self { slice_s, last: (0.0, 0.0), sum: 0, slices: Vec::new() }
+    }
+
+    /// Adds a reading: the time in seconds, and the counter; neither is below the one before.
+    pub(crate) fn add(&mut self, seconds: f64, counter: u64) {
+        let (before, value) = self.last;
+        let (after, end) = (seconds.max(before), (counter as f64).max(value));
+        loop {
+            let edge = (self.slices.len() + 1) as f64 * self.slice_s;
+            if edge > after {
+                break;
+            }
+            let share = if after > before { (edge - before) / (after - before) } else { 1.0 };
+            let sum = (value + share * (end - value)).round() as u64;
+            self.slices.push(sum - self.sum);
+            self.sum = sum;
+        }
+        self.last = (after, end);
+    }
+
+    pub(crate) fn slices(&self) -> &[u64] {
+        &self.slices
+    }
+
+    pub(crate) fn into_slices(self) -> Vec<u64> {
+        self.slices
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +142,16 @@ mod tests {
         assert_eq!((coarse.slice_s, coarse.bytes()), (0.2, bytes));
         assert_eq!(coarse.stretches[0].bytes.len(), 5000);
         assert_eq!((course.start_s(0), course.start_s(1), coarse.start_s(1)), (0.0, 1002.0, 1002.0));
+    }
+
+    #[test]
+    fn late_readings_are_distributed_evenly() {
+        let mut slicer = Slicer::new(0.5);
+        for (seconds, counter) in [(0.25, 10), (0.75, 30), (2.25, 90), (2.25, 90), (2.4, 90)] {
+            slicer.add(seconds, counter);
+        }
+        assert_eq!(slicer.slices(), [20, 20, 20, 20]);
+        slicer.add(3.0, 150);
+        assert_eq!(slicer.into_slices(), [20, 20, 20, 20, 20, 50]);
     }
 }

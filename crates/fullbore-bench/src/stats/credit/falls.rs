@@ -1,6 +1,7 @@
 //! The falls of a throughput: positions at which the credit of a device, or one of its caches, is spent.
 
 use super::super::autocorrelation::lag_one;
+use super::super::quantile::{mean, squares};
 
 /// Fewest slices before and after a fall.
 const HEAD: usize = 2;
@@ -87,10 +88,6 @@ fn blocks(slices: &[f64], len: usize) -> Vec<f64> {
     slices.chunks_exact(len).map(mean).collect()
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
 /// Returns the variance of a slice, as if slices were independent: that of block means, times the length of a block and
 /// the inflation by correlated blocks (Bayley and Hammersley); `None` for fewer than eight slices.
 pub(super) fn variance(slices: &[f64]) -> Option<f64> {
@@ -99,8 +96,8 @@ pub(super) fn variance(slices: &[f64]) -> Option<f64> {
     }
     let len = (slices.len() / 16).clamp(2, 20);
     let blocks = blocks(slices, len);
-    let (n, centre) = (blocks.len() as f64, mean(&blocks));
-    let spread = blocks.iter().map(|block| (block - centre).powi(2)).sum::<f64>() / (n - 1.0);
+    let n = blocks.len() as f64;
+    let spread = squares(&blocks) / (n - 1.0);
     let correlation =
         lag_one(&blocks).filter(|rho| *rho > 1.0 / n.sqrt()).map_or(0.0, |rho| rho.min(HIGHEST));
     Some(spread * len as f64 * (1.0 + correlation) / (1.0 - correlation))

@@ -8,15 +8,15 @@
 
 mod course;
 mod falls;
-mod slicer;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::course::Slicer;
 pub use self::course::{Course, Stretch, steady_state};
-use self::falls::{RESOLUTION_S, best_fall, falls, mean, variance};
-pub(crate) use self::slicer::Slicer;
+use self::falls::{RESOLUTION_S, best_fall, falls, variance};
 use super::distribution::student_t_quantile;
 use super::interval::Estimate;
+use super::quantile::mean;
 
 /// Fewest slices of the first stretch.
 const FEWEST: usize = 20;
@@ -151,12 +151,10 @@ pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     Some(fit)
 }
 
-/// A value with its standard error.
 #[derive(Debug, Clone, Copy)]
 struct Fitted {
     value: f64,
     error: f64,
-    /// Degrees of freedom of the error.
     freedom: f64,
     /// Variance of a slice, as if slices were independent.
     variance: f64,
@@ -183,13 +181,11 @@ struct Curve {
     slice_s: f64,
 }
 
-/// A credit that a stretch spent.
 #[derive(Debug)]
 struct Credit<'a> {
     curve: &'a Curve,
     /// Idle period before the stretch; 0 for the first.
     idle_s: f64,
-    /// Slices at the burst rate.
     cut: usize,
     excess: Fitted,
     /// True if the credit exceeds the resolution and its error.
@@ -206,7 +202,6 @@ impl Curve {
         Self { sums: sums.collect(), slices, slice_s }
     }
 
-    /// Returns the end of a slice in seconds from the start of the stretch.
     fn time(&self, slice: usize) -> f64 {
         (slice + 1) as f64 * self.slice_s
     }
@@ -254,7 +249,6 @@ impl Curve {
     }
 }
 
-/// Returns the burst that spent the credits; `None` if none counts.
 fn burst(credits: &[Credit<'_>], sustained: &Fitted, confidence: f64) -> Option<Burst> {
     let counting = || credits.iter().filter(|credit| credit.counts && credit.cut > 0);
     // The longest burst has the most precise rate.
@@ -289,7 +283,6 @@ fn burst(credits: &[Credit<'_>], sustained: &Fitted, confidence: f64) -> Option<
     })
 }
 
-/// Returns the refill that the credits after idle periods show.
 fn refill(later: &[&Credit<'_>], full: &Fitted, confidence: f64) -> Option<Refill> {
     let partly: Vec<&&Credit<'_>> =
         later.iter().filter(|credit| credit.excess.value < PARTLY * full.value).collect();
@@ -310,7 +303,6 @@ fn refill(later: &[&Credit<'_>], full: &Fitted, confidence: f64) -> Option<Refil
     Some(Refill { rate: positive, at_least: false })
 }
 
-/// Returns the fitted rates over time.
 fn steps(
     course: &Course,
     first: &Curve,

@@ -1,12 +1,11 @@
 //! Every form of a comparison is parsed by an independent reader and contains the same data.
 
-mod pair;
-
+use crate::markup::check_structure;
+use crate::pair::{Law, Spread, document};
 use fullbore_bench::comparison::{
     self, Aspect, COLUMNS, Comparison, Options, Source, compare, csv, html, json, markdown, render,
 };
 use fullbore_bench::table::TableOptions;
-use pair::{Law, Spread, document};
 use serde_json::Value;
 
 /// Text that does harm if it is not escaped.
@@ -154,34 +153,10 @@ fn page_is_complete_and_loads_nothing() {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(!page.contains("<b onload"));
-    // Every element that is opened is closed, in order; content of scripts and styles is not markup.
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
-    let mut elements = std::collections::BTreeMap::new();
-    while let Some(start) = rest.find('<') {
-        let end = start + rest[start..].find('>').unwrap();
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "{open:?}");
-            continue;
-        }
-        let name = tag.split_whitespace().next().unwrap();
-        *elements.entry(name).or_insert(0) += 1;
-        assert!(tag.matches('"').count().is_multiple_of(2), "<{tag}>");
-        if tag.ends_with('/') || ["meta", "link", "wbr"].contains(&name) {
-            continue;
-        }
-        if ["script", "style"].contains(&name) {
-            let close = format!("</{name}>");
-            rest = &rest[rest.find(&close).unwrap() + close.len()..];
-            continue;
-        }
-        open.push(name);
-    }
-    assert_eq!(open, Vec::<&str>::new());
-    assert_eq!(elements["svg"], 2, "a chart per document");
-    assert_eq!(elements["circle"], 9, "a point per cell");
+    let tags = check_structure(&page);
+    let count = |name: &str| tags.iter().filter(|tag| tag.split_whitespace().next() == Some(name)).count();
+    assert_eq!(count("svg"), 2, "a chart per document");
+    assert_eq!(count("circle"), 9, "a point per cell");
     let data = page.split("id=\"comparison\">").nth(1).unwrap().split("</script>").next().unwrap();
     let value: Value = serde_json::from_str(data).unwrap();
     assert_eq!(value["schema"], comparison::SCHEMA);

@@ -1,15 +1,11 @@
 //! Two runs of one machine: most cells are the same, next to none is called different, and a slower disk is found.
 
-mod pair;
-
+use crate::pair::{Law, Spread, cell, document, labels};
 use fullbore_bench::comparison::{Judgement, Options, Source, VerdictCounts, compare};
 use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::stats::{Bootstrap, StopRule, Xoshiro256};
-use pair::{Law, Spread, cell, document, labels};
 
-/// Cells of a run.
 const CELLS: usize = 40;
-/// Pairs of runs.
 const PAIRS: u64 = 50;
 
 /// A run of a machine on which every cell's rate is off by up to 4% for the whole run, times `factor`.

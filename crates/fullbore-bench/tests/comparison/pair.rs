@@ -1,5 +1,4 @@
 //! Pairs of results documents with known differences.
-#![allow(dead_code, unreachable_pub)]
 
 use fullbore_bench::document::{
     CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Proof, Run,
@@ -10,7 +9,7 @@ use serde_json::json;
 
 /// The distribution of a cell's samples around its true rate.
 #[derive(Debug, Clone, Copy)]
-pub enum Spread {
+pub(crate) enum Spread {
     /// Normal, with this relative deviation.
     Normal(f64),
     /// Log-normal, with this deviation of the logarithm.
@@ -37,16 +36,15 @@ impl Spread {
     }
 }
 
-/// The properties of a cell.
 #[derive(Debug, Clone)]
-pub struct Law {
-    pub rate: f64,
+pub(crate) struct Law {
+    pub(crate) rate: f64,
     /// CPU seconds per megabyte.
-    pub cost: f64,
+    pub(crate) cost: f64,
     /// 99th percentile of latency in seconds; 0: not recorded.
     pub p99: f64,
-    pub spread: Spread,
-    pub samples: u32,
+    pub(crate) spread: Spread,
+    pub(crate) samples: u32,
 }
 
 impl Default for Law {
@@ -55,8 +53,7 @@ impl Default for Law {
     }
 }
 
-/// Labels of a read with this request size.
-pub fn labels(request: u64) -> Labels {
+pub(crate) fn labels(request: u64) -> Labels {
     Labels {
         job: String::new(),
         operation: "read".into(),
@@ -74,7 +71,7 @@ pub fn labels(request: u64) -> Labels {
 }
 
 /// A cell by its law.
-pub fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) -> Cell {
+pub(crate) fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) -> Cell {
     let mut cell = Cell::new(id, "read", labels);
     let bytes = 64 << 20;
     for round in 0..law.samples {
@@ -99,7 +96,7 @@ pub fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) -> Cell {
 }
 
 /// A document of cells `read/0`, `read/1` … by their laws.
-pub fn document(laws: &[Law], seed: u64) -> Document {
+pub(crate) fn document(laws: &[Law], seed: u64) -> Document {
     let mut rng = Xoshiro256::seeded(seed);
     let run = Run {
         started: format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28),
@@ -118,8 +115,7 @@ pub fn document(laws: &[Law], seed: u64) -> Document {
     document
 }
 
-/// A machine.
-pub fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     let queue = [("scheduler", "none"), ("read_ahead", "131072")];
     Environment {
         kernel: "Linux 6.18.1".into(),

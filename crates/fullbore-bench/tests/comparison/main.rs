@@ -1,6 +1,10 @@
 //! Comparisons find existing differences and no others, at any number of cells.
 
+mod forms;
+#[path = "../markup/mod.rs"]
+mod markup;
 mod pair;
+mod repeat;
 
 use fullbore_bench::comparison::{
     Aspect, CellChange, ComparedRun, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
@@ -261,7 +265,6 @@ fn changed_labels_are_reported() {
     }
 }
 
-/// A change of each aspect.
 type Change = (Aspect, &'static str, fn(&mut Document));
 
 #[test]

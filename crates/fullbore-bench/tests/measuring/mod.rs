@@ -1,0 +1,39 @@
+//! Runs of the meter in new directories.
+#![allow(dead_code, unreachable_pub)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use fullbore::pattern::Progress;
+use fullbore_bench::document::Document;
+use fullbore_bench::{Measured, Options, run};
+
+/// Options of a run in `directory` with the experiments of `toml`, files of `mib` MiB and intervals of any width.
+pub fn options(directory: &Path, toml: impl Into<String>, mib: u64, seconds: u64) -> Options {
+    Options {
+        directories: vec![directory.to_owned()],
+        size: Some(mib << 20),
+        time: Duration::from_secs(seconds),
+        precision: 0.5,
+        sets: vec![("test".into(), toml.into())],
+        ..Options::default()
+    }
+}
+
+pub fn measured(options: &Options) -> Measured {
+    run(options, &Progress::default(), |_| ()).unwrap()
+}
+
+pub fn document(options: &Options) -> Document {
+    measured(options).document
+}
+
+/// A directory on a disk, not in memory.
+pub fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// An experiment of one grid or several, each after the heading `[[experiment.grid]]`.
+pub fn experiment(grids: &str) -> String {
+    format!("[[experiment]]\nname = 'test'\ntitle = 'Test'\nquestion = 'Which?'\naxis = 'none'\n{grids}")
+}
