@@ -12,7 +12,7 @@ use super::*;
 use crate::pattern::progress::Progress;
 use crate::strategy::{Model, Strategy};
 use fullbore_io::engine::{CachePolicy, METHODS, method, probe};
-use fullbore_io::error::ErrorKind;
+use fullbore_io::error::{ErrorKind, Result};
 use fullbore_io::file::File;
 use fullbore_io::sys::{self, Handle};
 
@@ -129,8 +129,7 @@ fn check(
         return Err(format!("{first:?} is not {:?}: {}", plainly(cut), context()));
     }
     with_pair(&mut |pair| {
-        let emit = |some| Ok(ControlFlow::Continue(found.extend::<Vec<_>>(some)));
-        seen = Some(pair.differences(&progress, between, emit, page).unwrap().1);
+        seen = Some(pair.differences(&progress, between, appended(&mut found), page).unwrap().1);
     });
     let expected = all_plainly(cut);
     let wanted = Differences { differ: !expected.is_empty(), end: end(cut, 0) };
@@ -138,6 +137,13 @@ fn check(
         return Err(format!("{seen:?} {found:?} is not {wanted:?} {expected:?}: {}", context()));
     }
     Ok(())
+}
+
+fn appended(all: &mut Vec<Difference>) -> impl FnMut(Vec<Difference>) -> Result<ControlFlow<()>> {
+    |some| {
+        all.extend(some);
+        Ok(ControlFlow::Continue(()))
+    }
 }
 
 fn between(offset: u64, left: &[u8], right: &[u8]) -> Vec<Difference> {
@@ -282,8 +288,8 @@ fn a_terabyte_of_holes_is_compared_at_once() {
         let (_, found) = compare(&side(0), &side(2), &extent, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Differ { at, lines: 1 });
         let mut all = Vec::new();
-        let emit = |some| Ok(ControlFlow::Continue(all.extend::<Vec<_>>(some)));
-        differences(&side(0), &side(2), None, &Progress::default(), between, emit).unwrap();
+        let progress = Progress::default();
+        differences(&side(0), &side(2), None, &progress, between, appended(&mut all)).unwrap();
         assert_eq!(all, [at]);
     }
 }
