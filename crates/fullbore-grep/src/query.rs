@@ -137,35 +137,31 @@ impl Query {
             !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
         };
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
-        if self.links() {
-            Some("links contain line numbers of the file")
-        } else if self.multi_line() {
-            Some("the pattern may match over several lines")
-        } else if matches!(settings.coding, Coding::Named(_)) {
-            Some("the text is in another encoding")
-        } else if settings.null_data {
-            Some("the matcher looks beyond lines that end with NUL")
-        } else if settings.stop_on_nonmatch {
-            Some("the search stops at the first non-matching line")
-        } else if settings.patterns.iter().any(anchored) {
-            Some("the pattern may match the start or the end of the text")
-        } else if settings.max_count.is_some()
-            && (settings.passthru
-                || (settings.after_context > 0 && (settings.crlf || self.print() != Print::Lines)))
-        {
-            Some("lines after the last match are printed differently")
-        } else if settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty()) {
-            Some("columns and offsets are not separated")
-        } else if settings.max_count.is_some()
-            && (settings.invert_match || settings.after_context > 0)
-            && settings.counts()
-        {
-            Some("the statistics end at a boundary of ripgrep's buffers")
-        } else if settings.stats && settings.color && self.print() == Print::Lines {
-            Some("the statistics do not count colours")
-        } else {
-            None
-        }
+        let limited = settings.max_count.is_some();
+        let lines = self.print() == Print::Lines;
+        let differs_after = settings.after_context > 0 && (settings.crlf || !lines);
+        let unseparated =
+            settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty());
+        let counted_further = (settings.invert_match || settings.after_context > 0) && settings.counts();
+        let reasons = [
+            (self.links(), "links contain line numbers of the file"),
+            (self.multi_line(), "the pattern may match over several lines"),
+            (matches!(settings.coding, Coding::Named(_)), "the text is in another encoding"),
+            (settings.null_data, "the matcher looks beyond lines that end with NUL"),
+            (settings.stop_on_nonmatch, "the search stops at the first non-matching line"),
+            (
+                settings.patterns.iter().any(anchored),
+                "the pattern may match the start or the end of the text",
+            ),
+            (
+                limited && (settings.passthru || differs_after),
+                "lines after the last match are printed differently",
+            ),
+            (unseparated, "columns and offsets are not separated"),
+            (limited && counted_further, "the statistics end at a boundary of ripgrep's buffers"),
+            (settings.stats && settings.color && lines, "the statistics do not count colours"),
+        ];
+        reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
     /// True if the effect of a NUL on the output depends on the boundaries of ripgrep's buffers: then the file is

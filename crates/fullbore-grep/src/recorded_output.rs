@@ -23,11 +23,13 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    const ALL: [Self; 5] = [Self::Path, Self::Line, Self::Column, Self::Match, Self::Highlight];
-
-    fn name(self) -> &'static str {
-        ["path", "line", "column", "match", "highlight"][self as usize - 1]
-    }
+    const ALL: [(Self, &str); 5] = [
+        (Self::Path, "path"),
+        (Self::Line, "line"),
+        (Self::Column, "column"),
+        (Self::Match, "match"),
+        (Self::Highlight, "highlight"),
+    ];
 
     pub(crate) fn spec(self, colors: &ColorSpecs) -> &ColorSpec {
         match self {
@@ -41,21 +43,19 @@ impl Style {
 
     /// Returns the kind that a [marker colour](marker_colors) identifies.
     pub(crate) fn from_color(spec: &ColorSpec) -> Option<Self> {
-        match spec.fg() {
-            Some(Color::Ansi256(number)) => Self::ALL.into_iter().find(|&style| style as u8 == *number),
-            _ => None,
-        }
+        let Some(Color::Ansi256(number)) = spec.fg() else { return None };
+        Self::ALL.into_iter().map(|(style, _)| style).find(|&style| style as u8 == *number)
     }
 }
 
 /// Returns the colours that identify the kind of text to the writer. Matches and highlights have one only if real
 /// colours are on, because the printer searches for every match to colour it.
 pub(crate) fn marker_colors(color: bool, colors: &ColorSpecs) -> ColorSpecs {
-    let wanted = |style: &Style| {
+    let wanted = |(style, _): &(Style, &str)| {
         !matches!(style, Style::Match | Style::Highlight) || (color && !style.spec(colors).is_none())
     };
     let specs: Vec<UserColorSpec> = (Style::ALL.into_iter().filter(wanted))
-        .filter_map(|style| format!("{}:fg:{}", style.name(), style as u8).parse().ok())
+        .filter_map(|(style, name)| format!("{name}:fg:{}", style as u8).parse().ok())
         .collect();
     ColorSpecs::new(&specs)
 }
@@ -142,7 +142,7 @@ impl Escapes {
             written.map_or_else(|_| Vec::new(), |()| ansi.into_inner())
         };
         Self {
-            begin: Style::ALL.map(|style| written(&|ansi| ansi.set_color(style.spec(colors)))),
+            begin: Style::ALL.map(|(style, _)| written(&|ansi| ansi.set_color(style.spec(colors)))),
             end: written(&|ansi| ansi.reset()),
         }
     }

@@ -1,12 +1,4 @@
 //! Typed operations for [`Job`](crate::Job): transforms, counts and hashes without a text to parse.
-//!
-//! ```
-//! use fullbore::op;
-//! let bytes = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
-//! assert_eq!(fullbore::fold(&bytes, &b"four"[..])?, 4);
-//! assert_eq!(fullbore::fold(&op::count_lines(), &b"one\ntwo\n"[..])?, 2);
-//! # Ok::<(), fullbore::Error>(())
-//! ```
 #![forbid(unsafe_code)]
 
 use std::fmt;

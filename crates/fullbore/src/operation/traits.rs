@@ -7,19 +7,11 @@ use std::ops::Range;
 use fullbore_io::buf::Pool;
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
-///
-/// ```
-/// use fullbore::operation::{Kernel, Split, parse};
-/// assert_eq!(parse("upper", Kernel::Simd)?.split(), Split::Any);
-/// // swab exchanges two bytes of a pair: a cut inside the pair would leave both in place.
-/// assert_eq!(parse("swab", Kernel::Simd)?.split(), Split::Aligned(2.try_into()?));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
     /// Each byte is independent: cut anywhere.
     Any,
-    /// Cut only at multiples of this number of bytes.
+    /// Cut only at multiples of this number of bytes: a cut inside a pair would leave both bytes in place that `swab` swaps.
     Aligned(NonZeroUsize),
     /// Cut only after this byte, which ends a record. A record must fit in memory. For folds.
     Delimiter(u8),

@@ -109,14 +109,11 @@ impl<'a> Walk<'a> {
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
-        let lost = || {
-            failed.store(true, Ordering::Relaxed);
-            visit.fail();
-        };
         let leases = self.contenders();
         let leases = leases.as_ref().and_then(|adaptive| self.leases(adaptive));
         let lost = || {
-            lost();
+            failed.store(true, Ordering::Relaxed);
+            visit.fail();
             if let Some((leases, _)) = &leases {
                 leases.stop();
             }
