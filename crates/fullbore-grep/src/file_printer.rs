@@ -88,7 +88,7 @@ impl Query {
             submatches: 0,
             last_match: 0,
             reached: 0,
-            left: if self.first_only() { Some(1) } else { self.settings.max_count },
+            left: self.limits().0,
             behind: 0,
             nul: source.known,
             stopping: false,
@@ -180,7 +180,7 @@ impl FilePrinter<'_> {
         }
         let (mut position, mut end) = (found.output.position(), facts.end);
         let (mut matches, mut submatches) = (facts.matches, facts.submatches);
-        let after = self.after();
+        let (_, after) = self.query.limits();
         if let Some(left) = &mut self.left {
             // A line that stopped the search has no checkpoint.
             let checkpoint_matches =
@@ -218,14 +218,6 @@ impl FilePrinter<'_> {
             self.done = true;
         }
         self.stop_after(&found);
-    }
-
-    fn after(&self) -> usize {
-        if self.query.first_only() || self.query.settings.passthru {
-            0
-        } else {
-            self.query.settings.after_context
-        }
     }
 
     /// After a NUL in input that cannot be read again, the next line found is the last.

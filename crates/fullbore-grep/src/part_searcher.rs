@@ -75,8 +75,7 @@ impl PartSearcher<'_> {
         SinkOptions {
             on_nul,
             stop_from: known.then_some(0),
-            limit: if query.first_only() { Some(1) } else { settings.max_count },
-            after: if settings.passthru || query.first_only() { 0 } else { settings.after_context },
+            limits: query.limits(),
             json: query.print() == Print::Json,
         }
     }

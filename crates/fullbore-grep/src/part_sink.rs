@@ -39,9 +39,9 @@ pub(crate) struct SinkOptions {
     pub(crate) on_nul: OnNul,
     /// Offset from which lines are not printed.
     pub(crate) stop_from: Option<usize>,
-    /// Maximum number of matches; `after` lines of context after the last one are still passed on.
-    pub(crate) limit: Option<u64>,
-    pub(crate) after: usize,
+    /// Maximum number of matches, and of lines of context after the last one.
+    pub(crate) limits: (Option<u64>, usize),
+    /// True if the output is JSON.
     pub(crate) json: bool,
 }
 
@@ -105,7 +105,7 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
         own: Range<usize>,
         rules: SinkOptions,
     ) -> Self {
-        let left = rules.limit;
+        let left = rules.limits.0;
         Self { inner, count, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
     }
 
@@ -176,7 +176,7 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
             start: line.start,
             end,
         });
-        consume_limit(left, &mut self.behind, line.matched, self.rules.after)
+        consume_limit(left, &mut self.behind, line.matched, self.rules.limits.1)
     }
 }
 

@@ -110,6 +110,15 @@ impl Query {
         }
     }
 
+    /// The limit of matches in a file, and of lines of context after the last one.
+    pub(crate) fn limits(&self) -> (Option<u64>, usize) {
+        match (self.first_only(), self.settings.passthru) {
+            (true, _) => (Some(1), 0),
+            (_, true) => (self.settings.max_count, 0),
+            _ => (self.settings.max_count, self.settings.after_context),
+        }
+    }
+
     /// True if paths are printed as links.
     pub(crate) fn links(&self) -> bool {
         self.settings.color && self.settings.hyperlinks.is_some()

@@ -89,7 +89,7 @@ pub fn count(encoding: Encoding) -> Count {
 }
 
 /// A hash of a whole file; a hash that can be split, such as BLAKE3, uses all workers.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct HashFold {
     hash: Hash,
 }
@@ -169,12 +169,6 @@ impl Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for HashFold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HashFold").field(&self.hash.algorithm().name).finish()
     }
 }
 

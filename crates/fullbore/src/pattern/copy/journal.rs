@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::Mutex;
 
-use super::note::{Note, create, identity, name_of, open_private, random};
+use super::note::{Note, create, name_of, open_private, random};
 use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
@@ -149,7 +149,7 @@ impl Journal {
             journal.read_records()?;
         } else {
             let stat = sys::status(&part).map_err(|error| failed(error.into()))?;
-            let header = Header { source, part: name.clone(), identity: identity(&stat) };
+            let header = Header { source, part: name.clone(), identity: stat.identity() };
             journal.note.write(&header.bytes())?;
         }
         Ok((journal, (part, name)))
@@ -217,7 +217,7 @@ fn read_header(note: &Note) -> Result<Option<Header>> {
 /// Removes one that another user could open; leaves other files alone.
 fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     match open_private(directory, &header.part) {
-        Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
+        Ok(Some((fd, stat))) if stat.identity() == header.identity => return Ok(Some(fd)),
         Err(Code::NOT_FOUND) => return Ok(None),
         Err(error) => return Err(error),
         Ok(_) => {}
@@ -225,7 +225,7 @@ fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     let there = sys::stat_at(directory, &header.part, AtFlags::NOFOLLOW)?;
     let begun = header.identity == (0, 0) && there.size == 0 && there.uid == sys::effective_user();
     let regular = there.kind() == FileKind::Regular;
-    if regular && (identity(&there) == header.identity || begun) {
+    if regular && (there.identity() == header.identity || begun) {
         sys::remove(directory, &header.part, AtFlags::empty())?;
     }
     Ok(None)

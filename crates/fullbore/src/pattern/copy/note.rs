@@ -60,7 +60,7 @@ impl Note {
             lock(&made, directory, &at)?;
             // Another run may have ended and removed it before the lock was acquired.
             let same = sys::stat_at(&fd, &at, AtFlags::NOFOLLOW)
-                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| identity(&there) == identity(&stat)));
+                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| there.identity() == stat.identity()));
             if same {
                 let file = File::from_fd(made, directory.path().join(&at))?;
                 return Ok(Some(Self { file, directory: directory.clone(), name: at }));
@@ -90,10 +90,6 @@ impl Note {
         let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
         removed.map_err(|error| Error::io("remove", self.file.path(), error))
     }
-}
-
-pub(super) fn identity(stat: &Status) -> (u64, u64) {
-    stat.identity()
 }
 
 /// A hidden name made of another name and an ending.
@@ -213,7 +209,7 @@ struct Made {
 
 impl Made {
     fn of(directory: impl AsHandle) -> sys::Result<Self> {
-        let identity = identity(&sys::status(&directory)?);
+        let identity = sys::status(&directory)?.identity();
         let born =
             sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
         Ok(Self { identity, born })
@@ -298,7 +294,7 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
         return Ok(false);
     };
-    Ok(Begun::find(&parent, &name, identity(&stat), &there)?.is_some())
+    Ok(Begun::find(&parent, &name, stat.identity(), &there)?.is_some())
 }
 
 #[cfg(all(test, unix))]
@@ -366,7 +362,7 @@ mod tests {
         let (source, target) = (room.path().join("source"), room.path().join("target"));
         std::fs::create_dir(&source).unwrap();
         let parent = HeldDir::open(room.path()).unwrap();
-        let id = identity(&sys::stat(&source).unwrap());
+        let id = sys::stat(&source).unwrap().identity();
         let name = OsStr::new("target");
         let begin = || {
             let begun = Begun::plan(&parent, name, id).unwrap().unwrap();

@@ -1,9 +1,4 @@
 //! Files and trees: workers walk the sources and create the copies.
-//!
-//! A new directory is created under a hidden name beside its target and renamed when its content is complete. Its
-//! entries are written directly under their own names, which takes the fewest calls per file: no incomplete file is
-//! visible, and a killed run leaves nothing under the target's name. In existing directories each file appears
-//! complete.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -34,8 +29,10 @@ const WAITING: usize = 1 << 12;
 /// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
 /// copied is reported to `tell` and counted in the result; the others are copied all the same.
 ///
-/// Files appear complete: a new directory is created under a hidden name and renamed when its content is complete; in
-/// existing directories each file is.
+/// Files appear complete. A new directory is created under a hidden name beside its target and renamed when its content is
+/// complete. Its entries are written directly under their own names, which takes the fewest calls per file: no incomplete
+/// file is visible, and a killed run leaves nothing under the target's name. In existing directories each file appears
+/// complete.
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `tell` and counted.
