@@ -9,11 +9,9 @@ use std::time::Instant;
 
 use grep_printer::{Stats, SummaryKind};
 
-use crate::json;
-use crate::part_searcher::PartResult;
-use crate::part_sink::consume_limit;
+use crate::part_searcher::{PartResult, consume_limit};
 use crate::query::{Print, Query};
-use crate::recorded_output::{Style, decimal};
+use crate::recorded_output::{Style, decimal, end_message};
 use crate::settings::{Detection, READ_SIZE, ReadMode, SourceInfo, shown};
 use crate::whole_searcher::SearchResult;
 
@@ -286,7 +284,7 @@ impl FilePrinter<'_> {
             Print::Json => {
                 result.stats = stats(self.printed + (out.len() - before) as u64);
                 if let (Some(begin), Some(stats)) = (&self.begun, &result.stats) {
-                    out.extend_from_slice(&json::end(begin, self.nul, stats));
+                    out.extend_from_slice(&end_message(begin, self.nul, stats));
                 }
             }
             Print::Summary(kind) => {

@@ -6,8 +6,7 @@ use std::fmt;
 use crate::operation::hash::{Hash, Hasher, hex};
 use crate::operation::{Count, Encoding, Fold, Split};
 
-pub use crate::operation::maps::{caesar, lower, rot13, shift, swab, upper};
-pub use crate::operation::xor::xor;
+pub use crate::operation::maps::{caesar, lower, rot13, shift, swab, upper, xor};
 
 /// A fold of three functions, as [`fold_fn`] makes it.
 #[derive(Debug, Clone)]

@@ -12,7 +12,6 @@ mod laws;
 pub(crate) mod maps;
 mod registry;
 mod traits;
-pub(crate) mod xor;
 
 pub use count::{Count, CountState, Counts, Encoding};
 #[doc(hidden)]

@@ -16,7 +16,6 @@ mod journal;
 mod links;
 mod note;
 mod options;
-mod queue;
 mod regular;
 mod tree;
 

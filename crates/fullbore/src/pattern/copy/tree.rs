@@ -13,10 +13,9 @@ use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::job::{CopyTask, Job, Worker};
+use super::job::{CopyTask, Job, Queue, Worker};
 use super::note::Begun;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
-use super::queue::Queue;
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::lock;
 
