@@ -1,5 +1,4 @@
-//! Prints the results of one file: the parts in order, with line numbers and offsets of the file, separators, and the
-//! final message.
+//! Prints the results of one file: the parts in order with the file's numbers, separators, and the final message.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,8 +14,7 @@ use crate::recorded_output::{Style, decimal, end_message};
 use crate::settings::{Detection, READ_SIZE, ReadMode, SourceInfo, shown};
 use crate::whole_searcher::SearchResult;
 
-/// Number of parts, in lengths of the longest, held back where a NUL in a later part affects them: as much as `rg` may
-/// have in its buffer at a time.
+/// Parts held back where a later NUL affects them, in lengths of the longest: as much as `rg` may have buffered.
 const KEPT_BACK: u64 = 4;
 
 /// The printer of one file that is searched in parts.

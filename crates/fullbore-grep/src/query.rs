@@ -63,8 +63,7 @@ impl Query {
         self.settings.quiet && !self.settings.counts()
     }
 
-    /// Returns the facts of a file, given its read mode and its first [`SourceInfo::BYTES`] bytes; `named`: it was
-    /// named by the user.
+    /// Returns the facts of a file by its first [`SourceInfo::BYTES`] bytes; `named`: it was named by the user.
     pub fn source_info(&self, read_mode: ReadMode, named: bool, first: &[u8]) -> SourceInfo {
         let detection = self.detection(named);
         let first = &first[..first.len().min(READ_SIZE)];
@@ -173,8 +172,7 @@ impl Query {
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// True if the effect of a NUL on the output depends on the boundaries of ripgrep's buffers: then the file is
-    /// searched again as a whole.
+    /// True if the effect of a NUL depends on ripgrep's buffers: then the file is searched again as a whole.
     pub(crate) fn restarts_at_nul(&self, source: SourceInfo) -> bool {
         let stops = self.print() == Print::Lines
             || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));

@@ -187,8 +187,7 @@ pub(crate) struct Recorder {
     color: bool,
     numbers: Numbers,
     number: Option<Style>,
-    /// Index of the mark of the last number, if it may be a column followed by an offset, and the number of writes
-    /// since.
+    /// The mark of the last number, if a column that an offset may follow, and the number of writes since.
     open: Option<(usize, usize)>,
 }
 

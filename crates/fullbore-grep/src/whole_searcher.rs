@@ -244,8 +244,7 @@ type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
 /// so with statistics or links they get the real path.
 const PLACEHOLDER_PATH: &str = "/";
 
-/// Keeps the output, or forwards it in pieces. The printer's colours [identify](marker_colors) the kind of text; where
-/// that is the path, the real path is written.
+/// Keeps the output, or forwards it in pieces; writes the real path where the printer's [colour](marker_colors) is its.
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     forward: Option<OutputFn<'w>>,

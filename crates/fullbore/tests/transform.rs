@@ -87,8 +87,7 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
 }
 
 /// Returns six of the eighteen combinations, so that each pair of values occurs; three turns cover all of them.
-/// (Closing a native AIO context takes the kernel tens of milliseconds: every combination at every size would take
-/// minutes.)
+/// (Closing a native AIO context takes the kernel tens of milliseconds: all at every size would take minutes.)
 fn combinations(turn: usize) -> impl Iterator<Item = (Model, Allocation, bool)> {
     const MODELS: [Model; 3] = [Model::Serial, Model::Striped, Model::Pool];
     const ALLOCATIONS: [Allocation; 3] = [Allocation::Extend, Allocation::Size, Allocation::Fallocate];

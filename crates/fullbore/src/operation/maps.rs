@@ -213,8 +213,7 @@ impl fmt::Display for Integer {
     }
 }
 
-/// Minimum length in bytes of a repeated short key: the loop then runs over long vectors before the key starts again,
-/// and the key stays in the nearest cache.
+/// Minimum length of a repeated short key, in bytes: long vectors fit, and the key stays in the nearest cache.
 const LAID_OUT: usize = 4096;
 
 /// Exclusive-or with `key`, repeated over the file; it is its own inverse. An empty key changes nothing.

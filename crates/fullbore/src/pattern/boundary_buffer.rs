@@ -108,8 +108,7 @@ impl BoundaryBuffer {
         Self { bytes: Vec::new(), own: 0, offset }
     }
 
-    /// Appends the ends of the next block, which ends at `end`. Passes the boundary to `look` if that block completes
-    /// it.
+    /// Appends the ends of the next block, which ends at `end`; passes a boundary that it completes to `look`.
     pub(super) fn join<R>(&mut self, ends: Ends, end: u64, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
         match ends {
             Ends::All(bytes) => {

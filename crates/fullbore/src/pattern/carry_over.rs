@@ -24,8 +24,7 @@ impl Carried {
     }
 }
 
-/// The state of a part: its bytes up to the first delimiter, the folded records after that, and the beginning of one
-/// more.
+/// A part: its bytes up to the first delimiter, the folded records after that, the beginning of one more.
 pub(super) struct CarryOver<S> {
     head: Carried,
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
@@ -103,8 +102,7 @@ impl<F: Fold> Fold for Records<'_, F> {
     }
 }
 
-/// Passes parts to `fold` whose neighbours share `shared` bytes, so that every run of `shared + 1` bytes is seen
-/// exactly once.
+/// Passes parts whose neighbours share `shared` bytes: every run of `shared + 1` bytes is seen exactly once.
 pub(super) struct Overlapping<'f, F> {
     pub(super) fold: &'f F,
     pub(super) shared: usize,

@@ -1,5 +1,4 @@
-//! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy and number of
-//! workers.
+//! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy.
 //!
 //! One loop (`transfer_loop`) serves them all: it takes blocks from a source (an engine, a pipe, a generator), passes
 //! them through the operation, and hands them to a sink (an engine, a pipe, a visitor). The meter runs the same loop,

@@ -1,5 +1,4 @@
-//! Worker threads: the calling one, and as many more as requested or as the system can start; their CPU time without
-//! moving bytes.
+//! Worker threads: the calling one, and as many more as the system can start; their CPU time beside the transfer.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -207,8 +207,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         })
     }
 
-    /// Processes the requests at `extents`, each an offset and a length. May be called again for others, unless it failed or
-    /// was stopped.
+    /// Processes requests, each an offset and a length. May be called again, unless it failed or was stopped.
     pub(super) fn run(
         &mut self,
         extents: &mut dyn Iterator<Item = (u64, usize)>,
@@ -467,8 +466,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 }
 
-/// Requests of at least this length, in bytes, are submitted when they are queued: the system moves the next while one
-/// is processed.
+/// Requests of at least this length, in bytes, are submitted when queued: one moves while another is processed.
 const PROMPT: usize = 64 * 1024;
 
 fn take(early: &mut Vec<Done>, token: u64) -> Option<Done> {

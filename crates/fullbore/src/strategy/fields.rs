@@ -141,8 +141,7 @@ impl Strategy {
                 == (&other.read_cache, &other.write_cache, &other.completion)
     }
 
-    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are not counted: the page cache holds
-    /// them.
+    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are in the page cache, and do not count.
     ///
     /// ```
     /// use fullbore::buf::Pool;

@@ -160,8 +160,7 @@ impl Plan {
         }
     }
 
-    /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
-    /// larger.
+    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger.
     fn fit_memory(&mut self) {
         let strategy = &mut self.strategy;
         if strategy.memory() <= strategy.budget {

@@ -1,5 +1,4 @@
-//! The user's specification of a strategy: some fields, nothing, or a name: Hart's family of sequential file transformations
-//! (2010), on this system.
+//! The user's specification of a strategy: some fields, nothing, or the name of one of Hart's programs (2010).
 
 use std::fmt;
 use std::str::FromStr;

@@ -14,8 +14,7 @@ const SENTENCE: u64 = 128;
 /// Room for the longest sentence and for a last word written whole.
 const PAGE: usize = 2 * SENTENCE as usize + ROOM;
 
-/// Lines of text from a seed, each of exactly the given length. The same seed and length give the same text on every
-/// machine and in every version.
+/// Lines of text of exactly the given length, the same for a seed and length on every machine and in every version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
     seed: u64,

@@ -7,8 +7,7 @@ use std::sync::LazyLock;
 /// Length of the longest word that ends a sentence, in letters.
 pub(super) const LONGEST: usize = 12;
 
-/// Number of ordinary words to draw from, with common ones repeated: a power of two, so that bits of a random number
-/// choose.
+/// Number of ordinary words to draw from, common ones repeated: a power of two, so that bits choose.
 pub(super) const DRAWS: usize = 2048;
 
 /// Number of closing words of each length to draw from.
@@ -49,8 +48,7 @@ pub(super) struct Vocabulary {
 
 pub(super) static VOCABULARY: LazyLock<Box<Vocabulary>> = LazyLock::new(Vocabulary::build);
 
-/// Common words, the most common first: the word at place `i` is drawn in proportion to 1 / (i + 2), following Zipf's
-/// law.
+/// Common words, the most common first: place `i` is drawn in proportion to 1 / (i + 2), following Zipf's law.
 const COMMON: [&str; 40] = [
     "the", "of", "and", "to", "a", "in", "that", "it", "is", "was", "for", "as", "with", "on", "be", "at",
     "by", "this", "had", "not", "are", "but", "from", "or", "have", "an", "they", "which", "one", "you",

@@ -57,8 +57,7 @@ struct HashJob {
 }
 
 impl PipelinedHashes {
-    /// Computes `hashes` of the bytes that `pass` folds, on up to `workers` threads, including the caller's. The sums
-    /// are in the order of the hashes.
+    /// Computes `hashes` of the bytes that `pass` folds, in their order, on up to `workers` threads with the caller's.
     ///
     /// # Errors
     /// Those of `pass`.

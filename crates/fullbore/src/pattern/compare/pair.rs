@@ -125,8 +125,7 @@ impl<'a> Pair<'a> {
         let Some(lens) = self.lens(page) else { return self.compare_flow(extent, progress) };
         let end = self.common(lens);
         let places = self.places();
-        // Uncached data is not read twice: its lines are counted during the comparison. Cached data is counted
-        // afterwards, and only if there is a difference.
+        // Lines of uncached data, which is not read twice, are counted on the way; those of cached data afterwards.
         let strategy = self.left.choice.first;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
         let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);

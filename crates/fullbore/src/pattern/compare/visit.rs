@@ -1,5 +1,4 @@
-//! Visitors of a comparison: the first difference, the lines before it, or every difference in order of the offsets up to
-//! which every byte is compared.
+//! Visitors of a comparison: the first difference, the lines before it, or every difference in order.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};

@@ -1,5 +1,4 @@
-//! Workers that read one file, or two at once: stripes from the queue, requests at each side's depth, blocks of both
-//! sides at the same offset to a visitor.
+//! Workers that read one file, or two at once: blocks of both sides at the same offset go to a visitor.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,5 +1,4 @@
-//! Attributes that a copy takes from its source: owner, extended attributes, mode, times, in an order in which none
-//! undoes another.
+//! Attributes that a copy takes from its source, in an order in which none undoes another.
 
 use std::ffi::{CStr, OsStr};
 use std::path::PathBuf;
@@ -64,8 +63,7 @@ impl Place<'_> {
     }
 }
 
-/// Gives `target` (`path` in messages) the attributes in `stat` and of `source` that `preserve` selects. `link`: it is
-/// a symbolic link, which has no mode.
+/// Gives `target` (`path` in messages) the attributes that `preserve` selects. `link`: a symbolic link has no mode.
 pub(super) fn keep(
     preserve: &Preserve,
     source: Place<'_>,

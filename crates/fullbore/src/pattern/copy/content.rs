@@ -336,8 +336,7 @@ fn zeros(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }
 
-/// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
-/// a page (sysfs) or more.
+/// True for a regular file whose length has no meaning: the kernel generates the bytes on read (sysfs and others).
 pub(super) fn lengthless(file: impl AsHandle, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u64; 8] = [

@@ -1,5 +1,4 @@
-//! Copies directories: creates each one, under a hidden name where it is new, and finishes it when its content is
-//! complete; and creates those of a source's path in the target's directory (`cp --parents`).
+//! Copies directories, each finished when its content is complete, and creates those of a path (`cp --parents`).
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,5 +1,4 @@
-//! The journal of a resumable copy: its source, the part that holds the bytes so far, and the hash of each stripe in
-//! it.
+//! The journal of a resumable copy: its source, the part with the bytes so far, and the hash of each stripe in it.
 //!
 //! The header names the source and the part; each record after it marks one stripe as written, with its hash. A
 //! truncated record is ignored. Nothing is trusted: a part is adopted only if it is the file that this user created,
@@ -173,8 +172,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a complete target: a run killed between naming the target and removing the journal left
-    /// it.
+    /// Removes the journal of a complete target: a run killed after naming the target left it.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
             && let Ok(Some(header)) = read_header(&note)

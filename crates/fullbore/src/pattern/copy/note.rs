@@ -139,8 +139,7 @@ fn private(directory: &Handle, stat: &Status) -> bool {
     regular && stat.nlink == 1 && (ours || as_made_here(directory, stat))
 }
 
-/// True for files with the owner and mode of one created now: some file systems (FAT, shares) have one owner and mode
-/// for all.
+/// True for files as one created now: some file systems (FAT, shares) have one owner and mode for all.
 fn as_made_here(directory: &Handle, stat: &Status) -> bool {
     let name = hidden_name(OsStr::new("probe"));
     let Ok(made) = create(directory, &name) else { return false };

@@ -1,5 +1,4 @@
-//! Regular files of a tree. They are many and mostly small, so system calls decide their cost: open, stat, read, stat,
-//! create, write, two closes.
+//! Regular files of a tree. They are many and mostly small, so system calls decide their cost.
 
 use std::ffi::CStr;
 

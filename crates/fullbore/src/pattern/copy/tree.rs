@@ -41,8 +41,7 @@ pub fn copy(
     progress: &Progress,
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
-    // Confirmations are requested in the order of the sources, one at a time. Each worker has a directory and a file
-    // open, on both sides.
+    // Confirmations go in the order of the sources. Each worker has a directory and a file open, on both sides.
     let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
     let mut job = Job {
         options,
@@ -79,8 +78,7 @@ fn workers(options: &CopyOptions) -> usize {
 
 /// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
-    // Names are reported in the order of the sources; targets without a last name (`.`) share a directory with the
-    // others.
+    // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
     if options.tell_names || options.confirm.is_some() || options.parents || nameless {
         return pairs.chunks(1).collect();
