@@ -102,18 +102,11 @@ impl RecordedOutput {
         self.text.capacity() + self.marks.capacity() * size_of::<(usize, Mark)>()
     }
 
-    /// Prints up to `position`; `lines` and `offset` count the lines and bytes of the file before the part.
-    pub(crate) fn print(
-        &self,
-        position: Position,
-        lines: u64,
-        offset: u64,
-        escapes: &Escapes,
-        out: &mut Vec<u8>,
-    ) {
-        out.reserve(position.text + 8 * position.marks);
+    /// Prints up to `end`; `lines` and `offset` count the lines and bytes of the file before the part.
+    pub(crate) fn print(&self, end: Position, lines: u64, offset: u64, escapes: &Escapes, out: &mut Vec<u8>) {
+        out.reserve(end.text + 8 * end.marks);
         let mut from = 0;
-        for &(at, what) in &self.marks[..position.marks] {
+        for &(at, what) in &self.marks[..end.marks] {
             out.extend_from_slice(&self.text[from..at]);
             from = at;
             match what {
@@ -125,7 +118,7 @@ impl RecordedOutput {
                 Mark::End => out.extend_from_slice(&escapes.end),
             }
         }
-        out.extend_from_slice(&self.text[from..position.text]);
+        out.extend_from_slice(&self.text[from..end.text]);
     }
 }
 

@@ -323,15 +323,9 @@ impl Job {
         Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
     }
 
-    fn plan(
-        &self,
-        purpose: Purpose,
-        input: Option<&File>,
-        len: Option<u64>,
-        output: &Output,
-    ) -> Result<Plan> {
-        let plan = self.planner().plan(purpose, input, len, Some(output))?;
-        self.emit_plan(input.unwrap_or(output.file()).path(), &plan);
+    fn plan(&self, purpose: Purpose, from: Option<&File>, len: Option<u64>, to: &Output) -> Result<Plan> {
+        let plan = self.planner().plan(purpose, from, len, Some(to))?;
+        self.emit_plan(from.unwrap_or(to.file()).path(), &plan);
         Ok(plan)
     }
 

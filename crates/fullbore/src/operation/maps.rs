@@ -9,12 +9,8 @@ use super::traits::{Split, Transform};
 /// An operation, or the error in its argument.
 pub(super) type Built = Result<Box<dyn Transform>, String>;
 
-pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(
-    spec: impl Into<String>,
-    kernel: Kernel,
-    map: M,
-) -> Built {
-    Ok(Box::new(Groupwise { spec: spec.into(), kernel, map }))
+pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(spec: &str, kernel: Kernel, map: M) -> Built {
+    Ok(Box::new(Groupwise { spec: spec.to_owned(), kernel, map }))
 }
 
 /// Adds `by` to each byte, modulo 256.
@@ -34,7 +30,7 @@ pub fn shift(by: i64) -> impl Transform {
 
 pub(super) fn parse_shift(argument: &str, kernel: Kernel) -> Built {
     let number = Integer::parse(argument)?;
-    built(format!("shift:{number}"), kernel, Shift(number.modulo(256)))
+    built(&format!("shift:{number}"), kernel, Shift(number.modulo(256)))
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +52,7 @@ pub fn caesar(by: i64) -> impl Transform {
 pub(super) fn parse_caesar(argument: &str, kernel: Kernel) -> Built {
     let number = Integer::parse(argument)?;
     let map = Rotate { letters: number.modulo(26), digits: number.modulo(10) };
-    map.built(format!("caesar:{number}"), kernel)
+    map.built(&format!("caesar:{number}"), kernel)
 }
 
 /// Moves letters by 13 of 26; it is its own inverse.
@@ -75,7 +71,7 @@ pub(super) struct Rotate {
 impl Rotate {
     pub(super) const HALF: Self = Self { letters: 13, digits: 0 };
 
-    pub(super) fn built(self, spec: String, kernel: Kernel) -> Built {
+    pub(super) fn built(self, spec: &str, kernel: Kernel) -> Built {
         match kernel {
             Kernel::Simd => built(spec, kernel, self),
             Kernel::Scalar => built(spec, kernel, Table(std::array::from_fn(|byte| self.map([byte as u8])))),

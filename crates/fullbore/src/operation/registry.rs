@@ -26,7 +26,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         usage: "rot13",
         summary: "rotate letters by 13 of 26; rot13 reverses itself",
-        build: |_, kernel| maps::Rotate::HALF.built("rot13".to_owned(), kernel),
+        build: |_, kernel| maps::Rotate::HALF.built("rot13", kernel),
     },
     Operation {
         usage: "upper",

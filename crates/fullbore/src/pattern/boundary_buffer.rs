@@ -31,15 +31,9 @@ impl Ends {
 }
 
 /// Cuts the block at `offset` into the part that can be searched without its neighbours, if any, and the ends for its
-/// boundaries. `first`: it begins the file.
-pub(super) fn cut(
-    block: &[u8],
-    offset: u64,
-    first: bool,
-    delimiter: u8,
-    reach: usize,
-) -> (Option<Part<'_>>, Ends) {
-    let Some(middle) = middle(block, first, delimiter, reach) else {
+/// boundaries.
+pub(super) fn cut(block: &[u8], offset: u64, delimiter: u8, reach: usize) -> (Option<Part<'_>>, Ends) {
+    let Some(middle) = middle(block, offset == 0, delimiter, reach) else {
         return (None, Ends::All(block.to_vec()));
     };
     let Middle { whole, own, head, tail } = middle;
@@ -153,7 +147,7 @@ mod tests {
         let mut keep = |part: &Part<'_>| shown.push((part.bytes.to_vec(), part.own.clone(), part.offset));
         let mut boundary = BoundaryBuffer::new(0);
         for pair in places.windows(2) {
-            let (part, ends) = cut(&text[pair[0]..pair[1]], pair[0] as u64, pair[0] == 0, b'\n', reach);
+            let (part, ends) = cut(&text[pair[0]..pair[1]], pair[0] as u64, b'\n', reach);
             boundary.join(ends, pair[1] as u64, &mut keep);
             part.as_ref().map(&mut keep);
         }

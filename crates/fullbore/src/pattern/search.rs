@@ -96,7 +96,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             enough: reorder_buffer.enough(),
         };
         let result = run.visit(&|| (), &|(), offset, bytes| {
-            let (part, ends) = cut(bytes, offset, offset == 0, delimiter, reach);
+            let (part, ends) = cut(bytes, offset, delimiter, reach);
             let found = part.map(|part| operation.search(&part));
             let weight = ends.weight() + found.as_ref().map_or(0, |found| operation.weight(found));
             let end = offset + bytes.len() as u64;

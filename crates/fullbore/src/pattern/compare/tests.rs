@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use proptest::prelude::*;
 
-use super::pair::{PAGE, Pair};
+use super::pair::Pair;
 use super::*;
 use crate::pattern::progress::Progress;
 use crate::strategy::{Model, Strategy};
@@ -102,7 +102,6 @@ fn check(
     limit: Option<u64>,
     by: [By; 2],
     strategies: [&Strategy; 2],
-    page: u64,
 ) -> std::result::Result<(), String> {
     let cut = cut(data, skip, limit);
     let context = || {
@@ -117,19 +116,20 @@ fn check(
             choice: strategies[place].into(),
             skip: skip[place],
         });
-        let pair = Pair::inspect(&left, &right, limit).unwrap();
+        let mut pair = Pair::inspect(&left, &right, limit).unwrap();
+        pair.page = 0;
         test(&pair);
         pair.unchanged().unwrap();
         sources.into_iter().for_each(Source::close);
     };
     let (progress, extent) = (Progress::default(), Extent { limit, lines: true });
     let (mut first, mut seen, mut found) = (None, None, Vec::new());
-    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress, page).unwrap().1));
+    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress).unwrap().1));
     if first != Some(plainly(cut)) {
         return Err(format!("{first:?} is not {:?}: {}", plainly(cut), context()));
     }
     with_pair(&mut |pair| {
-        seen = Some(pair.differences(&progress, between, appended(&mut found), page).unwrap().1);
+        seen = Some(pair.differences(&progress, between, appended(&mut found)).unwrap().1);
     });
     let expected = all_plainly(cut);
     let wanted = Differences { differ: !expected.is_empty(), end: end(cut, 0) };
@@ -170,7 +170,7 @@ fn every_small_pair_of_files_is_compared_as_by_a_plain_loop() {
             let strategy = strategy(1 + turn % 3, 1 + (turn / 3 % 2) as u64, 1 + turn % 2, 1, "buffered");
             for skip in [[0, 0], [1, 0], [place as u64 % 3, 1]] {
                 for limit in [None, Some(0), Some(1), Some(2)] {
-                    check([left, right], skip, limit, [By::File; 2], [&strategy; 2], 0).unwrap();
+                    check([left, right], skip, limit, [By::File; 2], [&strategy; 2]).unwrap();
                 }
             }
         }
@@ -185,7 +185,7 @@ fn every_small_pair_with_pipes_is_compared_as_by_a_plain_loop() {
         for right in strings(2) {
             for by in [[By::File, By::Pipe], [By::Pipe, By::File], [By::Pipe; 2]] {
                 for (skip, limit) in [([0, 0], None), ([1, 0], None), ([0, 1], Some(1))] {
-                    check([&left, &right], skip, limit, by, [&strategy; 2], 0).unwrap();
+                    check([&left, &right], skip, limit, by, [&strategy; 2]).unwrap();
                 }
             }
         }
@@ -226,7 +226,7 @@ proptest! {
             strategies[0].read_cache = CachePolicy::DontCache;
         }
         let [one, two] = &strategies;
-        check([&left, &right], skip, limit, by, [one, two], 0).map_err(TestCaseError::fail)?;
+        check([&left, &right], skip, limit, by, [one, two]).map_err(TestCaseError::fail)?;
     }
 }
 
@@ -342,8 +342,7 @@ fn a_file_that_changes_meanwhile_is_an_error() {
         } else {
             right.write_all_at(&data, data.len() as u64).unwrap();
         }
-        let found =
-            pair.compare(&Extent::default(), &Progress::default(), PAGE).and_then(|_| pair.unchanged());
+        let found = pair.compare(&Extent::default(), &Progress::default()).and_then(|_| pair.unchanged());
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Changed, "shorter: {shorter}");
     }
 }

@@ -29,17 +29,12 @@ pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
 }
 
 /// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
-pub(super) fn widen(
-    preserve: &Preserve,
-    stat: &Status,
-    within: &Handle,
-    target: Place<'_>,
-) -> sys::Result<()> {
+pub(super) fn widen(preserve: &Preserve, stat: &Status, within: &Handle, to: Place<'_>) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
         return Ok(());
     }
     let bits = usual_mode(within, usual(preserve, stat));
-    match target {
+    match to {
         Place::Open(fd) => sys::change_mode(fd, bits),
         Place::Name(directory, name) => sys::change_mode_at(directory, name, bits),
     }

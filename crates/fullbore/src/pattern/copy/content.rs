@@ -8,8 +8,8 @@ use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all, um
 use fullbore_io::sys::{self, AsHandle, Status};
 
 use super::attributes::{self, Place};
-use super::hashed::{Hashed, STRIPE};
-use super::journal::Journal;
+use super::hashed::Hashed;
+use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyOptions, CopyStats, Reflink, Sparse};
 use crate::pattern::checked::allocate;
 use crate::pattern::holes::StripeQueue;

@@ -12,7 +12,7 @@ use super::job::{Job, Worker};
 use super::note::Begun;
 use super::options::CopyEvent;
 use crate::pattern::threads::lock;
-use fullbore_io::error::{Error, ErrorKind};
+use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
@@ -164,7 +164,7 @@ impl Job<'_> {
     }
 
     /// Sets a directory's attributes, last because changes in it would change them.
-    fn keep_attributes(&self, directory: &Directory) -> Result<(), Error> {
+    fn keep_attributes(&self, directory: &Directory) -> Result<()> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
         let (source, target) = (directory.source()?, directory.target()?);
@@ -190,7 +190,7 @@ impl Job<'_> {
     }
 
     /// Gives a complete directory its name.
-    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<(), Error> {
+    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();

@@ -14,6 +14,9 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
+/// The unit of hashing and of the journal, in bytes.
+pub(super) const STRIPE: u64 = 4 << 20;
+
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
 const SOURCE: usize = 7 * 8;
@@ -44,7 +47,7 @@ struct Header {
     identity: (u64, u64),
 }
 
-fn source_of(stat: &Status, stripe: u64) -> [u8; SOURCE] {
+fn source_of(stat: &Status) -> [u8; SOURCE] {
     // At most a billion; the type differs between system-call interfaces.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     let numbers = [
@@ -55,7 +58,7 @@ fn source_of(stat: &Status, stripe: u64) -> [u8; SOURCE] {
         nanoseconds(stat.mtime_nsec as i32),
         // Detects a file whose modification time was set back: users cannot set this time.
         (stat.ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds(stat.ctime_nsec as i32)),
-        stripe,
+        STRIPE,
     ];
     let mut bytes = [0; SOURCE];
     for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
@@ -117,18 +120,13 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 impl Journal {
     /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
-    pub(super) fn open(
-        directory: &HeldDir,
-        target: &OsStr,
-        source: &Status,
-        stripe: u64,
-    ) -> Result<(Self, Part)> {
+    pub(super) fn open(directory: &HeldDir, target: &OsStr, source: &Status) -> Result<(Self, Part)> {
         let failed = |error: std::io::Error| Error::io("create", directory.path().join(target), error);
         let fd = directory.fd().map_err(failed)?;
         let Some(note) = Note::open(directory, target, true)? else {
             return Err(failed(Code::NOT_FOUND.into()));
         };
-        let source = source_of(source, stripe);
+        let source = source_of(source);
         let found = read_header(&note)?;
         let adopted = match &found {
             Some(header) => adopt(&fd, header).map_err(|error| failed(error.into()))?,
@@ -250,7 +248,7 @@ mod tests {
 
         fn open(&self) -> Result<(Journal, Part)> {
             let source = sys::stat(self.room.path().join("source")).unwrap();
-            Journal::open(&self.held, OsStr::new("target"), &source, 4)
+            Journal::open(&self.held, OsStr::new("target"), &source)
         }
 
         fn journal(&self) -> std::path::PathBuf {

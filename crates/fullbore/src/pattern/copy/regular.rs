@@ -6,9 +6,8 @@ use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
-use super::hashed::STRIPE;
 use super::job::{Found, Job, Worker};
-use super::journal::Journal;
+use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
@@ -37,7 +36,7 @@ impl Job<'_> {
             return Ok(());
         }
         let result = match self.options.kind {
-            CopyKind::Attributes => self.attributes_only(entry, fd, &stat, found),
+            CopyKind::Attributes => self.attributes(entry, fd, &stat, found),
             _ => self.bytes(worker, entry, fd, &stat, found),
         };
         let stats = if several { self.first(entry, &stat, result) } else { result }?;
@@ -78,13 +77,7 @@ impl Job<'_> {
     }
 
     /// Copies a file's attributes to the target, which keeps its bytes.
-    fn attributes_only(
-        &self,
-        entry: &Entry<'_>,
-        fd: Handle,
-        stat: &Status,
-        found: &Found,
-    ) -> Result<CopyStats> {
+    fn attributes(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
         let place = || entry.target_path();
         let keep = |to: BorrowedHandle<'_>| {
             let (from, to) = (Place::Open(fd.as_handle()), Place::Open(to));
@@ -246,7 +239,7 @@ impl Job<'_> {
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
-                let (opened, part) = Journal::open(held, name, stat, STRIPE)?;
+                let (opened, part) = Journal::open(held, name, stat)?;
                 journal = Some(opened);
                 Ok(part)
             })
