@@ -141,15 +141,14 @@ impl Query {
     fn pattern_whole_file_reason(&self) -> Option<&'static str> {
         let settings = &self.settings;
         // Matches of patterns for the start or end of the text depend on the boundaries of ripgrep's buffers.
-        let anchored = |pattern: &String| {
+        let anchored = settings.patterns.iter().any(|pattern| {
             !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
-        };
+        });
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
+        let separated = separators.iter().all(|text| !text.is_empty());
         let limited = settings.max_count.is_some();
         let lines = self.print() == Print::Lines;
-        let differs_after = settings.after_context > 0 && (settings.crlf || !lines);
-        let unseparated =
-            settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty());
+        let differs_after = settings.passthru || settings.after_context > 0 && (settings.crlf || !lines);
         let counted_further = (settings.invert_match || settings.after_context > 0) && settings.counts();
         let reasons = [
             (self.links(), "links contain line numbers of the file"),
@@ -157,15 +156,9 @@ impl Query {
             (matches!(settings.coding, Coding::Named(_)), "the text is in another encoding"),
             (settings.null_data, "the matcher looks beyond lines that end with NUL"),
             (settings.stop_on_nonmatch, "the search stops at the first non-matching line"),
-            (
-                settings.patterns.iter().any(anchored),
-                "the pattern may match the start or the end of the text",
-            ),
-            (
-                limited && (settings.passthru || differs_after),
-                "lines after the last match are printed differently",
-            ),
-            (unseparated, "columns and offsets are not separated"),
+            (anchored, "the pattern may match the start or the end of the text"),
+            (limited && differs_after, "lines after the last match are printed differently"),
+            (settings.column && settings.byte_offset && !separated, "columns and offsets are not separated"),
             (limited && counted_further, "the statistics end at a boundary of ripgrep's buffers"),
             (settings.stats && settings.color && lines, "the statistics do not count colours"),
         ];

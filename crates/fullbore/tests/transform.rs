@@ -75,10 +75,7 @@ fn every_engine_worker_model_and_allocation_gives_the_same_bytes() {
                     }
                     let placement = if overwrite { Placement::Overwrite } else { Placement::Replace };
                     if run(&*simd("shift:10"), &input, &output, Some(placement), &strategy).unwrap() {
-                        assert!(
-                            fs::read(&output).unwrap() == wanted,
-                            "{strategy}, {size} bytes, {overwrite}"
-                        );
+                        assert!(fs::read(&output).unwrap() == wanted, "{strategy}, {size}, {overwrite}");
                     }
                 }
             }
@@ -120,10 +117,8 @@ fn every_named_strategy_gives_the_same_bytes() {
                 assert!(fs::read(&output).unwrap() == expected("xor:0102ff", &data), "{name}");
             }
             assert!(run(&*simd("shift:10"), &output, &output, None, name).unwrap());
-            assert!(
-                fs::read(&output).unwrap() == expected("shift:10", &expected("xor:0102ff", &data)),
-                "{name} in place"
-            );
+            let wanted = expected("shift:10", &expected("xor:0102ff", &data));
+            assert!(fs::read(&output).unwrap() == wanted, "{name} in place");
         }
     }
 }

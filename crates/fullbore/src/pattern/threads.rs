@@ -72,9 +72,7 @@ pub(super) fn on_pool<T: Send>(
     }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(worker, _)| *worker);
-    let result =
-        |(_, result): (usize, std::thread::Result<T>)| result.unwrap_or_else(|panic| resume_unwind(panic));
-    done.into_iter().map(result).collect()
+    done.into_iter().map(|(_, result)| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
 /// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they

@@ -29,10 +29,9 @@ impl Job<'_> {
         let stat = sys::status(&source).map_err(of_source)?;
         let identity = stat.identity();
         let within = parent.target()?;
-        let into_itself =
-            || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
+        let inside = || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
         if parent.goes_to(identity) {
-            return Err(into_itself());
+            return Err(inside());
         }
         if follow && parent.is_in(identity) {
             return Err(CopyError::Cycle { source: entry.source_path() });
@@ -63,7 +62,7 @@ impl Job<'_> {
                         return Err(CopyError::DirectoryOverFile { source, target });
                     }
                     if parent.outermost && is_in(&within, identity) {
-                        return Err(into_itself());
+                        return Err(inside());
                     }
                     new = false;
                     linked = by_link;
@@ -72,7 +71,7 @@ impl Job<'_> {
                         false => open(shown),
                     }
                 }
-                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(into_itself()),
+                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
                         begun = Begun::plan(&parent.target, name, identity)?;

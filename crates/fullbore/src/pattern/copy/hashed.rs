@@ -94,14 +94,8 @@ impl Hashed<'_> {
     }
 
     /// Compares the device's content with a second read of the source. The first read is complete.
-    fn compare(
-        &self,
-        input: &File,
-        device: &File,
-        copied: Vec<Stripe>,
-        done: &Mutex<CopyStats>,
-    ) -> Result<()> {
-        let stripes = Mutex::new(copied.into_iter());
+    fn compare(&self, input: &File, device: &File, all: Vec<Stripe>, done: &Mutex<CopyStats>) -> Result<()> {
+        let stripes = Mutex::new(all.into_iter());
         self.on_threads(2, &|goes_on, buffers| {
             let [back, again] = buffers else { return Ok(()) };
             while goes_on() {

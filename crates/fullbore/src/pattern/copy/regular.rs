@@ -274,8 +274,7 @@ impl Job<'_> {
             }
             false => output,
         };
-        let content =
-            Content { input: &input, options, progress: self.progress, tell: self.tell, turn: &self.turn };
-        content.copy(output, journal)
+        Content { input: &input, options, progress: self.progress, tell: self.tell, turn: &self.turn }
+            .copy(output, journal)
     }
 }
