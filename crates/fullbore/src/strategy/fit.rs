@@ -170,12 +170,10 @@ impl Plan {
             Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
             _ => String::new(),
         };
-        self.notes.push(format!(
-            "{window}depth={}, workers={}: more would take over {} of memory",
-            strategy.depth,
-            strategy.workers,
-            size::exact(strategy.budget)
-        ));
+        let (depth, workers, budget) = (strategy.depth, strategy.workers, size::exact(strategy.budget));
+        let note =
+            format!("{window}depth={depth}, workers={workers}: more would take over {budget} of memory");
+        self.notes.push(note);
     }
 }
 

@@ -222,7 +222,7 @@ impl<'a> Pair<'a> {
         let (end, places) = (self.common(lens), self.places());
         let every = Every::new(find, emit);
         let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
-        let (differ, enough) = every.seen();
+        let (differ, enough) = (every.differ.into_inner(), every.enough.into_inner());
         let end = match self.shorter(lens).filter(|_| !enough) {
             Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
             None => None,

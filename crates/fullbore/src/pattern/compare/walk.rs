@@ -32,10 +32,12 @@ pub(super) trait Visit: Sync {
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()>;
 
     /// Receives a range that is a hole on both sides.
-    fn hole(&self, range: Range<u64>);
+    fn hole(&self, _range: Range<u64>) {}
 
     /// True if bytes at `offset` can still affect the result.
-    fn wanted(&self, offset: u64) -> bool;
+    fn wanted(&self, _offset: u64) -> bool {
+        true
+    }
 
     /// Called when a worker failed, so that no other waits for it.
     fn fail(&self) {}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{lawful, usual_mode};
+use fullbore_io::file::{File, lawful, umask, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
 };
@@ -21,6 +21,15 @@ pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
         FileKind::Directory => stat.mode & 0o1777,
         _ => stat.mode & 0o777,
     }
+}
+
+/// Gives a file the mode of a copy that does not keep the source's.
+pub(super) fn set_usual(preserve: &Preserve, stat: &Status, file: &File) -> Result<()> {
+    let mode = usual(preserve, stat) & !umask();
+    if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
+        return Ok(());
+    }
+    sys::change_mode(file, mode).map_err(|error| Error::io("set the mode of", file.path(), error.into()))
 }
 
 /// The mode that a copy is created with: no other user can open it before it has its owner.

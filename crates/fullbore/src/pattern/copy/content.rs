@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all, umask};
+use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all};
 use fullbore_io::sys::{self, AsHandle, Status};
 
 use super::attributes::{self, Place};
@@ -313,12 +313,7 @@ impl Content<'_> {
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
-            let mode = attributes::usual(&options.preserve, stat) & !umask();
-            let now = sys::status(file).map_or(0, |now| now.permissions());
-            if now != mode {
-                sys::change_mode(file, mode)
-                    .map_err(|error| Error::io("set the mode of", file.path(), error.into()))?;
-            }
+            attributes::set_usual(&options.preserve, stat, file)?;
         }
         let (source, target) = (Place::Open(self.input.as_handle()), Place::Open(file.as_handle()));
         attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)

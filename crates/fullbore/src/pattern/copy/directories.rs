@@ -109,14 +109,8 @@ impl Job<'_> {
         let crosses = self.options.one_file_system
             && !parent.outermost
             && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
-        let directory = Arc::new(Directory::new(
-            parent.clone(),
-            (source, target),
-            hidden,
-            stat,
-            new,
-            !self.options.resume,
-        ));
+        let (ends, alone) = ((source, target), !self.options.resume);
+        let directory = Arc::new(Directory::new(parent.clone(), ends, hidden, stat, new, alone));
         if new {
             self.told(entry, None, None);
         }
@@ -178,14 +172,8 @@ impl Job<'_> {
                     .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
             }
         }
-        attributes::keep(
-            preserve,
-            Place::Open(source.as_handle()),
-            stat,
-            Place::Open(target.as_handle()),
-            &paths,
-            false,
-        )
+        let (from, to) = (Place::Open(source.as_handle()), Place::Open(target.as_handle()));
+        attributes::keep(preserve, from, stat, to, &paths, false)
     }
 
     /// Gives a complete directory its name.

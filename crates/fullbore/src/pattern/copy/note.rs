@@ -332,11 +332,8 @@ mod tests {
             assert!(Note::open(&held, target, false).unwrap().is_none());
             let note = Note::open(&held, target, true).unwrap().unwrap();
             note.write(b"ours").unwrap();
-            assert_eq!(
-                Note::open(&held, target, true).err().map(|error| error.kind()),
-                Some(ErrorKind::Locked),
-                "it is found again"
-            );
+            let again = Note::open(&held, target, true);
+            assert_eq!(again.err().map(|error| error.kind()), Some(ErrorKind::Locked), "it is found again");
             drop(note);
             let note = Note::open(&held, target, false).unwrap().expect("it is found again");
             let mut bytes = [0; 8];

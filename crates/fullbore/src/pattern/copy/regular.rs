@@ -11,7 +11,7 @@ use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
-    Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
+    Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
 };
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
@@ -92,9 +92,7 @@ impl Job<'_> {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             let file = output.file();
             if !self.options.preserve.mode {
-                let mode = attributes::usual(&self.options.preserve, stat) & !umask();
-                sys::change_mode(file, mode)
-                    .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
+                attributes::set_usual(&self.options.preserve, stat, file)?;
             }
             keep(file.as_handle())?;
             output.inherit_metadata(false).commit(self.options.durability)?;
