@@ -6,8 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod adaptive;
-mod boundary_buffer;
-mod carry_over;
 mod checked;
 mod compare;
 mod copy;

@@ -5,7 +5,6 @@ mod laws;
 mod random;
 mod stamped;
 mod text;
-mod vocabulary;
 
 pub use random::Random;
 #[doc(hidden)]
