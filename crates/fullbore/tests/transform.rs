@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fullbore::engine::METHODS;
-use fullbore::error::{Error, ErrorKind};
+use fullbore::error::Error;
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::strategy::{Allocation, Model, NAMED};
@@ -148,7 +148,7 @@ fn an_operation_is_refused_for_kernel_copies() {
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
     fs::write(&input, b"abc").unwrap();
     let error = run(&*simd("upper"), &input, &output, Some(Placement::Replace), "method=copy_file_range");
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(error.unwrap_err().kind(), fullbore::ErrorKind::Unsupported);
     assert!(!output.exists());
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Content<'a> {
 }
 
 /// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
-/// attributes apply; resuming needs paths ([`copy`]).
+/// attributes apply; resuming needs paths ([`copy`](fn@super::copy)).
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
