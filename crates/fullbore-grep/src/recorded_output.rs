@@ -159,6 +159,11 @@ impl Escapes {
     }
 }
 
+fn parsed(digits: &[u8]) -> u64 {
+    let add = |number: u64, digit: &u8| number.wrapping_mul(10).wrapping_add(digit.wrapping_sub(b'0').into());
+    digits.iter().fold(0, add)
+}
+
 pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -205,9 +210,7 @@ impl Recorder {
     }
 
     fn write_number(&mut self, style: Style, digits: &[u8]) {
-        let number = digits.iter().fold(0, |number: u64, digit| {
-            number.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-        });
+        let number = parsed(digits);
         match (style, self.numbers) {
             (Style::Line, _) => self.mark(Mark::Line(number)),
             (_, Numbers::Columns) => self.mark(Mark::Column(number)),
@@ -288,9 +291,7 @@ pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
         from += at + name.len();
         let digits = output.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits > 0 {
-            let number = output.text[from..from + digits]
-                .iter()
-                .fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
+            let number = parsed(&output.text[from..from + digits]);
             output.text.drain(from..from + digits);
             output.marks.push((from, what(number)));
         }
@@ -316,7 +317,6 @@ pub(crate) fn end_message(begin: &[u8], binary: Option<u64>, stats: &Stats) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded_output::Escapes;
 
     /// The message as it is printed after `lines` lines and `offset` bytes.
     fn printed(message: &str, lines: u64, offset: u64) -> String {

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use proptest::prelude::*;
@@ -152,21 +151,18 @@ fn between(offset: u64, left: &[u8], right: &[u8]) -> Vec<Difference> {
 
 /// Every byte string of at most `most` bytes over two letters, one of them the end of a line.
 fn strings(most: u32) -> Vec<Vec<u8>> {
-    let of = |len: u32| {
-        (0..1u32 << len).map(move |bits| {
-            (0..len).map(|place| if bits >> place & 1 == 0 { b'a' } else { b'\n' }).collect()
-        })
-    };
+    let letter = |bits: u32, place| if bits >> place & 1 == 0 { b'a' } else { b'\n' };
+    let of = |len| (0..1u32 << len).map(move |bits| (0..len).map(|place| letter(bits, place)).collect());
     (0..=most).flat_map(of).collect()
 }
 
 #[test]
 fn every_small_pair_of_files_is_compared_as_by_a_plain_loop() {
     let all = strings(3);
-    let counted = AtomicUsize::new(0);
+    assert_eq!(all.len(), 15);
     for (place, left) in all.iter().enumerate() {
-        for right in &all {
-            let turn = counted.fetch_add(1, Ordering::Relaxed);
+        for (other, right) in all.iter().enumerate() {
+            let turn = 15 * place + other;
             let strategy = strategy(1 + turn % 3, 1 + (turn / 3 % 2) as u64, 1 + turn % 2, 1, "buffered");
             for skip in [[0, 0], [1, 0], [place as u64 % 3, 1]] {
                 for limit in [None, Some(0), Some(1), Some(2)] {
@@ -175,7 +171,6 @@ fn every_small_pair_of_files_is_compared_as_by_a_plain_loop() {
             }
         }
     }
-    assert_eq!(counted.into_inner(), 15 * 15);
 }
 
 #[test]
@@ -354,18 +349,12 @@ fn break_ends_the_comparison() {
         let sources = [Source::of(by, &left), Source::of(By::File, &right)];
         let strategy = strategy(4096, 4096, 4, 1, "buffered");
         let mut calls = 0;
-        let (_, seen) = differences(
-            &Side::new(&sources[0].0, &strategy),
-            &Side::new(&sources[1].0, &strategy),
-            None,
-            &Progress::default(),
-            |_, _, _| (),
-            |()| {
-                calls += 1;
-                Ok(if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            },
-        )
-        .unwrap();
+        let [left, right] = [0, 1].map(|side: usize| Side::new(&sources[side].0, &strategy));
+        let third = |()| {
+            calls += 1;
+            Ok(if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        let (_, seen) = differences(&left, &right, None, &Progress::default(), |_, _, _| (), third).unwrap();
         assert_eq!((calls, seen), (3, Differences { differ: true, end: None }));
         sources.into_iter().for_each(Source::close);
     }
