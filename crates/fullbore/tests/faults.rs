@@ -90,14 +90,11 @@ fn each(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
     let file = File::open_write(&path).unwrap();
     let mut tested = 0;
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
-        let capabilities = &method.capabilities;
+        let can = &method.capabilities;
         for (cache, takes) in [
-            (
-                CachePolicy::Keep,
-                capabilities.direct != Choice::Always && capabilities.drops != Choice::Always,
-            ),
-            (CachePolicy::Direct, capabilities.direct != Choice::Never),
-            (CachePolicy::DontCache, capabilities.drops != Choice::Never),
+            (CachePolicy::Keep, can.direct != Choice::Always && can.drops != Choice::Always),
+            (CachePolicy::Direct, can.direct != Choice::Never),
+            (CachePolicy::DontCache, can.drops != Choice::Never),
         ] {
             if takes && engine::probe(method, &file, None, true, cache).is_ok() {
                 test(method, cache);

@@ -9,6 +9,7 @@ use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::run::Run;
+use super::threads::lock;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::Choice;
@@ -53,31 +54,26 @@ struct Piece<S> {
     state: S,
 }
 
-/// The completed runs, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
-struct Runs<S> {
-    runs: Mutex<BTreeMap<u64, (u64, S)>>,
-}
+/// The completed runs by their start, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
+type Runs<S> = Mutex<BTreeMap<u64, Piece<S>>>;
 
-impl<S> Runs<S> {
-    fn add<F: Fold<State = S>>(&self, fold: &F, run: Piece<S>) {
-        let mut run = run;
-        loop {
-            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = runs.range(..run.start).next_back().filter(|(_, (end, _))| *end == run.start);
-            let before = before.map(|(&start, _)| start);
-            // Merging may take long: the lock is not held.
-            if let Some((start, (_, mut left))) = before.and_then(|start| runs.remove_entry(&start)) {
-                drop(runs);
-                fold.merge(&mut left, run.state);
-                run = Piece { start, end: run.end, state: left };
-            } else if let Some((end, right)) = runs.remove(&run.end) {
-                drop(runs);
-                fold.merge(&mut run.state, right);
-                run.end = end;
-            } else {
-                runs.insert(run.start, (run.end, run.state));
-                return;
-            }
+fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
+    loop {
+        let mut runs = lock(done);
+        let before = runs.range(..run.start).next_back().filter(|(_, piece)| piece.end == run.start);
+        let before = before.map(|(&start, _)| start);
+        // Merging may take long: the lock is not held.
+        if let Some(mut left) = before.and_then(|start| runs.remove(&start)) {
+            drop(runs);
+            fold.merge(&mut left.state, run.state);
+            run = Piece { end: run.end, ..left };
+        } else if let Some(right) = runs.remove(&run.end) {
+            drop(runs);
+            fold.merge(&mut run.state, right.state);
+            run.end = right.end;
+        } else {
+            runs.insert(run.start, run);
+            return;
         }
     }
 }
@@ -91,7 +87,7 @@ fn anywhere<F: Fold>(
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let checked = CheckedInput::of(input)?;
-    let done = Runs { runs: Mutex::new(BTreeMap::new()) };
+    let done = Runs::default();
     let run = Run {
         transfer: Transfer {
             source: &checked.source(true),
@@ -112,7 +108,7 @@ fn anywhere<F: Fold>(
         if piece.as_ref().is_some_and(|piece| piece.end != offset)
             && let Some(whole) = piece.take()
         {
-            done.add(operation, whole);
+            add(operation, &done, whole);
         }
         let piece = piece.get_or_insert_with(|| begin(offset));
         operation.block(&mut piece.state, offset, bytes);
@@ -121,9 +117,9 @@ fn anywhere<F: Fold>(
     })?;
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
-    pieces.into_iter().flatten().for_each(|piece| done.add(operation, piece));
-    let mut runs = done.runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
-    let state = runs.next().map_or_else(|| operation.identity(), |(_, state)| state);
+    pieces.into_iter().flatten().for_each(|piece| add(operation, &done, piece));
+    let mut runs = done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
+    let state = runs.next().map_or_else(|| operation.identity(), |piece| piece.state);
     debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
     Ok((stats, state))
 }

@@ -319,16 +319,7 @@ impl Reader {
             Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
         })?;
         let batched = method.capabilities.batched;
-        Ok(Self {
-            queue,
-            file,
-            pool,
-            base: side.base,
-            depth,
-            batched,
-            submitted: 0,
-            early: Vec::with_capacity(depth),
-        })
+        Ok(Self { queue, file, pool, base: side.base, depth, batched, submitted: 0, early: Vec::new() })
     }
 
     /// Submits as many of the requests from number `due` on as the depth allows.

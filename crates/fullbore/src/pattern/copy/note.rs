@@ -32,12 +32,6 @@ pub(super) struct Note {
     name: OsString,
 }
 
-enum Found {
-    Nothing,
-    Foreign,
-    Own(Handle),
-}
-
 impl Note {
     /// Opens the note of `target`, or creates it if there is none and `make` is set.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
@@ -45,14 +39,16 @@ impl Note {
         let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
         let fd = directory.fd().map_err(|error| Error::io("open", directory.path(), error))?;
         for _ in 0..ATTEMPTS {
-            let (found, at) = match own(&fd, &name).map_err(failed)? {
-                Found::Foreign => others(&fd, &name).map_err(failed)?,
-                found => (found, name.clone()),
+            let (found, at) = match open_private(&fd, &name) {
+                Ok(None) => others(&fd, &name).map_err(failed)?,
+                Ok(Some((own, _))) => (Some(own), name.clone()),
+                Err(Code::NOT_FOUND) => (None, name.clone()),
+                Err(error) => return Err(failed(error)),
             };
             let made = match found {
-                Found::Own(made) => made,
-                _ if !make => return Ok(None),
-                _ => match create(&fd, &at) {
+                Some(own) => own,
+                None if !make => return Ok(None),
+                None => match create(&fd, &at) {
                     Err(Code::EXISTS) => continue,
                     made => made.map_err(failed)?,
                 },
@@ -149,26 +145,19 @@ fn as_made_here(directory: &Handle, stat: &Status) -> bool {
     same
 }
 
-fn own(directory: &Handle, name: &OsStr) -> sys::Result<Found> {
-    match open_private(directory, name) {
-        Ok(Some((fd, _))) => Ok(Found::Own(fd)),
-        Ok(None) => Ok(Found::Foreign),
-        Err(Code::NOT_FOUND) => Ok(Found::Nothing),
-        Err(error) => Err(error),
-    }
-}
-
 /// A note under a random name beside one whose name is taken, or a free name for it.
-fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Found, OsString)> {
+fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Option<Handle>, OsString)> {
     let stem = [taken.as_bytes(), b"."].concat();
     let listed = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     for entry in listed.filter(|entry| entry.file_name().to_bytes().starts_with(&stem)) {
         let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-        if let Found::Own(fd) = own(directory, &name)? {
-            return Ok((Found::Own(fd), name));
+        match open_private(directory, &name) {
+            Ok(Some((own, _))) => return Ok((Some(own), name)),
+            Ok(None) | Err(Code::NOT_FOUND) => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
+    Ok((None, OsString::from_vec([stem, random().into_bytes()].concat())))
 }
 
 pub(super) fn random() -> String {
@@ -310,16 +299,16 @@ mod tests {
 
     #[test]
     fn a_file_that_another_user_could_have_planted_is_not_a_note() {
-        let plants: [&dyn Fn(&std::path::Path); 5] = [
+        let write = |path: &Path, mode| {
+            std::fs::write(path, "planted").unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        let plants: [&dyn Fn(&Path); 5] = [
+            &|path| write(path, 0o644),
             &|path| {
-                std::fs::write(path, "readable").unwrap();
-                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
-            },
-            &|path| {
-                std::fs::write(path.with_file_name("other"), "").unwrap();
-                std::fs::set_permissions(path.with_file_name("other"), PermissionsExt::from_mode(0o600))
-                    .unwrap();
-                std::fs::hard_link(path.with_file_name("other"), path).unwrap();
+                let other = path.with_file_name("other");
+                write(&other, 0o600);
+                std::fs::hard_link(other, path).unwrap();
             },
             &|path| symlink("elsewhere", path).unwrap(),
             &|path| std::fs::create_dir(path).unwrap(),
