@@ -14,7 +14,7 @@ pub(super) enum Source<'a> {
     /// A file, and its length in bytes when the run began.
     File { file: &'a File, len: u64 },
     /// A pipe or device.
-    Stream(StreamReader),
+    Stream(Box<StreamReader>),
     /// No input: the blocks are generated.
     Generator(&'a dyn Generate),
 }

@@ -1,7 +1,7 @@
 //! Trials in a run of unknown length, of files or of a pipe: the contenders take turns on the next bytes.
 
-use super::lease::Spent;
 use super::belief::{Measurement, beliefs, leader};
+use super::lease::Spent;
 use super::region::EQUAL;
 use crate::strategy::{Contender, Tried};
 

@@ -303,7 +303,7 @@ impl Content<'_> {
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: Choice<'_>) -> Result<u64> {
         let source = match len {
             Some(len) => Source::File { file: self.input, len },
-            None => Source::Stream(StreamReader::new(self.input.clone(), output.seekable())),
+            None => Source::Stream(Box::new(StreamReader::new(self.input.clone(), output.seekable()))),
         };
         let sink = Sink::to(output);
         let transfer = Transfer::untouched(&source, &sink, scope.order, self.progress);
