@@ -1,5 +1,4 @@
-//! Prints the results of one file: the parts in order, with line numbers and offsets of the file, separators, and the
-//! final message.
+//! Prints the results of one file: the parts in order with the file's numbers, separators, and the final message.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,16 +8,13 @@ use std::time::Instant;
 
 use grep_printer::{Stats, SummaryKind};
 
-use crate::json;
-use crate::part_searcher::PartResult;
-use crate::part_sink::consume_limit;
+use crate::part_searcher::{PartResult, consume_limit};
 use crate::query::{Print, Query};
-use crate::recorded_output::{Style, decimal};
+use crate::recorded_output::{Style, decimal, end_message};
 use crate::settings::{Detection, READ_SIZE, ReadMode, SourceInfo, shown};
 use crate::whole_searcher::SearchResult;
 
-/// Number of parts, in lengths of the longest, held back where a NUL in a later part affects them: as much as `rg` may
-/// have in its buffer at a time.
+/// Parts held back where a later NUL affects them, in lengths of the longest: as much as `rg` may have buffered.
 const KEPT_BACK: u64 = 4;
 
 /// The printer of one file that is searched in parts.
@@ -88,7 +84,7 @@ impl Query {
             submatches: 0,
             last_match: 0,
             reached: 0,
-            left: if self.first_only() { Some(1) } else { self.settings.max_count },
+            left: self.limits().0,
             behind: 0,
             nul: source.known,
             stopping: false,
@@ -180,7 +176,7 @@ impl FilePrinter<'_> {
         }
         let (mut position, mut end) = (found.output.position(), facts.end);
         let (mut matches, mut submatches) = (facts.matches, facts.submatches);
-        let after = self.after();
+        let (_, after) = self.query.limits();
         if let Some(left) = &mut self.left {
             // A line that stopped the search has no checkpoint.
             let checkpoint_matches =
@@ -218,14 +214,6 @@ impl FilePrinter<'_> {
             self.done = true;
         }
         self.stop_after(&found);
-    }
-
-    fn after(&self) -> usize {
-        if self.query.first_only() || self.query.settings.passthru {
-            0
-        } else {
-            self.query.settings.after_context
-        }
     }
 
     /// After a NUL in input that cannot be read again, the next line found is the last.
@@ -294,7 +282,7 @@ impl FilePrinter<'_> {
             Print::Json => {
                 result.stats = stats(self.printed + (out.len() - before) as u64);
                 if let (Some(begin), Some(stats)) = (&self.begun, &result.stats) {
-                    out.extend_from_slice(&json::end(begin, self.nul, stats));
+                    out.extend_from_slice(&end_message(begin, self.nul, stats));
                 }
             }
             Print::Summary(kind) => {

@@ -33,10 +33,8 @@
 #![forbid(unsafe_code)]
 
 mod file_printer;
-mod json;
 mod matcher;
 mod part_searcher;
-mod part_sink;
 mod query;
 mod recorded_output;
 mod settings;

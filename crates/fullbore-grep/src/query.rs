@@ -63,8 +63,7 @@ impl Query {
         self.settings.quiet && !self.settings.counts()
     }
 
-    /// Returns the facts of a file, given its read mode and its first [`SourceInfo::BYTES`] bytes; `named`: it was
-    /// named by the user.
+    /// Returns the facts of a file by its first [`SourceInfo::BYTES`] bytes; `named`: it was named by the user.
     pub fn source_info(&self, read_mode: ReadMode, named: bool, first: &[u8]) -> SourceInfo {
         let detection = self.detection(named);
         let first = &first[..first.len().min(READ_SIZE)];
@@ -110,6 +109,15 @@ impl Query {
         }
     }
 
+    /// The limit of matches in a file, and of lines of context after the last one.
+    pub(crate) fn limits(&self) -> (Option<u64>, usize) {
+        match (self.first_only(), self.settings.passthru) {
+            (true, _) => (Some(1), 0),
+            (_, true) => (self.settings.max_count, 0),
+            _ => (self.settings.max_count, self.settings.after_context),
+        }
+    }
+
     /// True if paths are printed as links.
     pub(crate) fn links(&self) -> bool {
         self.settings.color && self.settings.hyperlinks.is_some()
@@ -133,43 +141,31 @@ impl Query {
     fn pattern_whole_file_reason(&self) -> Option<&'static str> {
         let settings = &self.settings;
         // Matches of patterns for the start or end of the text depend on the boundaries of ripgrep's buffers.
-        let anchored = |pattern: &String| {
+        let anchored = settings.patterns.iter().any(|pattern| {
             !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
-        };
+        });
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
-        if self.links() {
-            Some("links contain line numbers of the file")
-        } else if self.multi_line() {
-            Some("the pattern may match over several lines")
-        } else if matches!(settings.coding, Coding::Named(_)) {
-            Some("the text is in another encoding")
-        } else if settings.null_data {
-            Some("the matcher looks beyond lines that end with NUL")
-        } else if settings.stop_on_nonmatch {
-            Some("the search stops at the first non-matching line")
-        } else if settings.patterns.iter().any(anchored) {
-            Some("the pattern may match the start or the end of the text")
-        } else if settings.max_count.is_some()
-            && (settings.passthru
-                || (settings.after_context > 0 && (settings.crlf || self.print() != Print::Lines)))
-        {
-            Some("lines after the last match are printed differently")
-        } else if settings.column && settings.byte_offset && separators.iter().any(|text| text.is_empty()) {
-            Some("columns and offsets are not separated")
-        } else if settings.max_count.is_some()
-            && (settings.invert_match || settings.after_context > 0)
-            && settings.counts()
-        {
-            Some("the statistics end at a boundary of ripgrep's buffers")
-        } else if settings.stats && settings.color && self.print() == Print::Lines {
-            Some("the statistics do not count colours")
-        } else {
-            None
-        }
+        let separated = separators.iter().all(|text| !text.is_empty());
+        let limited = settings.max_count.is_some();
+        let lines = self.print() == Print::Lines;
+        let differs_after = settings.passthru || settings.after_context > 0 && (settings.crlf || !lines);
+        let counted_further = (settings.invert_match || settings.after_context > 0) && settings.counts();
+        let reasons = [
+            (self.links(), "links contain line numbers of the file"),
+            (self.multi_line(), "the pattern may match over several lines"),
+            (matches!(settings.coding, Coding::Named(_)), "the text is in another encoding"),
+            (settings.null_data, "the matcher looks beyond lines that end with NUL"),
+            (settings.stop_on_nonmatch, "the search stops at the first non-matching line"),
+            (anchored, "the pattern may match the start or the end of the text"),
+            (limited && differs_after, "lines after the last match are printed differently"),
+            (settings.column && settings.byte_offset && !separated, "columns and offsets are not separated"),
+            (limited && counted_further, "the statistics end at a boundary of ripgrep's buffers"),
+            (settings.stats && settings.color && lines, "the statistics do not count colours"),
+        ];
+        reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// True if the effect of a NUL on the output depends on the boundaries of ripgrep's buffers: then the file is
-    /// searched again as a whole.
+    /// True if the effect of a NUL depends on ripgrep's buffers: then the file is searched again as a whole.
     pub(crate) fn restarts_at_nul(&self, source: SourceInfo) -> bool {
         let stops = self.print() == Print::Lines
             || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));

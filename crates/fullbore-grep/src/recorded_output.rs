@@ -4,12 +4,14 @@
 //! The printer has no option for the position of its part in the file. But it sets a colour before each number and
 //! resets it afterwards. Its writer therefore reports colour support, and special colours identify what is written.
 //! Real colours are added when the part is printed.
+//!
+//! The messages of `--json` have no colours: the positions of their numbers are found in the text.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use grep_printer::{ColorSpecs, UserColorSpec};
+use grep_printer::{ColorSpecs, Stats, UserColorSpec};
 use termcolor::{Ansi, Color, ColorSpec, WriteColor};
 
 /// The kind of text that is written.
@@ -23,11 +25,13 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    const ALL: [Self; 5] = [Self::Path, Self::Line, Self::Column, Self::Match, Self::Highlight];
-
-    fn name(self) -> &'static str {
-        ["path", "line", "column", "match", "highlight"][self as usize - 1]
-    }
+    const ALL: [(Self, &str); 5] = [
+        (Self::Path, "path"),
+        (Self::Line, "line"),
+        (Self::Column, "column"),
+        (Self::Match, "match"),
+        (Self::Highlight, "highlight"),
+    ];
 
     pub(crate) fn spec(self, colors: &ColorSpecs) -> &ColorSpec {
         match self {
@@ -41,21 +45,19 @@ impl Style {
 
     /// Returns the kind that a [marker colour](marker_colors) identifies.
     pub(crate) fn from_color(spec: &ColorSpec) -> Option<Self> {
-        match spec.fg() {
-            Some(Color::Ansi256(number)) => Self::ALL.into_iter().find(|&style| style as u8 == *number),
-            _ => None,
-        }
+        let Some(Color::Ansi256(number)) = spec.fg() else { return None };
+        Self::ALL.into_iter().map(|(style, _)| style).find(|&style| style as u8 == *number)
     }
 }
 
 /// Returns the colours that identify the kind of text to the writer. Matches and highlights have one only if real
 /// colours are on, because the printer searches for every match to colour it.
 pub(crate) fn marker_colors(color: bool, colors: &ColorSpecs) -> ColorSpecs {
-    let wanted = |style: &Style| {
+    let wanted = |(style, _): &(Style, &str)| {
         !matches!(style, Style::Match | Style::Highlight) || (color && !style.spec(colors).is_none())
     };
     let specs: Vec<UserColorSpec> = (Style::ALL.into_iter().filter(wanted))
-        .filter_map(|style| format!("{}:fg:{}", style.name(), style as u8).parse().ok())
+        .filter_map(|(style, name)| format!("{name}:fg:{}", style as u8).parse().ok())
         .collect();
     ColorSpecs::new(&specs)
 }
@@ -100,18 +102,11 @@ impl RecordedOutput {
         self.text.capacity() + self.marks.capacity() * size_of::<(usize, Mark)>()
     }
 
-    /// Prints up to `position`; `lines` and `offset` count the lines and bytes of the file before the part.
-    pub(crate) fn print(
-        &self,
-        position: Position,
-        lines: u64,
-        offset: u64,
-        escapes: &Escapes,
-        out: &mut Vec<u8>,
-    ) {
-        out.reserve(position.text + 8 * position.marks);
+    /// Prints up to `end`; `lines` and `offset` count the lines and bytes of the file before the part.
+    pub(crate) fn print(&self, end: Position, lines: u64, offset: u64, escapes: &Escapes, out: &mut Vec<u8>) {
+        out.reserve(end.text + 8 * end.marks);
         let mut from = 0;
-        for &(at, what) in &self.marks[..position.marks] {
+        for &(at, what) in &self.marks[..end.marks] {
             out.extend_from_slice(&self.text[from..at]);
             from = at;
             match what {
@@ -123,7 +118,7 @@ impl RecordedOutput {
                 Mark::End => out.extend_from_slice(&escapes.end),
             }
         }
-        out.extend_from_slice(&self.text[from..position.text]);
+        out.extend_from_slice(&self.text[from..end.text]);
     }
 }
 
@@ -142,7 +137,7 @@ impl Escapes {
             written.map_or_else(|_| Vec::new(), |()| ansi.into_inner())
         };
         Self {
-            begin: Style::ALL.map(|style| written(&|ansi| ansi.set_color(style.spec(colors)))),
+            begin: Style::ALL.map(|(style, _)| written(&|ansi| ansi.set_color(style.spec(colors)))),
             end: written(&|ansi| ansi.reset()),
         }
     }
@@ -162,6 +157,11 @@ impl Escapes {
         decimal(number, out);
         out.extend_from_slice(&self.end);
     }
+}
+
+fn parsed(digits: &[u8]) -> u64 {
+    let add = |number: u64, digit: &u8| number.wrapping_mul(10).wrapping_add(digit.wrapping_sub(b'0').into());
+    digits.iter().fold(0, add)
 }
 
 pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
@@ -185,8 +185,7 @@ pub(crate) struct Recorder {
     color: bool,
     numbers: Numbers,
     number: Option<Style>,
-    /// Index of the mark of the last number, if it may be a column followed by an offset, and the number of writes
-    /// since.
+    /// The mark of the last number, if a column that an offset may follow, and the number of writes since.
     open: Option<(usize, usize)>,
 }
 
@@ -211,9 +210,7 @@ impl Recorder {
     }
 
     fn write_number(&mut self, style: Style, digits: &[u8]) {
-        let number = digits.iter().fold(0, |number: u64, digit| {
-            number.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-        });
+        let number = parsed(digits);
         match (style, self.numbers) {
             (Style::Line, _) => self.mark(Mark::Line(number)),
             (_, Numbers::Columns) => self.mark(Mark::Column(number)),
@@ -273,5 +270,78 @@ impl WriteColor for Recorder {
             self.mark(Mark::End);
         }
         Ok(())
+    }
+}
+
+/// Removes the message that begins a file from the start of the output.
+pub(crate) fn take_begin(output: &mut RecordedOutput) -> Vec<u8> {
+    let end = memchr::memchr(b'\n', &output.text).map_or(output.text.len(), |at| at + 1);
+    output.text.drain(..end).collect()
+}
+
+/// Finds the numbers in the message printed from `start` on, which depend on the position of the part in the file.
+pub(crate) fn find_numbers(output: &mut RecordedOutput, start: Position) {
+    // Quotes inside JSON strings are escaped, so these texts occur nowhere else.
+    let mut from = start.text;
+    for (name, what) in [
+        (&br#","line_number":"#[..], Mark::Line as fn(u64) -> Mark),
+        (br#","absolute_offset":"#, Mark::Offset),
+    ] {
+        let Some(at) = memchr::memmem::find(&output.text[from..], name) else { continue };
+        from += at + name.len();
+        let digits = output.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 {
+            let number = parsed(&output.text[from..from + digits]);
+            output.text.drain(from..from + digits);
+            output.marks.push((from, what(number)));
+        }
+    }
+}
+
+pub(crate) fn end_message(begin: &[u8], binary: Option<u64>, stats: &Stats) -> Vec<u8> {
+    let path = begin
+        .strip_prefix(br#"{"type":"begin","data":{"path":"#)
+        .and_then(|rest| rest.strip_suffix(b"}}\n"))
+        .unwrap_or(b"null");
+    let mut text = br#"{"type":"end","data":{"path":"#.to_vec();
+    text.extend_from_slice(path);
+    text.extend_from_slice(br#","binary_offset":"#);
+    text.extend_from_slice(binary.map_or("null".into(), |offset| offset.to_string()).as_bytes());
+    text.extend_from_slice(br#","stats":"#);
+    // Serializing numbers and strings never fails.
+    text.extend_from_slice(serde_json::to_string(stats).unwrap_or_default().as_bytes());
+    text.extend_from_slice(b"}}\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message as it is printed after `lines` lines and `offset` bytes.
+    fn printed(message: &str, lines: u64, offset: u64) -> String {
+        let mut output = RecordedOutput { text: message.into(), ..RecordedOutput::default() };
+        find_numbers(&mut output, Position { text: 0, marks: 0 });
+        let mut out = Vec::new();
+        output.print(output.position(), lines, offset, &Escapes::new(false, &Default::default()), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_found_even_if_the_text_looks_like_them() {
+        let message = concat!(
+            r#"{"type":"match","data":{"path":{"text":"a"},"lines":{"text":","#,
+            r#"\"line_number\":7,\"absolute_offset\":8\n"},"line_number":2,"absolute_offset":10,"submatches":[]}}"#
+        );
+        let expected = message
+            .replace(r#""line_number":2"#, r#""line_number":102"#)
+            .replace(r#""absolute_offset":10"#, r#""absolute_offset":1010"#);
+        assert_eq!(printed(message, 100, 1000), expected);
+    }
+
+    #[test]
+    fn lines_without_numbers_stay_so() {
+        let message = r#"{"lines":{"text":"x\n"},"line_number":null,"absolute_offset":0,"submatches":[]}}"#;
+        assert_eq!(printed(message, 100, 1), message.replace(":0,", ":1,"));
     }
 }

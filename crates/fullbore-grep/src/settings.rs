@@ -90,8 +90,7 @@ macro_rules! settings {
     (@) => { Default::default() };
     (@ $default:expr) => { $default };
     ($($(#[$doc:meta])* $field:ident: $type:ty $(= $default:expr)?),* $(,)?) => {
-        /// The options of a search, one field per flag of `rg`. The caller sets what flags imply, such as line numbers for
-        /// `--column`.
+        /// The options of a search, one field per flag of `rg`. The caller sets what flags imply.
         #[derive(Debug, Clone)]
         #[allow(missing_docs, reason = "each is the flag of that name in the manual of rg")]
         pub struct Settings {

@@ -1,7 +1,7 @@
 //! Searches a file as a whole: ripgrep's searcher with ripgrep's printer.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Result, Write};
 use std::path::Path;
 
 use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
@@ -40,7 +40,7 @@ pub struct SearchResult {
     pub stats: Option<Stats>,
 }
 
-enum SearchSource<'s> {
+enum Haystack<'s> {
     Bytes(&'s [u8]),
     Reader(&'s mut dyn Read),
 }
@@ -54,7 +54,7 @@ impl Query {
     /// As [`whole_searcher`](Self::whole_searcher), but passes output to `forward` in pieces instead of keeping it.
     pub fn streaming_searcher<'w>(
         &self,
-        forward: impl FnMut(&[u8]) -> io::Result<()> + Send + 'w,
+        forward: impl FnMut(&[u8]) -> Result<()> + Send + 'w,
     ) -> WholeSearcher<'w> {
         self.searcher_to(Some(Box::new(forward)))
     }
@@ -93,10 +93,10 @@ impl<'w> WholeSearcher<'w> {
         read_mode: ReadMode,
         named: bool,
         bytes: &[u8],
-    ) -> io::Result<SearchResult> {
+    ) -> Result<SearchResult> {
         let detection = self.query.detection(named);
         if read_mode == ReadMode::Mapped || self.multi_line {
-            return self.search(path, detection, SearchSource::Bytes(bytes));
+            return self.search(path, detection, Haystack::Bytes(bytes));
         }
         let (query, settings) = (&self.query, &self.query.settings);
         let counts = settings.counts() || settings.show == Show::CountMatches;
@@ -105,10 +105,10 @@ impl<'w> WholeSearcher<'w> {
             && !counts
             && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
         if as_it_is {
-            self.search(path, Detection::None, SearchSource::Bytes(bytes))
+            self.search(path, Detection::None, Haystack::Bytes(bytes))
         } else {
             let mut rest = bytes;
-            self.search(path, detection, SearchSource::Reader(&mut rest))
+            self.search(path, detection, Haystack::Reader(&mut rest))
         }
     }
 
@@ -116,21 +116,11 @@ impl<'w> WholeSearcher<'w> {
     ///
     /// # Errors
     /// Those of the reader, of the matcher and of the output callback.
-    pub fn search_reader(
-        &mut self,
-        path: &Path,
-        named: bool,
-        reader: &mut dyn Read,
-    ) -> io::Result<SearchResult> {
-        self.search(path, self.query.detection(named), SearchSource::Reader(reader))
+    pub fn search_reader(&mut self, path: &Path, named: bool, reader: &mut dyn Read) -> Result<SearchResult> {
+        self.search(path, self.query.detection(named), Haystack::Reader(reader))
     }
 
-    fn search(
-        &mut self,
-        path: &Path,
-        detection: Detection,
-        source: SearchSource<'_>,
-    ) -> io::Result<SearchResult> {
+    fn search(&mut self, path: &Path, detection: Detection, source: Haystack<'_>) -> Result<SearchResult> {
         self.searcher.set_binary_detection(match detection {
             Detection::None => BinaryDetection::none(),
             Detection::Convert => BinaryDetection::convert(0),
@@ -175,7 +165,7 @@ impl<'w> WholeSearcher<'w> {
     ///
     /// # Errors
     /// Those of the output callback.
-    pub fn forward(&mut self) -> io::Result<()> {
+    pub fn forward(&mut self) -> Result<()> {
         self.writer().forward()
     }
 
@@ -191,12 +181,12 @@ impl<'w> WholeSearcher<'w> {
 fn run<S: Sink<Error = io::Error>>(
     searcher: &mut Searcher,
     matcher: &AnyMatcher,
-    source: SearchSource<'_>,
+    source: Haystack<'_>,
     sink: &mut S,
-) -> io::Result<()> {
+) -> Result<()> {
     match source {
-        SearchSource::Bytes(bytes) => searcher.search_slice(matcher, bytes, sink),
-        SearchSource::Reader(reader) => searcher.search_reader(matcher, reader, sink),
+        Haystack::Bytes(bytes) => searcher.search_slice(matcher, bytes, sink),
+        Haystack::Reader(reader) => searcher.search_reader(matcher, reader, sink),
     }
 }
 
@@ -205,47 +195,46 @@ struct LineTracker<S> {
     lines: bool,
 }
 
-impl<S: Sink> Sink for LineTracker<S> {
-    type Error = S::Error;
+impl<S: Sink<Error = io::Error>> Sink for LineTracker<S> {
+    type Error = io::Error;
 
-    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, S::Error> {
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool> {
         let more = self.inner.matched(searcher, found)?;
         self.lines |= more;
         Ok(more)
     }
 
-    fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> Result<bool, S::Error> {
+    fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> Result<bool> {
         let more = self.inner.context(searcher, found)?;
         self.lines |= more;
         Ok(more)
     }
 
-    fn context_break(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+    fn context_break(&mut self, searcher: &Searcher) -> Result<bool> {
         self.inner.context_break(searcher)
     }
 
-    fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> Result<bool, S::Error> {
+    fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> Result<bool> {
         self.inner.binary_data(searcher, offset)
     }
 
-    fn begin(&mut self, searcher: &Searcher) -> Result<bool, S::Error> {
+    fn begin(&mut self, searcher: &Searcher) -> Result<bool> {
         self.inner.begin(searcher)
     }
 
-    fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> Result<(), S::Error> {
+    fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> Result<()> {
         self.inner.finish(searcher, finish)
     }
 }
 
-type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send + 'w>;
+type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> Result<()> + Send + 'w>;
 
 /// The path passed to the printers of lines and summaries. A printer resolves its path, which takes as long as the
 /// search of a file with a match, and the result is used for links only. But printers count the bytes that they write,
 /// so with statistics or links they get the real path.
 const PLACEHOLDER_PATH: &str = "/";
 
-/// Keeps the output, or forwards it in pieces. The printer's colours [identify](marker_colors) the kind of text; where
-/// that is the path, the real path is written.
+/// Keeps the output, or forwards it in pieces; writes the real path where the printer's [colour](marker_colors) is its.
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     forward: Option<OutputFn<'w>>,
@@ -267,7 +256,7 @@ impl Writer<'_> {
         self.path.extend_from_slice(&shown(path, self.separator));
     }
 
-    fn forward(&mut self) -> io::Result<()> {
+    fn forward(&mut self) -> Result<()> {
         if let Some(forward) = &mut self.forward {
             forward(self.buffer.as_slice())?;
             self.buffer.clear();
@@ -277,7 +266,7 @@ impl Writer<'_> {
 }
 
 impl Write for Writer<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let count = bytes.len();
         if bytes.len() > READ_SIZE && self.forward.is_some() {
             self.forward()?;
@@ -293,7 +282,7 @@ impl Write for Writer<'_> {
         Ok(count)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -307,17 +296,17 @@ impl WriteColor for Writer<'_> {
         self.buffer.supports_hyperlinks()
     }
 
-    fn set_hyperlink(&mut self, link: &HyperlinkSpec<'_>) -> io::Result<()> {
+    fn set_hyperlink(&mut self, link: &HyperlinkSpec<'_>) -> Result<()> {
         self.buffer.set_hyperlink(link)
     }
 
-    fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
+    fn set_color(&mut self, spec: &ColorSpec) -> Result<()> {
         let style = Style::from_color(spec);
         self.at_path = style == Some(Style::Path);
         self.buffer.set_color(style.map_or(spec, |style| style.spec(&self.colors)))
     }
 
-    fn reset(&mut self) -> io::Result<()> {
+    fn reset(&mut self) -> Result<()> {
         self.at_path = false;
         self.buffer.reset()
     }

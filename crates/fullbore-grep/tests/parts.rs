@@ -152,16 +152,9 @@ fn same(
     }
     let (expected, result) = whole(&query, read_mode, named, text);
     let (found, parts_result) = in_parts(&query, read_mode, named, text, request, workers);
-    let seen = String::from_utf8_lossy(text);
-    prop_assert_eq!(
-        timeless(&found),
-        timeless(&expected),
-        "{:?} by {} {:?} of {:?}",
-        seen,
-        request,
-        query.settings().max_count,
-        read_mode
-    );
+    let (seen, limit) = (String::from_utf8_lossy(text), query.settings().max_count);
+    let (found, expected) = (timeless(&found), timeless(&expected));
+    prop_assert_eq!(found, expected, "{:?} by {} {:?} of {:?}", seen, request, limit, read_mode);
     prop_assert_eq!(parts_result.matched, result.matched);
     match (&parts_result.stats, &result.stats) {
         (Some(parts), Some(whole)) if query.settings().stats => {

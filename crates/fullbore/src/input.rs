@@ -10,15 +10,6 @@ use fullbore_io::file::File;
 use fullbore_io::sys;
 
 /// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
-///
-/// ```
-/// use fullbore::op;
-/// let lines = op::count_lines();
-/// let by_path = fullbore::fold(&lines, "Cargo.toml")?;
-/// assert_eq!(fullbore::fold(&lines, std::fs::File::open("Cargo.toml").unwrap())?, by_path);
-/// assert_eq!(fullbore::fold(&lines, std::fs::read("Cargo.toml").unwrap())?, by_path);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Input<'a>(Repr<'a>);
 

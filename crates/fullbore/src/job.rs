@@ -108,8 +108,7 @@ impl Job {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
-    /// Calls `planned` with the path and the plan of each file before its bytes are moved. Files that are not copied are all
-    /// planned then, small ones too.
+    /// Calls `planned` with path and plan of each file before its bytes move; files that are not copied are all planned then.
     ///
     /// ```
     /// use std::sync::{Arc, OnceLock};
@@ -182,8 +181,7 @@ impl Job {
         self.pair(left, right)?.compare(&Extent::default())
     }
 
-    /// Transforms `input` into the file `output`, which is complete and replaces an existing file when this returns, and is as it
-    /// was after an error.
+    /// Transforms `input` into the file `output`, which is complete when this returns, and as it was after an error.
     ///
     /// # Errors
     /// As [`pattern::transform`].
@@ -224,8 +222,7 @@ impl Job {
         pattern::generate(generator, len, output, &plan.strategy, self.durability, &self.progress)
     }
 
-    /// Copies the file or directory tree `source` to the path `target`, with permissions. Symbolic links in a tree are copied as
-    /// links.
+    /// Copies a file or directory tree to the path `target`, with permissions. Symbolic links in a tree are copied as links.
     ///
     /// # Errors
     /// The first of those of [`pattern::copy`]; the rest of a tree is copied nevertheless.
@@ -246,8 +243,7 @@ impl Job {
         }
     }
 
-    /// Copies pairs of a source and a target with options; `tell` receives the events. The job sets the options for strategy,
-    /// profile, workers and durability.
+    /// Copies pairs of a source and a target. The job sets the options for strategy, profile, workers and durability.
     ///
     /// # Errors
     /// As [`pattern::copy`].
@@ -327,15 +323,9 @@ impl Job {
         Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
     }
 
-    fn plan(
-        &self,
-        purpose: Purpose,
-        input: Option<&File>,
-        len: Option<u64>,
-        output: &Output,
-    ) -> Result<Plan> {
-        let plan = self.planner().plan(purpose, input, len, Some(output))?;
-        self.emit_plan(input.unwrap_or(output.file()).path(), &plan);
+    fn plan(&self, purpose: Purpose, from: Option<&File>, len: Option<u64>, to: &Output) -> Result<Plan> {
+        let plan = self.planner().plan(purpose, from, len, Some(to))?;
+        self.emit_plan(from.unwrap_or(to.file()).path(), &plan);
         Ok(plan)
     }
 

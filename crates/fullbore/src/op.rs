@@ -1,12 +1,4 @@
 //! Typed operations for [`Job`](crate::Job): transforms, counts and hashes without a text to parse.
-//!
-//! ```
-//! use fullbore::op;
-//! let bytes = fullbore::fold_fn(|| 0u64, |n, bytes| *n += bytes.len() as u64, |left, right| *left += right);
-//! assert_eq!(fullbore::fold(&bytes, &b"four"[..])?, 4);
-//! assert_eq!(fullbore::fold(&op::count_lines(), &b"one\ntwo\n"[..])?, 2);
-//! # Ok::<(), fullbore::Error>(())
-//! ```
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -14,8 +6,7 @@ use std::fmt;
 use crate::operation::hash::{Hash, Hasher, hex};
 use crate::operation::{Count, Encoding, Fold, Split};
 
-pub use crate::operation::maps::{caesar, lower, rot13, shift, swab, upper};
-pub use crate::operation::xor::xor;
+pub use crate::operation::maps::{caesar, lower, rot13, shift, swab, upper, xor};
 
 /// A fold of three functions, as [`fold_fn`] makes it.
 #[derive(Debug, Clone)]
@@ -97,7 +88,7 @@ pub fn count(encoding: Encoding) -> Count {
 }
 
 /// A hash of a whole file; a hash that can be split, such as BLAKE3, uses all workers.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct HashFold {
     hash: Hash,
 }
@@ -177,12 +168,6 @@ impl Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for HashFold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HashFold").field(&self.hash.algorithm().name).finish()
     }
 }
 

@@ -201,14 +201,8 @@ fn a_run_that_fails_or_writes_less_leaves_no_zeros() {
             let operation = parse(operation, Kernel::Simd).unwrap();
             let strategy = text.parse::<StrategySpec>().unwrap().apply(Strategy::plain());
             let output = Output::create(&path, placement, None).unwrap();
-            transform(
-                &*operation,
-                &File::open(&input).unwrap(),
-                output,
-                &strategy,
-                Durability::None,
-                progress,
-            )
+            let input = File::open(&input).unwrap();
+            transform(&*operation, &input, output, &strategy, Durability::None, progress)
         };
         let cancelled = Progress::default();
         cancelled.cancel();

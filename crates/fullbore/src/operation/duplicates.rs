@@ -27,8 +27,7 @@ pub struct Inode {
     pub names: Vec<PathBuf>,
 }
 
-/// Groups names by file: takes names with device and inode numbers and length, returns files in the order of their
-/// first names. A repeated name counts once.
+/// Groups names, with identity and length, by file, in the order of first names. A repeated name counts once.
 pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Vec<Inode> {
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_unstable_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
@@ -47,8 +46,7 @@ pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Ve
     inodes
 }
 
-/// Splits each group into elements of the same key, and drops elements that are alone or have no key. Keeps the order
-/// within a group.
+/// Splits groups into elements of the same key, in order, without those that are alone or have no key.
 pub fn alike<T, K: Ord>(groups: Vec<Vec<T>>, key: impl Fn(&T) -> Option<K>) -> Vec<Vec<T>> {
     let mut result = Vec::new();
     for group in groups {

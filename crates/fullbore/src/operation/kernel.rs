@@ -18,15 +18,6 @@ pub enum Kernel {
     Scalar,
 }
 
-impl fmt::Display for Kernel {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Simd => "simd",
-            Self::Scalar => "scalar",
-        })
-    }
-}
-
 /// A pass over some bytes, written once as plain loops and compiled for both kernels.
 pub(super) trait Pass {
     /// Makes the pass and calls [`element_done`] with `SIMD` after each element. Must be `#[inline(always)]`, so that

@@ -28,7 +28,7 @@ fn check_bytes(spec: &str, definition: impl Fn(u8) -> u8) {
     let source = every_byte();
     let expected: Vec<u8> = source.iter().map(|&byte| definition(byte)).collect();
     for kernel in KERNELS {
-        assert_eq!(applied(&*operation(spec, kernel), 12_345, &source), expected, "{spec} {kernel}");
+        assert_eq!(applied(&*operation(spec, kernel), 12_345, &source), expected, "{spec} {kernel:?}");
     }
 }
 
@@ -85,7 +85,7 @@ fn swab_swaps_pairs_and_leaves_an_odd_last_byte() {
             let expected: Vec<u8> = (0..length)
                 .map(|place| if place == length & !1 { source[place] } else { source[place ^ 1] })
                 .collect();
-            assert_eq!(applied(&*operation("swab", kernel), 0, &source), expected, "{length} {kernel}");
+            assert_eq!(applied(&*operation("swab", kernel), 0, &source), expected, "{length} {kernel:?}");
         }
     }
 }

@@ -1,20 +1,16 @@
-//! Maps of single bytes and of pairs: `shift`, `caesar`, `rot13`, `upper`, `lower`, `swab`, `none`.
+//! Maps of single bytes and of pairs: `shift`, `caesar`, `rot13`, `upper`, `lower`, `swab`, `none`; and `xor`, which combines the
+//! file with a key, repeated from the first byte to the last.
 
 use std::fmt;
 
-use super::kernel::Kernel;
-use super::kernel::{GroupMap, Groupwise};
+use super::kernel::{GroupMap, Groupwise, Kernel, Pass, element_done};
 use super::traits::{Split, Transform};
 
 /// An operation, or the error in its argument.
 pub(super) type Built = Result<Box<dyn Transform>, String>;
 
-pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(
-    spec: impl Into<String>,
-    kernel: Kernel,
-    map: M,
-) -> Built {
-    Ok(Box::new(Groupwise { spec: spec.into(), kernel, map }))
+pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(spec: &str, kernel: Kernel, map: M) -> Built {
+    Ok(Box::new(Groupwise { spec: spec.to_owned(), kernel, map }))
 }
 
 /// Adds `by` to each byte, modulo 256.
@@ -34,7 +30,7 @@ pub fn shift(by: i64) -> impl Transform {
 
 pub(super) fn parse_shift(argument: &str, kernel: Kernel) -> Built {
     let number = Integer::parse(argument)?;
-    built(format!("shift:{number}"), kernel, Shift(number.modulo(256)))
+    built(&format!("shift:{number}"), kernel, Shift(number.modulo(256)))
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +52,7 @@ pub fn caesar(by: i64) -> impl Transform {
 pub(super) fn parse_caesar(argument: &str, kernel: Kernel) -> Built {
     let number = Integer::parse(argument)?;
     let map = Rotate { letters: number.modulo(26), digits: number.modulo(10) };
-    map.built(format!("caesar:{number}"), kernel)
+    map.built(&format!("caesar:{number}"), kernel)
 }
 
 /// Moves letters by 13 of 26; it is its own inverse.
@@ -75,7 +71,7 @@ pub(super) struct Rotate {
 impl Rotate {
     pub(super) const HALF: Self = Self { letters: 13, digits: 0 };
 
-    pub(super) fn built(self, spec: String, kernel: Kernel) -> Built {
+    pub(super) fn built(self, spec: &str, kernel: Kernel) -> Built {
         match kernel {
             Kernel::Simd => built(spec, kernel, self),
             Kernel::Scalar => built(spec, kernel, Table(std::array::from_fn(|byte| self.map([byte as u8])))),
@@ -210,6 +206,117 @@ impl fmt::Display for Integer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = if self.digits.is_empty() { "0" } else { &self.digits };
         write!(out, "{}{digits}", if self.negative { "-" } else { "" })
+    }
+}
+
+/// Minimum length of a repeated short key, in bytes: long vectors fit, and the key stays in the nearest cache.
+const LAID_OUT: usize = 4096;
+
+/// Exclusive-or with `key`, repeated over the file; it is its own inverse. An empty key changes nothing.
+pub fn xor(key: &[u8]) -> impl Transform {
+    Xor::new(if key.is_empty() { &[0] } else { key }, Kernel::Simd)
+}
+
+pub(super) fn parse_xor(hex: &str, kernel: Kernel) -> Built {
+    if hex.is_empty() {
+        return Err("the key is empty; give at least one byte, such as 5a".to_owned());
+    }
+    if let Some(bad) = hex.chars().find(|c| !c.is_ascii_hexdigit()) {
+        return Err(format!("{bad:?} is not a hexadecimal digit (0-9, a-f)"));
+    }
+    if !hex.len().is_multiple_of(2) {
+        return Err(format!(
+            "{} hexadecimal digits are not whole bytes; give two digits per byte",
+            hex.len()
+        ));
+    }
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap_or_default();
+    let key: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+    Ok(Box::new(Xor::new(&key, kernel)))
+}
+
+struct Xor {
+    /// Bytes until the key repeats; never 0.
+    period: usize,
+    /// The key, repeated a whole number of times.
+    repeated: Vec<u8>,
+    kernel: Kernel,
+}
+
+impl Xor {
+    fn new(key: &[u8], kernel: Kernel) -> Self {
+        let period = key.len();
+        Self { period, repeated: key.repeat(LAID_OUT.div_ceil(period)), kernel }
+    }
+
+    /// Returns the key's bytes for an offset of the file, up to the end of the repeated key.
+    fn key(&self, offset: u64) -> &[u8] {
+        &self.repeated[(offset % self.period as u64) as usize..]
+    }
+}
+
+impl fmt::Display for Xor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("xor:")?;
+        self.repeated[..self.period].iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl Transform for Xor {
+    fn split(&self) -> Split {
+        Split::Any
+    }
+
+    fn apply(&self, mut offset: u64, mut source: &[u8], mut target: &mut [u8]) {
+        while !target.is_empty() {
+            let key = self.key(offset);
+            let length = key.len().min(target.len());
+            let (from, from_rest) = source.split_at(length);
+            let (to, to_rest) = target.split_at_mut(length);
+            self.kernel.run(Across { key: &key[..length], source: from, target: to });
+            (source, target, offset) = (from_rest, to_rest, offset.wrapping_add(length as u64));
+        }
+    }
+
+    fn apply_in_place(&self, mut offset: u64, mut data: &mut [u8]) {
+        while !data.is_empty() {
+            let key = self.key(offset);
+            let length = key.len().min(data.len());
+            let (run, rest) = data.split_at_mut(length);
+            self.kernel.run(InPlace { key: &key[..length], data: run });
+            (data, offset) = (rest, offset.wrapping_add(length as u64));
+        }
+    }
+}
+
+struct Across<'a> {
+    key: &'a [u8],
+    source: &'a [u8],
+    target: &'a mut [u8],
+}
+
+impl Pass for Across<'_> {
+    #[inline(always)]
+    fn run<const SIMD: bool>(self) {
+        for ((to, from), key) in self.target.iter_mut().zip(self.source).zip(self.key) {
+            *to = *from ^ *key;
+            element_done::<SIMD>();
+        }
+    }
+}
+
+struct InPlace<'a> {
+    key: &'a [u8],
+    data: &'a mut [u8],
+}
+
+impl Pass for InPlace<'_> {
+    #[inline(always)]
+    fn run<const SIMD: bool>(self) {
+        for (byte, key) in self.data.iter_mut().zip(self.key) {
+            *byte ^= *key;
+            element_done::<SIMD>();
+        }
     }
 }
 

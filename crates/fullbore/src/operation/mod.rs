@@ -1,13 +1,4 @@
 //! Computations on the bytes. An operation never sees the strategy: it receives a run of bytes and its offset.
-//!
-//! ```
-//! use fullbore::operation::{Kernel, parse};
-//! let shift = parse("shift:1", Kernel::Simd)?;
-//! let mut data = *b"HAL";
-//! shift.apply_in_place(0, &mut data);
-//! assert_eq!(&data, b"IBM");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod count;
@@ -21,7 +12,6 @@ mod laws;
 pub(crate) mod maps;
 mod registry;
 mod traits;
-pub(crate) mod xor;
 
 pub use count::{Count, CountState, Counts, Encoding};
 #[doc(hidden)]

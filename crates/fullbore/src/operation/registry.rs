@@ -5,7 +5,6 @@ use std::fmt;
 use super::kernel::Kernel;
 use super::maps::{self, Built, built};
 use super::traits::Transform;
-use super::xor;
 
 /// All operations, in the order of the help.
 const OPERATIONS: &[Operation] = &[
@@ -17,7 +16,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         usage: "xor:HEX",
         summary: "exclusive-or with the key HEX (two digits per byte), repeated over the file; its own inverse",
-        build: xor::parse,
+        build: maps::parse_xor,
     },
     Operation {
         usage: "caesar:N",
@@ -27,7 +26,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         usage: "rot13",
         summary: "rotate letters by 13 of 26; rot13 reverses itself",
-        build: |_, kernel| maps::Rotate::HALF.built("rot13".to_owned(), kernel),
+        build: |_, kernel| maps::Rotate::HALF.built("rot13", kernel),
     },
     Operation {
         usage: "upper",

@@ -7,24 +7,15 @@ use std::ops::Range;
 use fullbore_io::buf::Pool;
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
-///
-/// ```
-/// use fullbore::operation::{Kernel, Split, parse};
-/// assert_eq!(parse("upper", Kernel::Simd)?.split(), Split::Any);
-/// // swab exchanges two bytes of a pair: a cut inside the pair would leave both in place.
-/// assert_eq!(parse("swab", Kernel::Simd)?.split(), Split::Aligned(2.try_into()?));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
     /// Each byte is independent: cut anywhere.
     Any,
-    /// Cut only at multiples of this number of bytes.
+    /// Cut only at multiples of this number of bytes: a cut inside a pair would leave both bytes in place that `swab` swaps.
     Aligned(NonZeroUsize),
     /// Cut only after this byte, which ends a record. A record must fit in memory. For folds.
     Delimiter(u8),
-    /// Cut anywhere, but adjacent parts share this number of bytes: every run of one byte more is inside exactly one
-    /// part. For folds.
+    /// Cut anywhere, but adjacent parts share so many bytes: each longer run is inside exactly one part. For folds.
     Overlap(usize),
     /// No cuts: one worker, from front to back.
     Sequential,
@@ -42,8 +33,7 @@ impl Split {
 
 /// An operation that replaces each run of bytes by another of the same length at the same offset.
 ///
-/// **Law:** for every cut that [`split`](Self::split) allows, the transformed parts equal the transformed whole, byte
-/// for byte.
+/// **Law:** for every cut that [`split`](Self::split) allows, the transformed parts equal the transformed whole.
 ///
 /// ```
 /// use fullbore::operation::{Split, Transform};
@@ -76,8 +66,7 @@ pub trait Transform: fmt::Display + Send + Sync {
     /// Returns the rule for cutting the file.
     fn split(&self) -> Split;
 
-    /// Writes the transformed `source` into `target`. Both have the same length; `offset` is the offset of the run in
-    /// the file, in bytes.
+    /// Writes the transformed `source` into `target`, of the same length; `offset` is that of the run in the file.
     fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]);
 
     /// Like [`apply`](Self::apply), but the result replaces the run.
@@ -198,8 +187,7 @@ pub trait Search: Send + Sync {
         b'\n'
     }
 
-    /// Returns the number of records before and after a record that affect its result, such as lines of context: by
-    /// default 0.
+    /// Returns the number of records before and after one that affect its result (lines of context): by default 0.
     fn reach(&self) -> usize {
         0
     }
@@ -207,8 +195,7 @@ pub trait Search: Send + Sync {
     /// Returns the result for the part's [own](Part::own) records. Several threads receive parts, in any order.
     fn search(&self, part: &Part<'_>) -> Self::Found;
 
-    /// Returns the memory of a result in bytes, in addition to its own size, so that results waiting to be delivered
-    /// stay within the budget.
+    /// Returns the memory of a result in bytes beside its own size: pending results stay within the budget.
     fn weight(&self, found: &Self::Found) -> usize {
         let _ = found;
         0
@@ -220,8 +207,7 @@ pub trait Search: Send + Sync {
 pub struct Part<'a> {
     /// The records.
     pub bytes: &'a [u8],
-    /// Range of `bytes` with the records to search. It has as many records before and after it as [`Search::reach`]
-    /// requires, or as the file has.
+    /// Range of `bytes` to search, with as many records around it as [`Search::reach`] requires, or as the file has.
     pub own: Range<usize>,
     /// Offset of `bytes` in the file, in bytes.
     pub offset: u64,

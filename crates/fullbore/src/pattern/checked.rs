@@ -26,7 +26,7 @@ impl CheckedInput {
     pub(super) fn source(&self, patient: bool) -> Source<'_> {
         match self.len {
             Some(len) => Source::File { file: &self.file, len },
-            None => Source::Stream(StreamReader::new(self.file.clone(), patient)),
+            None => Source::Stream(Box::new(StreamReader::new(self.file.clone(), patient))),
         }
     }
 

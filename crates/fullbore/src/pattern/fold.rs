@@ -1,14 +1,15 @@
-//! Folds a file: each worker a run of blocks at a time, the runs merged in file order.
+//! Folds a file: each worker a run of blocks at a time, the runs merged in file order. Carry-over makes folds that need whole
+//! records, or overlapping runs, from folds that may be cut anywhere.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use super::carry_over::{Overlapping, Records};
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::run::Run;
+use super::threads::lock;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::Choice;
@@ -53,31 +54,26 @@ struct Piece<S> {
     state: S,
 }
 
-/// The completed runs, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
-struct Runs<S> {
-    runs: Mutex<BTreeMap<u64, (u64, S)>>,
-}
+/// The completed runs by their start, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
+type Runs<S> = Mutex<BTreeMap<u64, Piece<S>>>;
 
-impl<S> Runs<S> {
-    fn add<F: Fold<State = S>>(&self, fold: &F, run: Piece<S>) {
-        let mut run = run;
-        loop {
-            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = runs.range(..run.start).next_back().filter(|(_, (end, _))| *end == run.start);
-            let before = before.map(|(&start, _)| start);
-            // Merging may take long: the lock is not held.
-            if let Some((start, (_, mut left))) = before.and_then(|start| runs.remove_entry(&start)) {
-                drop(runs);
-                fold.merge(&mut left, run.state);
-                run = Piece { start, end: run.end, state: left };
-            } else if let Some((end, right)) = runs.remove(&run.end) {
-                drop(runs);
-                fold.merge(&mut run.state, right);
-                run.end = end;
-            } else {
-                runs.insert(run.start, (run.end, run.state));
-                return;
-            }
+fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
+    loop {
+        let mut runs = lock(done);
+        let before = runs.range(..run.start).next_back().filter(|(_, piece)| piece.end == run.start);
+        let before = before.map(|(&start, _)| start);
+        // Merging may take long: the lock is not held.
+        if let Some(mut left) = before.and_then(|start| runs.remove(&start)) {
+            drop(runs);
+            fold.merge(&mut left.state, run.state);
+            run = Piece { end: run.end, ..left };
+        } else if let Some(right) = runs.remove(&run.end) {
+            drop(runs);
+            fold.merge(&mut run.state, right.state);
+            run.end = right.end;
+        } else {
+            runs.insert(run.start, run);
+            return;
         }
     }
 }
@@ -91,7 +87,7 @@ fn anywhere<F: Fold>(
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let checked = CheckedInput::of(input)?;
-    let done = Runs { runs: Mutex::new(BTreeMap::new()) };
+    let done = Runs::default();
     let run = Run {
         transfer: Transfer {
             source: &checked.source(true),
@@ -112,7 +108,7 @@ fn anywhere<F: Fold>(
         if piece.as_ref().is_some_and(|piece| piece.end != offset)
             && let Some(whole) = piece.take()
         {
-            done.add(operation, whole);
+            add(operation, &done, whole);
         }
         let piece = piece.get_or_insert_with(|| begin(offset));
         operation.block(&mut piece.state, offset, bytes);
@@ -121,9 +117,9 @@ fn anywhere<F: Fold>(
     })?;
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
-    pieces.into_iter().flatten().for_each(|piece| done.add(operation, piece));
-    let mut runs = done.runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
-    let state = runs.next().map_or_else(|| operation.identity(), |(_, state)| state);
+    pieces.into_iter().flatten().for_each(|piece| add(operation, &done, piece));
+    let mut runs = done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
+    let state = runs.next().map_or_else(|| operation.identity(), |piece| piece.state);
     debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
     Ok((stats, state))
 }
@@ -136,4 +132,277 @@ pub fn fold_bytes<F: Fold>(operation: &F, bytes: &[u8]) -> F::State {
         operation.block(&mut state, 0, bytes);
     }
     state
+}
+
+/// Passes whole records to `fold`; records cut at the ends of a part are carried until the neighbouring part is merged.
+pub(super) struct Records<'f, F> {
+    pub(super) fold: &'f F,
+    pub(super) delimiter: u8,
+}
+
+/// Bytes that are not folded yet, and their offset.
+#[derive(Default)]
+struct Carried {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Carried {
+    fn add(&mut self, offset: u64, bytes: &[u8]) {
+        if self.bytes.is_empty() {
+            self.start = offset;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// A part: its bytes up to the first delimiter, the folded records after that, the beginning of one more.
+pub(super) struct CarryOver<S> {
+    head: Carried,
+    /// State of the records after the head; `None`: the part has no delimiter and is all head.
+    records: Option<S>,
+    tail: Carried,
+}
+
+impl<F: Fold> Records<'_, F> {
+    pub(super) fn finish(&self, carry_over: CarryOver<F::State>) -> F::State {
+        let mut state = self.fold.identity();
+        self.fold_in(&mut state, &carry_over.head);
+        if let Some(records) = carry_over.records {
+            self.fold.merge(&mut state, records);
+        }
+        self.fold_in(&mut state, &carry_over.tail);
+        state
+    }
+
+    fn fold_in(&self, state: &mut F::State, carried: &Carried) {
+        if !carried.bytes.is_empty() {
+            self.fold.block(state, carried.start, &carried.bytes);
+        }
+    }
+}
+
+impl<F: Fold> Fold for Records<'_, F> {
+    type State = CarryOver<F::State>;
+
+    fn identity(&self) -> Self::State {
+        CarryOver { head: Carried::default(), records: None, tail: Carried::default() }
+    }
+
+    fn block(&self, carry_over: &mut Self::State, offset: u64, bytes: &[u8]) {
+        let CarryOver { head, records, tail } = carry_over;
+        let Some(last) = memchr::memrchr(self.delimiter, bytes) else {
+            return if records.is_none() { head } else { tail }.add(offset, bytes);
+        };
+        // Bytes up to here are joined with bytes carried from before.
+        let mut joined = 0;
+        let first = memchr::memchr(self.delimiter, bytes).map_or(0, |place| place + 1);
+        let records = match records {
+            None => {
+                head.add(offset, &bytes[..first]);
+                joined = first;
+                records.insert(self.fold.identity())
+            }
+            Some(records) => {
+                if !tail.bytes.is_empty() {
+                    tail.add(offset, &bytes[..first]);
+                    joined = first;
+                    self.fold_in(records, tail);
+                    tail.bytes.clear();
+                }
+                records
+            }
+        };
+        if joined <= last {
+            self.fold.block(records, offset + joined as u64, &bytes[joined..=last]);
+        }
+        tail.add(offset + last as u64 + 1, &bytes[last + 1..]);
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        let Some(records) = &mut left.records else {
+            left.head.add(right.head.start, &right.head.bytes);
+            (left.records, left.tail) = (right.records, right.tail);
+            return;
+        };
+        left.tail.add(right.head.start, &right.head.bytes);
+        if let Some(more) = right.records {
+            self.fold_in(records, &left.tail);
+            self.fold.merge(records, more);
+            left.tail = right.tail;
+        }
+    }
+}
+
+/// Passes parts whose neighbours share `shared` bytes: every run of `shared + 1` bytes is seen exactly once.
+pub(super) struct Overlapping<'f, F> {
+    pub(super) fold: &'f F,
+    pub(super) shared: usize,
+}
+
+/// The state of a part: its first and last bytes, as many as neighbours share, and the state of its runs.
+pub(super) struct Edges<S> {
+    state: S,
+    start: u64,
+    len: u64,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl<F: Fold> Overlapping<'_, F> {
+    /// The final state, after the last part. Input too short for one run is passed as one block.
+    pub(super) fn finish(&self, mut edges: Edges<F::State>) -> F::State {
+        if edges.len > 0 && edges.len <= self.shared as u64 {
+            self.fold.block(&mut edges.state, edges.start, &edges.head);
+        }
+        edges.state
+    }
+}
+
+impl<F: Fold> Fold for Overlapping<'_, F> {
+    type State = Edges<F::State>;
+
+    fn identity(&self) -> Self::State {
+        Edges { state: self.fold.identity(), start: 0, len: 0, head: Vec::new(), tail: Vec::new() }
+    }
+
+    fn block(&self, edges: &mut Self::State, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let shared = self.shared.min(bytes.len());
+        let mut state = self.fold.identity();
+        if bytes.len() > self.shared {
+            self.fold.block(&mut state, offset, bytes);
+        }
+        let right = Edges {
+            state,
+            start: offset,
+            len: bytes.len() as u64,
+            head: bytes[..shared].to_vec(),
+            tail: bytes[bytes.len() - shared..].to_vec(),
+        };
+        self.merge(edges, right);
+    }
+
+    fn merge(&self, left: &mut Self::State, right: Self::State) {
+        if right.len == 0 {
+            return;
+        }
+        if left.len == 0 {
+            *left = right;
+            return;
+        }
+        // Every run that begins in the end of `left` and ends in the start of `right`.
+        let mut boundary = std::mem::take(&mut left.tail);
+        let boundary_start = left.start + left.len - boundary.len() as u64;
+        boundary.extend_from_slice(&right.head);
+        if boundary.len() > self.shared {
+            self.fold.block(&mut left.state, boundary_start, &boundary);
+        }
+        self.fold.merge(&mut left.state, right.state);
+        if left.head.len() < self.shared {
+            let more = self.shared - left.head.len();
+            left.head.extend_from_slice(&right.head[..more.min(right.head.len())]);
+        }
+        left.tail = if right.tail.len() < self.shared {
+            // All of `right` belongs to its tail.
+            boundary.split_off(boundary.len().saturating_sub(self.shared))
+        } else {
+            right.tail
+        };
+        left.len += right.len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Shown;
+
+    impl Fold for Shown {
+        type State = Vec<(u64, Vec<u8>)>;
+
+        fn identity(&self) -> Self::State {
+            Vec::new()
+        }
+
+        fn block(&self, state: &mut Self::State, offset: u64, bytes: &[u8]) {
+            state.push((offset, bytes.to_vec()));
+        }
+
+        fn merge(&self, left: &mut Self::State, right: Self::State) {
+            left.extend(right);
+        }
+    }
+
+    /// Folds `text` cut at `cuts`; merges the parts as a tree chosen by `order`.
+    fn folded<F: Fold>(fold: &F, text: &[u8], cuts: &[usize], order: &[usize]) -> F::State {
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        let mut states: Vec<F::State> = places
+            .windows(2)
+            .map(|pair| {
+                let mut state = fold.identity();
+                // Two blocks per part, as a worker reads them.
+                let half = pair[0].midpoint(pair[1]);
+                fold.block(&mut state, pair[0] as u64, &text[pair[0]..half]);
+                fold.block(&mut state, half as u64, &text[half..pair[1]]);
+                state
+            })
+            .collect();
+        let mut order = order.iter().cycle();
+        while states.len() > 1 {
+            let at = order.next().unwrap_or(&0) % (states.len() - 1);
+            let right = states.remove(at + 1);
+            fold.merge(&mut states[at], right);
+        }
+        states.pop().unwrap_or_else(|| fold.identity())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn records_are_passed_whole_in_order_and_once(
+            text in "[ab\n]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
+            order in proptest::collection::vec(any::<usize>(), 1..6),
+        ) {
+            let text = text.as_bytes();
+            let records = Records { fold: &Shown, delimiter: b'\n' };
+            let shown = records.finish(folded(&records, text, &cuts, &order));
+            let mut at = 0;
+            for (offset, bytes) in shown {
+                prop_assert_eq!(offset, at as u64);
+                prop_assert_eq!(&bytes[..], &text[at..at + bytes.len()]);
+                at += bytes.len();
+                prop_assert!(at == text.len() || text[at - 1] == b'\n');
+            }
+            prop_assert_eq!(at, text.len());
+        }
+
+        #[test]
+        fn every_run_is_passed_once(
+            text in "[ab]{0,40}", cuts in proptest::collection::vec(any::<usize>(), 0..12),
+            order in proptest::collection::vec(any::<usize>(), 1..6), shared in 0usize..6,
+        ) {
+            let text = text.as_bytes();
+            let overlapping = Overlapping { fold: &Shown, shared };
+            let shown = overlapping.finish(folded(&overlapping, text, &cuts, &order));
+            let mut runs: Vec<u64> = Vec::new();
+            for (offset, bytes) in shown {
+                prop_assert_eq!(&bytes[..], &text[offset as usize..offset as usize + bytes.len()]);
+                let count = (bytes.len() as u64).saturating_sub(shared as u64);
+                runs.extend(offset..offset + count);
+                if count == 0 {
+                    prop_assert_eq!(bytes.len(), text.len(), "only a whole text is shorter than a run");
+                }
+            }
+            runs.sort_unstable();
+            prop_assert_eq!(runs, (0..(text.len() as u64).saturating_sub(shared as u64)).collect::<Vec<_>>());
+        }
+    }
 }

@@ -1,27 +1,11 @@
-//! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy and number of
-//! workers.
+//! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy.
 //!
 //! One loop (`transfer_loop`) serves them all: it takes blocks from a source (an engine, a pipe, a generator), passes
 //! them through the operation, and hands them to a sink (an engine, a pipe, a visitor). The meter runs the same loop,
 //! so its measurements apply to the tools.
-//!
-//! ```
-//! use fullbore::file::File;
-//! use fullbore::pattern::{Progress, Scope, visit_until};
-//! use fullbore::strategy::{Strategy, StrategySpec};
-//! let file = File::open("Cargo.toml")?;
-//! let strategy = "workers=2,request=1K".parse::<StrategySpec>()?.apply(Strategy::plain());
-//! let scope = Scope::whole(file.len()?);
-//! let count = |lines: &mut usize, _offset, bytes: &[u8]| *lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
-//! let (_, counts) = visit_until(&file, &scope, &strategy, &Progress::default(), &false.into(), || 0, count)?;
-//! assert_eq!(counts.iter().sum::<usize>(), std::fs::read_to_string("Cargo.toml")?.lines().count());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod adaptive;
-mod boundary_buffer;
-mod carry_over;
 mod checked;
 mod compare;
 mod copy;

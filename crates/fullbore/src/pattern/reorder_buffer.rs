@@ -40,8 +40,7 @@ struct ReorderState<R> {
     enough: bool,
 }
 
-/// Results of an item in progress. Any thread delivers them when they are next: the worker itself may be waiting for a
-/// slow file.
+/// Results of an item in progress, delivered by any thread: the worker itself may be waiting for a slow file.
 struct Open<R> {
     start: Option<u64>,
     weight: usize,
@@ -118,8 +117,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
     }
 
-    /// Inserts the results of `start..end`, which weigh `weight` bytes, and delivers all results that are next. Results
-    /// that are no longer needed are dropped.
+    /// Inserts the results of `start..end`, which weigh `weight` bytes, and delivers all results that are next.
     pub(super) fn insert(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
         // The map entry is counted too; else results without weight would be unbounded.
         let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();

@@ -1,9 +1,9 @@
-//! Searches a file: each worker the whole records of its blocks, boundaries in file order; results in file order.
+//! Searches a file: each worker the whole records of its blocks; results in file order, with those of the boundaries between
+//! blocks: records cut at their ends, and the records within reach of them.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-use super::boundary_buffer::{BoundaryBuffer, Ends, cut};
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
@@ -96,7 +96,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             enough: reorder_buffer.enough(),
         };
         let result = run.visit(&|| (), &|(), offset, bytes| {
-            let (part, ends) = cut(bytes, offset, offset == 0, delimiter, reach);
+            let (part, ends) = cut(bytes, offset, delimiter, reach);
             let found = part.map(|part| operation.search(&part));
             let weight = ends.weight() + found.as_ref().map_or(0, |found| operation.weight(found));
             let end = offset + bytes.len() as u64;
@@ -141,4 +141,181 @@ struct Block<R> {
     ends: Ends,
     end: u64,
     found: Option<R>,
+}
+
+/// The parts of a block that are searched together with the neighbouring blocks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    All(Vec<u8>),
+    Some {
+        /// The first bytes, which the preceding boundary needs.
+        head: Vec<u8>,
+        /// Bytes of the head that the preceding boundary reports on.
+        head_own: usize,
+        /// The last bytes, which the following boundary needs.
+        tail: Vec<u8>,
+        /// Start of the bytes in the tail that the following boundary reports on.
+        tail_own: usize,
+    },
+}
+
+impl Ends {
+    /// Memory held, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::All(bytes) => bytes.capacity(),
+            Self::Some { head, tail, .. } => head.capacity() + tail.capacity(),
+        }
+    }
+}
+
+/// Cuts the block at `offset` into the part that can be searched without its neighbours, if any, and the ends for its
+/// boundaries.
+pub(super) fn cut(block: &[u8], offset: u64, delimiter: u8, reach: usize) -> (Option<Part<'_>>, Ends) {
+    let Some(middle) = middle(block, offset == 0, delimiter, reach) else {
+        return (None, Ends::All(block.to_vec()));
+    };
+    let Middle { whole, own, head, tail } = middle;
+    let part = Part {
+        bytes: &block[whole.clone()],
+        own: own.start - whole.start..own.end - whole.start,
+        offset: offset + whole.start as u64,
+    };
+    let ends = Ends::Some {
+        head: block[..head].to_vec(),
+        head_own: own.start,
+        tail: block[tail..].to_vec(),
+        tail_own: own.end - tail,
+    };
+    (Some(part), ends)
+}
+
+struct Middle {
+    /// The whole records of the block.
+    whole: Range<usize>,
+    /// The records out of reach of anything outside the block.
+    own: Range<usize>,
+    /// End of the bytes that the preceding boundary needs.
+    head: usize,
+    /// Start of the bytes that the following boundary needs.
+    tail: usize,
+}
+
+/// Finds the middle of a block; `None` if the block is too short.
+fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Middle> {
+    // Ends of the records that begin in the block.
+    let mut ends = memchr::memchr_iter(delimiter, block).map(|place| place + 1);
+    let start = if first { 0 } else { ends.next()? };
+    let own_start = if first || reach == 0 { start } else { ends.nth(reach - 1)? };
+    let head = if first {
+        0
+    } else if reach == 0 {
+        own_start
+    } else {
+        ends.nth(reach - 1)?
+    };
+    let mut ends = memchr::memrchr_iter(delimiter, block).map(|place| place + 1);
+    let end = ends.next()?;
+    let own_end = if reach == 0 { end } else { ends.nth(reach - 1)? };
+    let tail = if reach == 0 { own_end } else { ends.nth(reach - 1).unwrap_or(0) };
+    // The records within reach of the end must not begin before those within reach of the start.
+    (own_start < own_end && tail >= start && head <= end).then_some(Middle {
+        whole: start..end,
+        own: own_start..own_end,
+        head,
+        tail,
+    })
+}
+
+/// The boundary between two blocks; it grows until a block ends it.
+#[derive(Debug, Default)]
+pub(super) struct BoundaryBuffer {
+    pub(super) bytes: Vec<u8>,
+    own: usize,
+    /// Offset of `bytes` in the file.
+    pub(super) offset: u64,
+}
+
+impl BoundaryBuffer {
+    pub(super) fn new(offset: u64) -> Self {
+        Self { bytes: Vec::new(), own: 0, offset }
+    }
+
+    /// Appends the ends of the next block, which ends at `end`; passes a boundary that it completes to `look`.
+    pub(super) fn join<R>(&mut self, ends: Ends, end: u64, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
+        match ends {
+            Ends::All(bytes) => {
+                self.bytes.extend_from_slice(&bytes);
+                None
+            }
+            Ends::Some { head, head_own, tail, tail_own } => {
+                let own = self.own..self.bytes.len() + head_own;
+                self.bytes.extend_from_slice(&head);
+                let seen =
+                    (!own.is_empty()).then(|| look(&Part { bytes: &self.bytes, own, offset: self.offset }));
+                self.offset = end - tail.len() as u64;
+                self.bytes.clear();
+                // Long records are rare: their memory is not kept for the next boundary.
+                self.bytes.shrink_to(1 << 20);
+                self.bytes.extend_from_slice(&tail);
+                self.own = tail_own;
+                seen
+            }
+        }
+    }
+
+    pub(super) fn rest(&self) -> Option<Part<'_>> {
+        let own = self.own..self.bytes.len();
+        (!own.is_empty()).then_some(Part { bytes: &self.bytes, own, offset: self.offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The parts of `text`, cut into blocks that end at `cuts`, that a search receives.
+    fn parts(text: &[u8], cuts: &[usize], reach: usize) -> Vec<(Vec<u8>, Range<usize>, u64)> {
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        places.dedup();
+        let mut shown = Vec::new();
+        let mut keep = |part: &Part<'_>| shown.push((part.bytes.to_vec(), part.own.clone(), part.offset));
+        let mut boundary = BoundaryBuffer::new(0);
+        for pair in places.windows(2) {
+            let (part, ends) = cut(&text[pair[0]..pair[1]], pair[0] as u64, b'\n', reach);
+            boundary.join(ends, pair[1] as u64, &mut keep);
+            part.as_ref().map(&mut keep);
+        }
+        boundary.rest().as_ref().map(&mut keep);
+        shown
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn parts_cover_the_file_in_whole_records_with_their_reach(
+            text in "[ab\n]{0,60}", cuts in proptest::collection::vec(any::<usize>(), 0..20), reach in 0usize..4,
+        ) {
+            let text = text.as_bytes();
+            let mut at = 0;
+            for (bytes, own, offset) in parts(text, &cuts, reach) {
+                let start = offset as usize;
+                prop_assert_eq!(&bytes[..], &text[start..start + bytes.len()]);
+                prop_assert_eq!(start + own.start, at, "in order, with no gap and nothing twice");
+                prop_assert!(!own.is_empty());
+                at = start + own.end;
+                let at_record = |place: usize| place == 0 || place == text.len() || text[place - 1] == b'\n';
+                prop_assert!(at_record(start) && at_record(start + bytes.len()));
+                prop_assert!(at_record(start + own.start) && at_record(start + own.end));
+                let records = |range: &[u8]| range.split_inclusive(|&byte| byte == b'\n').count();
+                prop_assert!(start == 0 || records(&bytes[..own.start]) >= reach);
+                prop_assert!(start + bytes.len() == text.len() || records(&bytes[own.end..]) >= reach);
+            }
+            prop_assert_eq!(at, text.len());
+        }
+    }
 }

@@ -1,5 +1,4 @@
-//! Worker threads: the calling one, and as many more as requested or as the system can start; their CPU time without
-//! moving bytes.
+//! Worker threads: the calling one, and as many more as the system can start; their CPU time beside the transfer.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -73,9 +72,7 @@ pub(super) fn on_pool<T: Send>(
     }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(worker, _)| *worker);
-    let result =
-        |(_, result): (usize, std::thread::Result<T>)| result.unwrap_or_else(|panic| resume_unwind(panic));
-    done.into_iter().map(result).collect()
+    done.into_iter().map(|(_, result)| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
 /// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they

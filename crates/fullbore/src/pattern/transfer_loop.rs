@@ -14,7 +14,7 @@ pub(super) enum Source<'a> {
     /// A file, and its length in bytes when the run began.
     File { file: &'a File, len: u64 },
     /// A pipe or device.
-    Stream(StreamReader),
+    Stream(Box<StreamReader>),
     /// No input: the blocks are generated.
     Generator(&'a dyn Generate),
 }
@@ -38,6 +38,9 @@ impl<'a> Sink<'a> {
 }
 
 pub(super) type Visitor<'v> = dyn Fn(u64, &[u8]) -> Result<()> + 'v;
+
+/// Requests, each an offset and a length.
+type Extents<'e> = dyn Iterator<Item = (u64, usize)> + 'e;
 
 /// The work on each block.
 pub(super) struct Work<'a> {
@@ -207,13 +210,8 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         })
     }
 
-    /// Processes the requests at `extents`, each an offset and a length. May be called again for others, unless it failed or
-    /// was stopped.
-    pub(super) fn run(
-        &mut self,
-        extents: &mut dyn Iterator<Item = (u64, usize)>,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    /// Processes requests, each an offset and a length. May be called again, unless it failed or was stopped.
+    pub(super) fn run(&mut self, extents: &mut Extents<'_>, go_on: &dyn Fn() -> bool) -> Result<()> {
         match self.transfer.source {
             Source::Stream(stream) => self.pass_on(stream, go_on)?,
             Source::File { .. } if self.reads.copies_in_kernel => self.copy_in_kernel(extents, go_on)?,
@@ -224,11 +222,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 
     /// Processes blocks that are available without waiting: mapped or generated.
-    fn produce(
-        &mut self,
-        extents: &mut dyn Iterator<Item = (u64, usize)>,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    fn produce(&mut self, extents: &mut Extents<'_>, go_on: &dyn Fn() -> bool) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 return Ok(());
@@ -276,11 +270,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 
     /// Reads blocks through an engine, as many at a time as the depth allows.
-    fn pump(
-        &mut self,
-        extents: &mut dyn Iterator<Item = (u64, usize)>,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    fn pump(&mut self, extents: &mut Extents<'_>, go_on: &dyn Fn() -> bool) -> Result<()> {
         let mut submitted = 0;
         let mut due = 0;
         let mut early: Vec<Done> = Vec::new();
@@ -346,11 +336,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    fn copy_in_kernel(
-        &mut self,
-        extents: &mut dyn Iterator<Item = (u64, usize)>,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    fn copy_in_kernel(&mut self, extents: &mut Extents<'_>, go_on: &dyn Fn() -> bool) -> Result<()> {
         for (offset, len) in extents {
             if !go_on() {
                 break;
@@ -467,8 +453,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 }
 
-/// Requests of at least this length, in bytes, are submitted when they are queued: the system moves the next while one
-/// is processed.
+/// Requests of at least this length, in bytes, are submitted when queued: one moves while another is processed.
 const PROMPT: usize = 64 * 1024;
 
 fn take(early: &mut Vec<Done>, token: u64) -> Option<Done> {

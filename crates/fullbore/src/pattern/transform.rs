@@ -43,9 +43,8 @@ pub fn transform<'c>(
             "method {} moves bytes inside the kernel, and {operation} needs to see them",
             strategy.read.name
         );
-        return Err(
-            Error::new(ErrorKind::Unsupported, "transform", input.path(), what).advise("name another method")
-        );
+        let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
+        return Err(error.advise("name another method"));
     }
     let extension = extend(&output, checked.len.unwrap_or(0), strategy)?;
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.

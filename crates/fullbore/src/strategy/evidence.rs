@@ -72,24 +72,21 @@ impl fmt::Display for Evidence {
             Self::Buffered { share: None } => {
                 f.write_str("buffered: the share of the input in the page cache is unknown")
             }
-            Self::Mapped { window, share } => write!(
-                f,
-                "mmap, {} at a time: {:.0}% of the input is in the page cache, and is used there",
-                size::exact(*window),
-                share * 100.0
-            ),
-            Self::DeepReads { depth, request } => write!(
-                f,
-                "uring, direct, depth {depth}, {}: the input is not in the page cache",
-                size::exact(*request)
-            ),
-            Self::Request { len, new_file } => {
-                let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };
+            Self::Mapped { window, share } => {
+                let (window, share) = (size::exact(*window), share * 100.0);
                 write!(
                     f,
-                    "{}: large enough for {why}, small enough for the processor's cache",
-                    size::exact(*len)
+                    "mmap, {window} at a time: {share:.0}% of the input is in the page cache, and is used there"
                 )
+            }
+            Self::DeepReads { depth, request } => {
+                let request = size::exact(*request);
+                write!(f, "uring, direct, depth {depth}, {request}: the input is not in the page cache")
+            }
+            Self::Request { len, new_file } => {
+                let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };
+                let len = size::exact(*len);
+                write!(f, "{len}: large enough for {why}, small enough for the processor's cache")
             }
             Self::Workers { workers: 1, processors: 1 } => f.write_str("1 worker: there is one processor"),
             Self::Workers { workers, processors } if workers == processors => {
@@ -109,14 +106,11 @@ impl fmt::Display for Evidence {
             Self::Fallocate => {
                 f.write_str("alloc=fallocate: writers of an extending file wait for one another")
             }
-            Self::Measured { best, date, job, rate, low, high } => write!(
-                f,
-                "measured {}here on {date} for {job}: {} (95% interval {} to {})",
-                if *best { "best " } else { "" },
-                size::rate(*rate),
-                size::rate(*low),
-                size::rate(*high)
-            ),
+            Self::Measured { best, date, job, rate, low, high } => {
+                let best = if *best { "best " } else { "" };
+                let [rate, low, high] = [rate, low, high].map(|rate| size::rate(*rate));
+                write!(f, "measured {best}here on {date} for {job}: {rate} (95% interval {low} to {high})")
+            }
             Self::Learned { count, rate } => {
                 let trials = if *count == 1 { "trial" } else { "trials" };
                 write!(f, "learned: the fastest in {count} {trials}, at {}", size::rate(*rate))

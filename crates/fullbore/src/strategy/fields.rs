@@ -141,8 +141,7 @@ impl Strategy {
                 == (&other.read_cache, &other.write_cache, &other.completion)
     }
 
-    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are not counted: the page cache holds
-    /// them.
+    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are in the page cache, and do not count.
     ///
     /// ```
     /// use fullbore::buf::Pool;
@@ -174,14 +173,8 @@ impl fmt::Display for Strategy {
         } else {
             write!(f, "read={},write={}", self.read.name, self.write.name)?;
         }
-        write!(
-            f,
-            ",request={},depth={},workers={},model={}",
-            size::exact(self.request as u64),
-            self.depth,
-            self.workers,
-            self.model
-        )?;
+        write!(f, ",request={},depth={}", size::exact(self.request as u64), self.depth)?;
+        write!(f, ",workers={},model={}", self.workers, self.model)?;
         if self.model != Model::Serial {
             write!(f, ",stripe={}", size::exact(self.stripe))?;
         }

@@ -3,33 +3,22 @@
 use super::fields::{Model, buffered};
 use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
-use super::spec::StrategySpec;
 use fullbore_io::engine::{self, CachePolicy, Method, method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::size;
 
 impl Plan {
-    pub(super) fn fit(
-        &mut self,
-        input: Option<&File>,
-        output: Option<&Output>,
-        spec: &StrategySpec,
-    ) -> Result<()> {
-        self.strategy = spec.apply(self.strategy.clone());
-        self.fit_methods(input, output, spec)?;
-        self.fit_sizes(spec);
+    pub(super) fn fit(&mut self, input: Option<&File>, output: Option<&Output>) -> Result<()> {
+        self.strategy = self.spec.apply(self.strategy.clone());
+        self.fit_methods(input, output)?;
+        self.fit_sizes();
         self.fit_units();
         Ok(())
     }
 
-    fn fit_methods(
-        &mut self,
-        input: Option<&File>,
-        output: Option<&Output>,
-        spec: &StrategySpec,
-    ) -> Result<()> {
-        let strategy = &mut self.strategy;
+    fn fit_methods(&mut self, input: Option<&File>, output: Option<&Output>) -> Result<()> {
+        let (strategy, spec) = (&mut self.strategy, &self.spec);
         let named = spec.named.is_some();
         let path =
             input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
@@ -92,11 +81,11 @@ impl Plan {
     }
 
     /// Adapts the sizes to each other and to the memory budget.
-    fn fit_sizes(&mut self, spec: &StrategySpec) {
+    fn fit_sizes(&mut self) {
         let strategy = &mut self.strategy;
         let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
         if strategy.depth > deepest {
-            if spec.depth.is_some() {
+            if self.spec.depth.is_some() {
                 self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
             }
             strategy.depth = deepest;
@@ -160,8 +149,7 @@ impl Plan {
         }
     }
 
-    /// Keeps the memory budget: first by smaller mapped parts, then by fewer workers or less depth, whichever is
-    /// larger.
+    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger.
     fn fit_memory(&mut self) {
         let strategy = &mut self.strategy;
         if strategy.memory() <= strategy.budget {
@@ -182,12 +170,10 @@ impl Plan {
             Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
             _ => String::new(),
         };
-        self.notes.push(format!(
-            "{window}depth={}, workers={}: more would take over {} of memory",
-            strategy.depth,
-            strategy.workers,
-            size::exact(strategy.budget)
-        ));
+        let (depth, workers, budget) = (strategy.depth, strategy.workers, size::exact(strategy.budget));
+        let note =
+            format!("{window}depth={depth}, workers={workers}: more would take over {budget} of memory");
+        self.notes.push(note);
     }
 }
 

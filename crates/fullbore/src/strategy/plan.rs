@@ -251,7 +251,7 @@ impl<'a> Planner<'a> {
         let works = |strategy: &Strategy| {
             let mut fitted = plan.clone();
             strategy.clone_into(&mut fitted.strategy);
-            fitted.fit(input, output, self.spec).ok()?;
+            fitted.fit(input, output).ok()?;
             let read = self.spec.read.unwrap_or(strategy.read);
             (fitted.strategy.read == read).then_some(fitted.strategy)
         };
@@ -268,7 +268,7 @@ impl<'a> Planner<'a> {
         };
         let Contenders { cached, uncached } = &plan.decision.contenders;
         plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
-        plan.fit(input, output, self.spec)?;
+        plan.fit(input, output)?;
         // Figures compare all contenders: those of a spec that excludes some say nothing of the others.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
         if let (Some(learned), Some(input), true) = (

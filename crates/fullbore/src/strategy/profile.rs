@@ -149,8 +149,7 @@ impl Profile {
         write().map(drop).map_err(|error: Error| fail(error.to_string()))
     }
 
-    /// The measurements for `job` on the file system with this key; if there are none, those of a job that moves the
-    /// bytes in the same way.
+    /// The measurements for `job` on a file system, else those of a job that moves the bytes in the same way.
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
         let entries = &self.file_systems.get(key)?.entries;
         let of = |job: Job| entries.iter().find(|entry| entry.job == job);

@@ -1,5 +1,4 @@
-//! The user's specification of a strategy: some fields, nothing, or a name: Hart's family of sequential file transformations
-//! (2010), on this system.
+//! The user's specification of a strategy: some fields, nothing, or the name of one of Hart's programs (2010).
 
 use std::fmt;
 use std::str::FromStr;
@@ -172,11 +171,11 @@ impl StrategySpec {
             strategy.read_cache = CachePolicy::Keep;
             strategy.write_cache = CachePolicy::Keep;
         }
-        strategy.read = self.read.unwrap_or(strategy.read);
-        strategy.write = self.write.unwrap_or(strategy.write);
-        strategy.request = self.request.unwrap_or(strategy.request);
-        strategy.depth = self.depth.unwrap_or(strategy.depth);
-        strategy.model = self.model.unwrap_or(strategy.model);
+        macro_rules! take {
+            ($($field:ident),*) => { $(strategy.$field = self.$field.unwrap_or(strategy.$field);)* };
+        }
+        take!(read, write, request, depth, model, stripe, window, allocation);
+        take!(read_cache, write_cache, completion, budget);
         match (self.workers, self.model) {
             (Some(workers), _) => strategy.workers = workers,
             (None, Some(Model::Serial)) => strategy.workers = 1,
@@ -188,13 +187,6 @@ impl StrategySpec {
         {
             strategy.model = Model::Striped;
         }
-        strategy.stripe = self.stripe.unwrap_or(strategy.stripe);
-        strategy.window = self.window.unwrap_or(strategy.window);
-        strategy.allocation = self.allocation.unwrap_or(strategy.allocation);
-        strategy.read_cache = self.read_cache.unwrap_or(strategy.read_cache);
-        strategy.write_cache = self.write_cache.unwrap_or(strategy.write_cache);
-        strategy.completion = self.completion.unwrap_or(strategy.completion);
-        strategy.budget = self.budget.unwrap_or(strategy.budget);
         strategy
     }
 }

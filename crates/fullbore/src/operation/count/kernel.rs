@@ -43,8 +43,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Pass for All<'_, UTF8, COLUMNS> {
         let bytes = self.bytes;
         let mut sweep = Sweep::<UTF8, COLUMNS>::new(self.characters);
         let mut at = 0;
-        // Bytes above 0x7f and control characters occur in clusters: each time that the fast path ends early, the wait
-        // before the next attempt doubles.
+        // Other bytes occur in clusters: each early end of the fast path doubles the wait before the next attempt.
         let (mut wait, mut patience) = (1, 0);
         while let Some(block) = bytes[at..].first_chunk() {
             if !COLUMNS && patience == 0 && sweep.first.is_some() {
@@ -169,8 +168,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         taken
     }
 
-    /// Counts the first `len` bytes of a block, except a character cut at their end. Returns the number of bytes
-    /// counted.
+    /// Counts the first `len` bytes of a block but a character cut at their end; returns the number counted.
     #[inline(always)]
     fn block<L: Lanes>(&mut self, lanes: L, bytes: &[u8; BLOCK], len: usize) -> usize {
         let block = lanes.load(bytes);
@@ -298,8 +296,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
     }
 }
 
-/// Returns the class of the first character that words do not ignore. A separate function, because it runs once per
-/// run: the common path does not wait for it.
+/// Returns the class of the first character that words do not ignore. It runs once a run, off the common path.
 #[cold]
 #[inline(never)]
 fn first(seen: u64, words: u64) -> Option<Class> {

@@ -1,5 +1,4 @@
-//! Laws of counting: one result for every cut and every processor, equal to that of wc's own loop, one character at a
-//! time.
+//! Laws of counting: one result for every cut and processor, that of wc's own loop over characters.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -85,8 +84,7 @@ fn any_count() -> impl Strategy<Value = Count> {
         .prop_map(|(count, processor)| Count { processor, ..count })
 }
 
-/// Text with all difficulties: words, spaces of every kind, controls, wide and zero-width characters, whole, cut and
-/// broken.
+/// Text with all difficulties: words, spaces, controls, wide and zero-width characters, whole, cut and broken.
 fn any_text() -> impl Strategy<Value = Vec<u8>> {
     let character = |code: u32| char::from_u32(code).unwrap_or('?').to_string().into_bytes();
     let spaces = [

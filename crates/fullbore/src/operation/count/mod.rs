@@ -81,13 +81,8 @@ pub struct Counts {
 impl Count {
     /// Counts lines, words, characters and bytes.
     pub fn new(encoding: Encoding) -> Self {
-        Self {
-            encoding,
-            words: true,
-            columns: false,
-            characters: Characters::of(true),
-            processor: Processor::here(),
-        }
+        let (characters, processor) = (Characters::of(true), Processor::here());
+        Self { encoding, words: true, columns: false, characters, processor }
     }
 
     /// Also counts the columns of the longest line, which takes time.

@@ -34,8 +34,7 @@ impl Few {
 pub(super) struct Advance {
     /// Columns up to the first tab, or of the whole run.
     before: u64,
-    /// If there is a tab: columns after the stop of the first one, which is a multiple of eight, so that later tabs
-    /// count from it.
+    /// If there is a tab: columns after the stop of the first, a multiple of eight, so that later tabs count from it.
     behind: Option<u64>,
 }
 

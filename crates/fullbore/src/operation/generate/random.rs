@@ -8,8 +8,7 @@ use std::fmt;
 /// Number of bytes generated together. It defines the data: another value gives other data.
 const BLOCK: usize = 4096;
 
-/// Number of generators interleaved in a block, so that the processor works on several at once. It defines the data,
-/// too.
+/// Number of generators interleaved in a block, to work on several at once. It defines the data, too.
 const LANES: usize = 4;
 
 /// Returns a key for each piece of the data of `seed`: no two pieces of one seed share a key, because each step is
@@ -97,8 +96,7 @@ mod tests {
             let entropy: f64 =
                 counts.iter().map(|&n| f64::from(n) / MIB as f64).map(|share| -share * share.log2()).sum();
             assert!(entropy >= 7.999, "{seed}: {entropy}");
-            // 255 degrees of freedom: mean 255, deviation 22.6. A too even distribution is as wrong as a too uneven
-            // one.
+            // 255 degrees of freedom: mean 255, deviation 22.6. Too even is as wrong as too uneven.
             let expected = MIB as f64 / 256.0;
             let chi_square: f64 = counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
             assert!((150.0..380.0).contains(&chi_square), "{seed}: {chi_square}");
@@ -107,8 +105,7 @@ mod tests {
 
     #[test]
     fn nothing_repeats() {
-        // 64 MiB of blocks, and every aligned 16 bytes of a few: two of 2^19 windows of 128 bits are equal by chance
-        // once in 10^27.
+        // Two of 2^19 windows of 128 bits are equal by chance once in 10^27.
         let random = Random::new(42);
         let mut seen = HashSet::new();
         for block in 0..(64 * MIB / BLOCK) as u64 {

@@ -294,16 +294,7 @@ impl Fold for MultiHash<'_> {
     fn split(&self) -> Split {
         let both = |left, right| match (left, right) {
             (Split::Any, other) | (other, Split::Any) => other,
-            (Split::Aligned(left), Split::Aligned(right)) => {
-                // A common multiple: the larger unit if the smaller divides it, else the product.
-                let (small, large) = (left.min(right), left.max(right));
-                let unit = if large.get().is_multiple_of(small.get()) {
-                    Some(large)
-                } else {
-                    left.checked_mul(right)
-                };
-                unit.map_or(Split::Sequential, Split::Aligned)
-            }
+            (left, right) if left == right => left,
             _ => Split::Sequential,
         };
         self.hashes.iter().map(|hash| hash.algorithm().split).fold(Split::Any, both)

@@ -65,11 +65,9 @@ struct Part {
     len: usize,
     /// Start and end of the run in bytes; `None` if it is empty.
     seen: Option<(u64, u64)>,
-    /// The last chunk if it is not full, or if it is the file's first: alone it is the root, which has a different
-    /// value.
+    /// The last chunk if it is not full, or the file's first: alone it is the root, which has a different value.
     tail: Vec<u8>,
-    /// The subtrees, from left to right. Two siblings remain separate until something follows: they may be the halves
-    /// of the root.
+    /// The subtrees, from left to right. Two siblings stay apart until more follows: they may be the root's halves.
     nodes: Vec<Node>,
 }
 

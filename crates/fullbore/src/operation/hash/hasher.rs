@@ -14,7 +14,7 @@ pub trait Hasher: Any + Send {
     /// Adds the state of the bytes that follow, of the same algorithm.
     ///
     /// # Panics
-    /// If `right` is of another algorithm, or if the algorithm is [`Split::Sequential`] and both have seen bytes.
+    /// If `right` is of another algorithm, or if the algorithm is sequential and both have seen bytes.
     fn append(&mut self, right: Box<dyn Hasher>);
 
     /// Returns the sum, in its written order.

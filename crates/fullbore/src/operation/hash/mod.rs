@@ -1,6 +1,6 @@
-//! Hashes of files, from blake3 to crc32c, behind one [`Fold`].
+//! Hashes of files, from blake3 to crc32c, behind one [`Fold`](super::Fold).
 //!
-//! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), [`Split`] allows cuts, and all workers
+//! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), `Split` allows cuts, and all workers
 //! can hash one file; the other hashes read it from front to back. [`PipelinedHashes`] computes several hashes in one
 //! pass over the file, those that cannot be cut while the next bytes are read.
 #![forbid(unsafe_code)]

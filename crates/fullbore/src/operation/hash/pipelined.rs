@@ -23,6 +23,7 @@ pub struct PipelinedHashes {
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct PipelineState {
     states: Vec<HashState>,
     /// Blocks that some hash still needs.
@@ -57,8 +58,7 @@ struct HashJob {
 }
 
 impl PipelinedHashes {
-    /// Computes `hashes` of the bytes that `pass` folds, on up to `workers` threads, including the caller's. The sums
-    /// are in the order of the hashes.
+    /// Computes `hashes` of the bytes that `pass` folds, in their order, on up to `workers` threads with the caller's.
     ///
     /// # Errors
     /// Those of `pass`.
@@ -68,15 +68,7 @@ impl PipelinedHashes {
         pass: impl FnOnce(&Self) -> Result<(T, ()), E>,
     ) -> Result<(T, Vec<Vec<u8>>), E> {
         let states = hashes.iter().map(|hash| HashState { sum: Some(hash.identity()), next: 0 }).collect();
-        let state = PipelineState {
-            states,
-            blocks: VecDeque::new(),
-            first: 0,
-            free: Vec::new(),
-            made: 0,
-            over: false,
-            lost: false,
-        };
+        let state = PipelineState { states, ..PipelineState::default() };
         let mut pipeline = Self { state: Mutex::new(state), changed: Condvar::new() };
         let result = std::thread::scope(|scope| {
             let pipeline = &pipeline;

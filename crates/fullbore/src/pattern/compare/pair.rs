@@ -27,7 +27,7 @@ pub fn compare(
     progress: &Progress,
 ) -> Result<(Stats, Comparison)> {
     let pair = Pair::inspect(left, right, extent.limit)?;
-    let found = pair.compare(extent, progress, PAGE)?;
+    let found = pair.compare(extent, progress)?;
     pair.unchanged()?;
     Ok(found)
 }
@@ -48,13 +48,11 @@ pub fn differences<R: Send>(
     emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
 ) -> Result<(Stats, Differences)> {
     let pair = Pair::inspect(left, right, limit)?;
-    let found = pair.differences(progress, find, emit, PAGE)?;
+    let found = pair.differences(progress, find, emit)?;
     pair.unchanged()?;
     Ok(found)
 }
 
-/// Lengths up to this are not trusted, in bytes: attributes in `/sys` report a page and hold less.
-pub(super) const PAGE: u64 = 4096;
 /// Longest request where every difference is reported, in bytes: the result for a run can be many times as long.
 const RUN: usize = 256 << 10;
 
@@ -64,6 +62,8 @@ pub(super) struct Pair<'a> {
     right: Side<'a>,
     before: [Option<FileStamp>; 2],
     limit: Option<u64>,
+    /// Lengths up to this are not trusted, in bytes: attributes in `/sys` report a page and hold less.
+    pub(super) page: u64,
 }
 
 impl<'a> Pair<'a> {
@@ -76,14 +76,14 @@ impl<'a> Pair<'a> {
             FileKind::Directory => side.file.starting_stamp().map(Some),
             _ => Ok(None),
         };
-        Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit })
+        Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit, page: 4096 })
     }
 
     /// The lengths of both sides, if both report one that can be trusted.
-    fn lens(&self, page: u64) -> Option<[u64; 2]> {
+    fn lens(&self) -> Option<[u64; 2]> {
         let [Some(left), Some(right)] = self.before else { return None };
         let lens = [left.len.saturating_sub(self.left.base()), right.len.saturating_sub(self.right.base())];
-        (left.len > page && right.len > page && self.common(lens) > page).then_some(lens)
+        (left.len > self.page && right.len > self.page && self.common(lens) > self.page).then_some(lens)
     }
 
     /// The most bytes compared of sides of these lengths.
@@ -113,20 +113,14 @@ impl<'a> Pair<'a> {
         [place(&self.left, &self.before[0]), place(&self.right, &self.before[1])]
     }
 
-    pub(super) fn compare(
-        &self,
-        extent: &Extent,
-        progress: &Progress,
-        page: u64,
-    ) -> Result<(Stats, Comparison)> {
+    pub(super) fn compare(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
         if self.one_and_the_same() {
             return Ok((Stats::default(), Comparison::Equal));
         }
-        let Some(lens) = self.lens(page) else { return self.compare_flow(extent, progress) };
+        let Some(lens) = self.lens() else { return self.compare_flow(extent, progress) };
         let end = self.common(lens);
         let places = self.places();
-        // Uncached data is not read twice: its lines are counted during the comparison. Cached data is counted
-        // afterwards, and only if there is a difference.
+        // Lines of uncached data, which is not read twice, are counted on the way; those of cached data afterwards.
         let strategy = self.left.choice.first;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
         let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
@@ -209,12 +203,11 @@ impl<'a> Pair<'a> {
         progress: &Progress,
         find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
         mut emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-        page: u64,
     ) -> Result<(Stats, Differences)> {
         if self.one_and_the_same() {
             return Ok((Stats::default(), Differences::default()));
         }
-        let Some(lens) = self.lens(page) else {
+        let Some(lens) = self.lens() else {
             let (left, right, request) = self.flows();
             let (mut differ, mut fresh) = (false, false);
             let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
@@ -229,7 +222,7 @@ impl<'a> Pair<'a> {
         let (end, places) = (self.common(lens), self.places());
         let every = Every::new(find, emit);
         let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
-        let (differ, enough) = every.seen();
+        let (differ, enough) = (every.differ.into_inner(), every.enough.into_inner());
         let end = match self.shorter(lens).filter(|_| !enough) {
             Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
             None => None,

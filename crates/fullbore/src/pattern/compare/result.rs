@@ -9,8 +9,7 @@ use crate::strategy::Choice;
 pub struct Side<'a> {
     /// The file, pipe or device. A descriptor that was passed in is read from its position.
     pub file: &'a File,
-    /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers of the two;
-    /// method, depth and cache policy are per side.
+    /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers.
     pub choice: Choice<'a>,
     /// Bytes to skip at its start.
     pub skip: u64,

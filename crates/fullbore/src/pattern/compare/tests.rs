@@ -2,17 +2,16 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use proptest::prelude::*;
 
-use super::pair::{PAGE, Pair};
+use super::pair::Pair;
 use super::*;
 use crate::pattern::progress::Progress;
 use crate::strategy::{Model, Strategy};
 use fullbore_io::engine::{CachePolicy, METHODS, method, probe};
-use fullbore_io::error::ErrorKind;
+use fullbore_io::error::{ErrorKind, Result};
 use fullbore_io::file::File;
 use fullbore_io::sys::{self, Handle};
 
@@ -102,7 +101,6 @@ fn check(
     limit: Option<u64>,
     by: [By; 2],
     strategies: [&Strategy; 2],
-    page: u64,
 ) -> std::result::Result<(), String> {
     let cut = cut(data, skip, limit);
     let context = || {
@@ -117,20 +115,20 @@ fn check(
             choice: strategies[place].into(),
             skip: skip[place],
         });
-        let pair = Pair::inspect(&left, &right, limit).unwrap();
+        let mut pair = Pair::inspect(&left, &right, limit).unwrap();
+        pair.page = 0;
         test(&pair);
         pair.unchanged().unwrap();
         sources.into_iter().for_each(Source::close);
     };
     let (progress, extent) = (Progress::default(), Extent { limit, lines: true });
     let (mut first, mut seen, mut found) = (None, None, Vec::new());
-    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress, page).unwrap().1));
+    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress).unwrap().1));
     if first != Some(plainly(cut)) {
         return Err(format!("{first:?} is not {:?}: {}", plainly(cut), context()));
     }
     with_pair(&mut |pair| {
-        let emit = |some| Ok(ControlFlow::Continue(found.extend::<Vec<_>>(some)));
-        seen = Some(pair.differences(&progress, between, emit, page).unwrap().1);
+        seen = Some(pair.differences(&progress, between, appended(&mut found)).unwrap().1);
     });
     let expected = all_plainly(cut);
     let wanted = Differences { differ: !expected.is_empty(), end: end(cut, 0) };
@@ -140,36 +138,39 @@ fn check(
     Ok(())
 }
 
+fn appended(all: &mut Vec<Difference>) -> impl FnMut(Vec<Difference>) -> Result<ControlFlow<()>> {
+    |some| {
+        all.extend(some);
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
 fn between(offset: u64, left: &[u8], right: &[u8]) -> Vec<Difference> {
     Difference::between(offset, left, right).collect()
 }
 
 /// Every byte string of at most `most` bytes over two letters, one of them the end of a line.
 fn strings(most: u32) -> Vec<Vec<u8>> {
-    let of = |len: u32| {
-        (0..1u32 << len).map(move |bits| {
-            (0..len).map(|place| if bits >> place & 1 == 0 { b'a' } else { b'\n' }).collect()
-        })
-    };
+    let letter = |bits: u32, place| if bits >> place & 1 == 0 { b'a' } else { b'\n' };
+    let of = |len| (0..1u32 << len).map(move |bits| (0..len).map(|place| letter(bits, place)).collect());
     (0..=most).flat_map(of).collect()
 }
 
 #[test]
 fn every_small_pair_of_files_is_compared_as_by_a_plain_loop() {
     let all = strings(3);
-    let counted = AtomicUsize::new(0);
+    assert_eq!(all.len(), 15);
     for (place, left) in all.iter().enumerate() {
-        for right in &all {
-            let turn = counted.fetch_add(1, Ordering::Relaxed);
+        for (other, right) in all.iter().enumerate() {
+            let turn = 15 * place + other;
             let strategy = strategy(1 + turn % 3, 1 + (turn / 3 % 2) as u64, 1 + turn % 2, 1, "buffered");
             for skip in [[0, 0], [1, 0], [place as u64 % 3, 1]] {
                 for limit in [None, Some(0), Some(1), Some(2)] {
-                    check([left, right], skip, limit, [By::File; 2], [&strategy; 2], 0).unwrap();
+                    check([left, right], skip, limit, [By::File; 2], [&strategy; 2]).unwrap();
                 }
             }
         }
     }
-    assert_eq!(counted.into_inner(), 15 * 15);
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn every_small_pair_with_pipes_is_compared_as_by_a_plain_loop() {
         for right in strings(2) {
             for by in [[By::File, By::Pipe], [By::Pipe, By::File], [By::Pipe; 2]] {
                 for (skip, limit) in [([0, 0], None), ([1, 0], None), ([0, 1], Some(1))] {
-                    check([&left, &right], skip, limit, by, [&strategy; 2], 0).unwrap();
+                    check([&left, &right], skip, limit, by, [&strategy; 2]).unwrap();
                 }
             }
         }
@@ -220,7 +221,7 @@ proptest! {
             strategies[0].read_cache = CachePolicy::DontCache;
         }
         let [one, two] = &strategies;
-        check([&left, &right], skip, limit, by, [one, two], 0).map_err(TestCaseError::fail)?;
+        check([&left, &right], skip, limit, by, [one, two]).map_err(TestCaseError::fail)?;
     }
 }
 
@@ -282,8 +283,8 @@ fn a_terabyte_of_holes_is_compared_at_once() {
         let (_, found) = compare(&side(0), &side(2), &extent, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Differ { at, lines: 1 });
         let mut all = Vec::new();
-        let emit = |some| Ok(ControlFlow::Continue(all.extend::<Vec<_>>(some)));
-        differences(&side(0), &side(2), None, &Progress::default(), between, emit).unwrap();
+        let progress = Progress::default();
+        differences(&side(0), &side(2), None, &progress, between, appended(&mut all)).unwrap();
         assert_eq!(all, [at]);
     }
 }
@@ -336,8 +337,7 @@ fn a_file_that_changes_meanwhile_is_an_error() {
         } else {
             right.write_all_at(&data, data.len() as u64).unwrap();
         }
-        let found =
-            pair.compare(&Extent::default(), &Progress::default(), PAGE).and_then(|_| pair.unchanged());
+        let found = pair.compare(&Extent::default(), &Progress::default()).and_then(|_| pair.unchanged());
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Changed, "shorter: {shorter}");
     }
 }
@@ -349,18 +349,12 @@ fn break_ends_the_comparison() {
         let sources = [Source::of(by, &left), Source::of(By::File, &right)];
         let strategy = strategy(4096, 4096, 4, 1, "buffered");
         let mut calls = 0;
-        let (_, seen) = differences(
-            &Side::new(&sources[0].0, &strategy),
-            &Side::new(&sources[1].0, &strategy),
-            None,
-            &Progress::default(),
-            |_, _, _| (),
-            |()| {
-                calls += 1;
-                Ok(if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            },
-        )
-        .unwrap();
+        let [left, right] = [0, 1].map(|side: usize| Side::new(&sources[side].0, &strategy));
+        let third = |()| {
+            calls += 1;
+            Ok(if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        let (_, seen) = differences(&left, &right, None, &Progress::default(), |_, _, _| (), third).unwrap();
         assert_eq!((calls, seen), (3, Differences { differ: true, end: None }));
         sources.into_iter().for_each(Source::close);
     }

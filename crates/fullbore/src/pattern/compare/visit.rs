@@ -1,13 +1,13 @@
-//! Visitors of a comparison: the first difference, the lines before it, or every difference in order of the offsets up to
-//! which every byte is compared.
+//! Visitors of a comparison: the first difference, the lines before it, or every difference in order.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::result::Difference;
 use super::walk::Visit;
+use crate::pattern::threads::lock;
 use fullbore_io::error::Result;
 
 /// Bytes compared at once before differences in them are located.
@@ -86,39 +86,25 @@ impl Visit for Lines {
         self.0.fetch_add(newlines(left), Ordering::Relaxed);
         Ok(())
     }
-
-    fn hole(&self, _range: Range<u64>) {}
-
-    fn wanted(&self, _offset: u64) -> bool {
-        true
-    }
 }
 
 /// Passes the runs that differ to `find` on any worker, and the results to `emit` in order.
 pub(super) struct Every<F, E> {
     find: F,
-    emit: Mutex<Emit<E>>,
+    emit: Mutex<E>,
+    /// A byte differed.
+    pub(super) differ: AtomicBool,
+    /// `emit` returned `Break`.
+    pub(super) enough: AtomicBool,
     frontier: Frontier,
     /// Nothing at or after this offset is needed.
     wanted: AtomicU64,
 }
 
-struct Emit<E> {
-    emit: E,
-    differ: bool,
-    enough: bool,
-}
-
 impl<F, E> Every<F, E> {
     pub(super) fn new(find: F, emit: E) -> Self {
-        let emit = Mutex::new(Emit { emit, differ: false, enough: false });
-        Self { find, emit, frontier: Frontier::default(), wanted: AtomicU64::new(u64::MAX) }
-    }
-
-    /// Two flags: a byte differed; `emit` returned `Break`.
-    pub(super) fn seen(self) -> (bool, bool) {
-        let emit = self.emit.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (emit.differ, emit.enough)
+        let (differ, enough, wanted) = (false.into(), false.into(), u64::MAX.into());
+        Self { find, emit: Mutex::new(emit), differ, enough, frontier: Frontier::default(), wanted }
     }
 }
 
@@ -135,10 +121,10 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
         if !self.frontier.wait(offset) {
             return Ok(());
         }
-        let mut emit = self.emit.lock().unwrap_or_else(PoisonError::into_inner);
-        emit.differ = true;
-        if (emit.emit)(made)?.is_break() {
-            emit.enough = true;
+        let mut emit = lock(&self.emit);
+        self.differ.store(true, Ordering::Relaxed);
+        if emit(made)?.is_break() {
+            self.enough.store(true, Ordering::Relaxed);
             self.wanted.store(0, Ordering::Relaxed);
             self.frontier.cancel();
         }

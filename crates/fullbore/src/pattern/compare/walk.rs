@@ -1,5 +1,4 @@
-//! Workers that read one file, or two at once: stripes from the queue, requests at each side's depth, blocks of both
-//! sides at the same offset to a visitor.
+//! Workers that read one file, or two at once: blocks of both sides at the same offset go to a visitor.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -33,10 +32,12 @@ pub(super) trait Visit: Sync {
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()>;
 
     /// Receives a range that is a hole on both sides.
-    fn hole(&self, range: Range<u64>);
+    fn hole(&self, _range: Range<u64>) {}
 
     /// True if bytes at `offset` can still affect the result.
-    fn wanted(&self, offset: u64) -> bool;
+    fn wanted(&self, _offset: u64) -> bool {
+        true
+    }
 
     /// Called when a worker failed, so that no other waits for it.
     fn fail(&self) {}
@@ -109,14 +110,11 @@ impl<'a> Walk<'a> {
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
-        let lost = || {
-            failed.store(true, Ordering::Relaxed);
-            visit.fail();
-        };
         let leases = self.contenders();
         let leases = leases.as_ref().and_then(|adaptive| self.leases(adaptive));
         let lost = || {
-            lost();
+            failed.store(true, Ordering::Relaxed);
+            visit.fail();
             if let Some((leases, _)) = &leases {
                 leases.stop();
             }
@@ -321,16 +319,7 @@ impl Reader {
             Error::io("use", file.path(), error).advise(format!("try another method than {}", method.name))
         })?;
         let batched = method.capabilities.batched;
-        Ok(Self {
-            queue,
-            file,
-            pool,
-            base: side.base,
-            depth,
-            batched,
-            submitted: 0,
-            early: Vec::with_capacity(depth),
-        })
+        Ok(Self { queue, file, pool, base: side.base, depth, batched, submitted: 0, early: Vec::new() })
     }
 
     /// Submits as many of the requests from number `due` on as the depth allows.

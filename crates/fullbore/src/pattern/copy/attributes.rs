@@ -1,12 +1,11 @@
-//! Attributes that a copy takes from its source: owner, extended attributes, mode, times, in an order in which none
-//! undoes another.
+//! Attributes that a copy takes from its source, in an order in which none undoes another.
 
 use std::ffi::{CStr, OsStr};
 use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{lawful, usual_mode};
+use fullbore_io::file::{File, lawful, umask, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
 };
@@ -24,23 +23,27 @@ pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
     }
 }
 
+/// Gives a file the mode of a copy that does not keep the source's.
+pub(super) fn set_usual(preserve: &Preserve, stat: &Status, file: &File) -> Result<()> {
+    let mode = usual(preserve, stat) & !umask();
+    if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
+        return Ok(());
+    }
+    sys::change_mode(file, mode).map_err(|error| Error::io("set the mode of", file.path(), error.into()))
+}
+
 /// The mode that a copy is created with: no other user can open it before it has its owner.
 pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
     if preserve.mode || preserve.owner { stat.mode & 0o700 } else { usual(preserve, stat) }
 }
 
 /// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
-pub(super) fn widen(
-    preserve: &Preserve,
-    stat: &Status,
-    within: &Handle,
-    target: Place<'_>,
-) -> sys::Result<()> {
+pub(super) fn widen(preserve: &Preserve, stat: &Status, within: &Handle, to: Place<'_>) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
         return Ok(());
     }
     let bits = usual_mode(within, usual(preserve, stat));
-    match target {
+    match to {
         Place::Open(fd) => sys::change_mode(fd, bits),
         Place::Name(directory, name) => sys::change_mode_at(directory, name, bits),
     }
@@ -64,8 +67,7 @@ impl Place<'_> {
     }
 }
 
-/// Gives `target` (`path` in messages) the attributes in `stat` and of `source` that `preserve` selects. `link`: it is
-/// a symbolic link, which has no mode.
+/// Gives `target` (`path` in messages) the attributes that `preserve` selects. `link`: a symbolic link has no mode.
 pub(super) fn keep(
     preserve: &Preserve,
     source: Place<'_>,

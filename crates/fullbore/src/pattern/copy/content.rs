@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all, umask};
+use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all};
 use fullbore_io::sys::{self, AsHandle, Status};
 
 use super::attributes::{self, Place};
-use super::hashed::{Hashed, STRIPE};
-use super::journal::Journal;
+use super::hashed::Hashed;
+use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyOptions, CopyStats, Reflink, Sparse};
 use crate::pattern::checked::allocate;
 use crate::pattern::holes::StripeQueue;
@@ -38,7 +38,7 @@ pub(super) struct Content<'a> {
 }
 
 /// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
-/// attributes apply; resuming needs paths ([`copy`]).
+/// attributes apply; resuming needs paths ([`copy`](fn@super::copy)).
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
@@ -304,7 +304,7 @@ impl Content<'_> {
     fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: Choice<'_>) -> Result<u64> {
         let source = match len {
             Some(len) => Source::File { file: self.input, len },
-            None => Source::Stream(StreamReader::new(self.input.clone(), output.seekable())),
+            None => Source::Stream(Box::new(StreamReader::new(self.input.clone(), output.seekable()))),
         };
         let sink = Sink::to(output);
         let transfer = Transfer::untouched(&source, &sink, scope.order, self.progress);
@@ -314,12 +314,7 @@ impl Content<'_> {
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
         let (options, file) = (self.options, output.file());
         if !options.preserve.mode && !output.inherits() {
-            let mode = attributes::usual(&options.preserve, stat) & !umask();
-            let now = sys::status(file).map_or(0, |now| now.permissions());
-            if now != mode {
-                sys::change_mode(file, mode)
-                    .map_err(|error| Error::io("set the mode of", file.path(), error.into()))?;
-            }
+            attributes::set_usual(&options.preserve, stat, file)?;
         }
         let (source, target) = (Place::Open(self.input.as_handle()), Place::Open(file.as_handle()));
         attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)
@@ -337,8 +332,7 @@ fn zeros(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }
 
-/// True for a regular file whose length has no meaning: the kernel generates the bytes on read, and reports a length of
-/// a page (sysfs) or more.
+/// True for a regular file whose length has no meaning: the kernel generates the bytes on read (sysfs and others).
 pub(super) fn lengthless(file: impl AsHandle, stat: &Status) -> bool {
     /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
     const MADE: [u64; 8] = [

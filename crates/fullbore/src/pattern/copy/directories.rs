@@ -1,5 +1,4 @@
-//! Copies directories: creates each one, under a hidden name where it is new, and finishes it when its content is
-//! complete; and creates those of a source's path in the target's directory (`cp --parents`).
+//! Copies directories, each finished when its content is complete, and creates those of a path (`cp --parents`).
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,7 +12,7 @@ use super::job::{Job, Worker};
 use super::note::Begun;
 use super::options::CopyEvent;
 use crate::pattern::threads::lock;
-use fullbore_io::error::{Error, ErrorKind};
+use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
@@ -30,10 +29,9 @@ impl Job<'_> {
         let stat = sys::status(&source).map_err(of_source)?;
         let identity = stat.identity();
         let within = parent.target()?;
-        let into_itself =
-            || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
+        let inside = || CopyError::IntoItself { source: entry.source_path(), target: entry.target_path() };
         if parent.goes_to(identity) {
-            return Err(into_itself());
+            return Err(inside());
         }
         if follow && parent.is_in(identity) {
             return Err(CopyError::Cycle { source: entry.source_path() });
@@ -64,7 +62,7 @@ impl Job<'_> {
                         return Err(CopyError::DirectoryOverFile { source, target });
                     }
                     if parent.outermost && is_in(&within, identity) {
-                        return Err(into_itself());
+                        return Err(inside());
                     }
                     new = false;
                     linked = by_link;
@@ -73,7 +71,7 @@ impl Job<'_> {
                         false => open(shown),
                     }
                 }
-                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(into_itself()),
+                Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
                         begun = Begun::plan(&parent.target, name, identity)?;
@@ -111,14 +109,8 @@ impl Job<'_> {
         let crosses = self.options.one_file_system
             && !parent.outermost
             && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
-        let directory = Arc::new(Directory::new(
-            parent.clone(),
-            (source, target),
-            hidden,
-            stat,
-            new,
-            !self.options.resume,
-        ));
+        let (ends, alone) = ((source, target), !self.options.resume);
+        let directory = Arc::new(Directory::new(parent.clone(), ends, hidden, stat, new, alone));
         if new {
             self.told(entry, None, None);
         }
@@ -165,7 +157,7 @@ impl Job<'_> {
     }
 
     /// Sets a directory's attributes, last because changes in it would change them.
-    fn keep_attributes(&self, directory: &Directory) -> Result<(), Error> {
+    fn keep_attributes(&self, directory: &Directory) -> Result<()> {
         let Some(stat) = &directory.stat else { return Ok(()) };
         let preserve = &self.options.preserve;
         let (source, target) = (directory.source()?, directory.target()?);
@@ -180,18 +172,12 @@ impl Job<'_> {
                     .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
             }
         }
-        attributes::keep(
-            preserve,
-            Place::Open(source.as_handle()),
-            stat,
-            Place::Open(target.as_handle()),
-            &paths,
-            false,
-        )
+        let (from, to) = (Place::Open(source.as_handle()), Place::Open(target.as_handle()));
+        attributes::keep(preserve, from, stat, to, &paths, false)
     }
 
     /// Gives a complete directory its name.
-    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<(), Error> {
+    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();

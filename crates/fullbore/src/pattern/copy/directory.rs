@@ -214,8 +214,7 @@ impl Entry<'_> {
     }
 }
 
-/// Splits a path into directory and name, both as written: a slash at the end stays with the name. A path without a
-/// last name is `.` in itself.
+/// Splits a path into directory and name, as written, a slash at the end included; the name is `.` without a last one.
 pub(super) fn split(target: &Path) -> (&Path, &OsStr) {
     let bytes = target.as_os_str().as_bytes();
     if target.file_name().is_none() {

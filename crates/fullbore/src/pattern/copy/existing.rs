@@ -9,9 +9,8 @@ use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrEx
 
 use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
-use super::hashed::STRIPE;
 use super::job::{Found, Job, Saved, Worker};
-use super::journal::Journal;
+use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use crate::pattern::threads::lock;
 

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::journal::{Hash, Journal};
+use super::journal::{Hash, Journal, STRIPE};
 use super::options::CopyStats;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::progress::Progress;
@@ -27,8 +27,8 @@ use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{CachePolicy, File, Support};
 
-/// The unit of hashing and of the journal, in bytes.
-pub(super) const STRIPE: u64 = 4 << 20;
+/// A stripe that was copied, and its hash.
+type Stripe = (Range<u64>, u128);
 
 /// Bytes read and hashed at a time: still in the processor's cache when they are hashed.
 const PIECE: usize = 256 << 10;
@@ -52,7 +52,7 @@ impl Hashed<'_> {
     pub(super) fn run(&self) -> Result<CopyStats> {
         let done = Mutex::default();
         let stripes = Mutex::new(StripeQueue::of_data(self.input, self.len, STRIPE, self.sparse));
-        let copied: Mutex<Vec<(Range<u64>, u128)>> = Mutex::default();
+        let copied: Mutex<Vec<Stripe>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
             Some((file, Support::Native)) => Some(file),
             _ => None,
@@ -94,14 +94,8 @@ impl Hashed<'_> {
     }
 
     /// Compares the device's content with a second read of the source. The first read is complete.
-    fn compare(
-        &self,
-        input: &File,
-        device: &File,
-        copied: Vec<(Range<u64>, u128)>,
-        done: &Mutex<CopyStats>,
-    ) -> Result<()> {
-        let stripes = Mutex::new(copied.into_iter());
+    fn compare(&self, input: &File, device: &File, all: Vec<Stripe>, done: &Mutex<CopyStats>) -> Result<()> {
+        let stripes = Mutex::new(all.into_iter());
         self.on_threads(2, &|goes_on, buffers| {
             let [back, again] = buffers else { return Ok(()) };
             while goes_on() {

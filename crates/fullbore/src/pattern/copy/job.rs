@@ -1,22 +1,21 @@
-//! One run of a copy: its shared state, its workers, and what it knows of sources and targets.
+//! One run of a copy: its shared state, its workers, what it knows of sources and targets, and the queue of tasks that create
+//! more tasks: idle workers take them, and the work ends when all workers are idle.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
-
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
-use fullbore_io::sys::{self, AtFlags, Status};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
 use super::note::Begun;
 use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
-use super::queue::Queue;
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::lock;
+use fullbore_io::error::ErrorKind;
+use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
+use fullbore_io::sys::{self, AtFlags, Status};
 
 pub(super) struct Job<'a> {
     pub(super) options: &'a CopyOptions,
@@ -207,5 +206,107 @@ impl Links {
     /// Notes that copying the first name failed: the next one becomes the first.
     pub(super) fn failed(&self, identity: (u64, u64)) {
         lock(&self.0).remove(&identity);
+    }
+}
+
+/// Pending tasks, and the workers that wait for one.
+pub(super) struct Queue<T> {
+    state: Mutex<QueueState<T>>,
+    more: Condvar,
+    waiting: AtomicUsize,
+}
+
+struct QueueState<T> {
+    tasks: VecDeque<T>,
+    workers: usize,
+    over: bool,
+}
+
+impl<T> Queue<T> {
+    /// A queue for a number of workers, each of which calls [`next`](Self::next) until it returns `None`.
+    pub(super) fn new(workers: usize) -> Self {
+        let state = QueueState { tasks: VecDeque::new(), workers, over: false };
+        Self { state: Mutex::new(state), more: Condvar::new(), waiting: AtomicUsize::new(0) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, task: T) {
+        let mut state = self.state();
+        state.tasks.push_back(task);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.more.notify_one();
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.state().tasks.len()
+    }
+
+    /// True if a worker is idle.
+    pub(super) fn hungry(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// The newest task, so that trees are copied branch by branch with few open directories; `None`: all work is done.
+    pub(super) fn next(&self) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(task) = state.tasks.pop_back() {
+                return Some(task);
+            }
+            if state.over {
+                return None;
+            }
+            let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+            if waiting == state.workers {
+                state.over = true;
+                self.more.notify_all();
+                return None;
+            }
+            state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if !state.over {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Removes a worker whose thread could not start.
+    pub(super) fn without_one(&self) {
+        let mut state = self.state();
+        state.workers -= 1;
+        if self.waiting.load(Ordering::Relaxed) >= state.workers {
+            state.over = true;
+            self.more.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_is_done_once_and_all_workers_end() {
+        for workers in 1..6 {
+            let queue = Queue::new(workers);
+            queue.push(12u32);
+            let done = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|| {
+                        while let Some(depth) = queue.next() {
+                            done.fetch_add(1, Ordering::Relaxed);
+                            for _ in 0..if depth == 0 { 0 } else { 2 } {
+                                queue.push(depth - 1);
+                            }
+                        }
+                    });
+                }
+            });
+            assert_eq!(done.into_inner(), (1 << 13) - 1);
+        }
     }
 }

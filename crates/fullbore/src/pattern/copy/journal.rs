@@ -1,5 +1,4 @@
-//! The journal of a resumable copy: its source, the part that holds the bytes so far, and the hash of each stripe in
-//! it.
+//! The journal of a resumable copy: its source, the part with the bytes so far, and the hash of each stripe in it.
 //!
 //! The header names the source and the part; each record after it marks one stripe as written, with its hash. A
 //! truncated record is ignored. Nothing is trusted: a part is adopted only if it is the file that this user created,
@@ -9,11 +8,14 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::Mutex;
 
-use super::note::{Note, create, identity, name_of, open_private, random};
+use super::note::{Note, create, name_of, open_private, random};
 use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
+
+/// The unit of hashing and of the journal, in bytes.
+pub(super) const STRIPE: u64 = 4 << 20;
 
 const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
@@ -45,7 +47,7 @@ struct Header {
     identity: (u64, u64),
 }
 
-fn source_of(stat: &Status, stripe: u64) -> [u8; SOURCE] {
+fn source_of(stat: &Status) -> [u8; SOURCE] {
     // At most a billion; the type differs between system-call interfaces.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     let numbers = [
@@ -56,7 +58,7 @@ fn source_of(stat: &Status, stripe: u64) -> [u8; SOURCE] {
         nanoseconds(stat.mtime_nsec as i32),
         // Detects a file whose modification time was set back: users cannot set this time.
         (stat.ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds(stat.ctime_nsec as i32)),
-        stripe,
+        STRIPE,
     ];
     let mut bytes = [0; SOURCE];
     for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
@@ -118,18 +120,13 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 impl Journal {
     /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
-    pub(super) fn open(
-        directory: &HeldDir,
-        target: &OsStr,
-        source: &Status,
-        stripe: u64,
-    ) -> Result<(Self, Part)> {
+    pub(super) fn open(directory: &HeldDir, target: &OsStr, source: &Status) -> Result<(Self, Part)> {
         let failed = |error: std::io::Error| Error::io("create", directory.path().join(target), error);
         let fd = directory.fd().map_err(failed)?;
         let Some(note) = Note::open(directory, target, true)? else {
             return Err(failed(Code::NOT_FOUND.into()));
         };
-        let source = source_of(source, stripe);
+        let source = source_of(source);
         let found = read_header(&note)?;
         let adopted = match &found {
             Some(header) => adopt(&fd, header).map_err(|error| failed(error.into()))?,
@@ -149,7 +146,7 @@ impl Journal {
             journal.read_records()?;
         } else {
             let stat = sys::status(&part).map_err(|error| failed(error.into()))?;
-            let header = Header { source, part: name.clone(), identity: identity(&stat) };
+            let header = Header { source, part: name.clone(), identity: stat.identity() };
             journal.note.write(&header.bytes())?;
         }
         Ok((journal, (part, name)))
@@ -173,8 +170,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a complete target: a run killed between naming the target and removing the journal left
-    /// it.
+    /// Removes the journal of a complete target: a run killed after naming the target left it.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
             && let Ok(Some(header)) = read_header(&note)
@@ -217,7 +213,7 @@ fn read_header(note: &Note) -> Result<Option<Header>> {
 /// Removes one that another user could open; leaves other files alone.
 fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     match open_private(directory, &header.part) {
-        Ok(Some((fd, stat))) if identity(&stat) == header.identity => return Ok(Some(fd)),
+        Ok(Some((fd, stat))) if stat.identity() == header.identity => return Ok(Some(fd)),
         Err(Code::NOT_FOUND) => return Ok(None),
         Err(error) => return Err(error),
         Ok(_) => {}
@@ -225,7 +221,7 @@ fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     let there = sys::stat_at(directory, &header.part, AtFlags::NOFOLLOW)?;
     let begun = header.identity == (0, 0) && there.size == 0 && there.uid == sys::effective_user();
     let regular = there.kind() == FileKind::Regular;
-    if regular && (identity(&there) == header.identity || begun) {
+    if regular && (there.identity() == header.identity || begun) {
         sys::remove(directory, &header.part, AtFlags::empty())?;
     }
     Ok(None)
@@ -252,7 +248,7 @@ mod tests {
 
         fn open(&self) -> Result<(Journal, Part)> {
             let source = sys::stat(self.room.path().join("source")).unwrap();
-            Journal::open(&self.held, OsStr::new("target"), &source, 4)
+            Journal::open(&self.held, OsStr::new("target"), &source)
         }
 
         fn journal(&self) -> std::path::PathBuf {

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use fullbore_io::error::Error;
+use fullbore_io::error::{Error, Result};
 use fullbore_io::file::Temporary;
 use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
 
@@ -45,7 +45,12 @@ impl Job<'_> {
     }
 
     /// Notes the result for the first name of a file with several.
-    pub(super) fn first<T, E>(&self, entry: &Entry<'_>, stat: &Status, result: Result<T, E>) -> Result<T, E> {
+    pub(super) fn first<T, E>(
+        &self,
+        entry: &Entry<'_>,
+        stat: &Status,
+        result: std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         let identity = stat.identity();
         match &result {
             Ok(_) => self.links.done(identity, (entry.directory.target.clone(), entry.target.to_owned())),
@@ -127,7 +132,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &Found) -> Result<(), Error> {
+    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &Found) -> Result<()> {
         let Entry { directory, source, target, .. } = *entry;
         let kind = stat.kind();
         let link = kind == FileKind::Symlink;
@@ -170,11 +175,7 @@ impl Job<'_> {
     }
 
     /// Creates an entry under a temporary name and renames it over `target`.
-    pub(super) fn over(
-        &self,
-        entry: &Entry<'_>,
-        make: impl Fn(&CStr) -> sys::Result<()>,
-    ) -> Result<(), Error> {
+    pub(super) fn over(&self, entry: &Entry<'_>, make: impl Fn(&CStr) -> sys::Result<()>) -> Result<()> {
         let Entry { directory, target, .. } = *entry;
         let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
         let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {

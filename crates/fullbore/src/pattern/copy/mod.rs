@@ -2,7 +2,7 @@
 //!
 //! `content` moves the bytes of one file (shared blocks, holes, parallel blocks); `hashed` verifies and resumes, with
 //! `journal`. `tree` walks trees, with `regular`, `links` and `directories` for the entries and `existing` for existing
-//! targets, over `job`, `directory` and `queue`.
+//! targets, over `job` and `directory`.
 
 mod attributes;
 mod content;
@@ -16,7 +16,6 @@ mod journal;
 mod links;
 mod note;
 mod options;
-mod queue;
 mod regular;
 mod tree;
 

@@ -32,12 +32,6 @@ pub(super) struct Note {
     name: OsString,
 }
 
-enum Found {
-    Nothing,
-    Foreign,
-    Own(Handle),
-}
-
 impl Note {
     /// Opens the note of `target`, or creates it if there is none and `make` is set.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
@@ -45,14 +39,16 @@ impl Note {
         let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
         let fd = directory.fd().map_err(|error| Error::io("open", directory.path(), error))?;
         for _ in 0..ATTEMPTS {
-            let (found, at) = match own(&fd, &name).map_err(failed)? {
-                Found::Foreign => others(&fd, &name).map_err(failed)?,
-                found => (found, name.clone()),
+            let (found, at) = match open_private(&fd, &name) {
+                Ok(None) => others(&fd, &name).map_err(failed)?,
+                Ok(Some((own, _))) => (Some(own), name.clone()),
+                Err(Code::NOT_FOUND) => (None, name.clone()),
+                Err(error) => return Err(failed(error)),
             };
             let made = match found {
-                Found::Own(made) => made,
-                _ if !make => return Ok(None),
-                _ => match create(&fd, &at) {
+                Some(own) => own,
+                None if !make => return Ok(None),
+                None => match create(&fd, &at) {
                     Err(Code::EXISTS) => continue,
                     made => made.map_err(failed)?,
                 },
@@ -60,7 +56,7 @@ impl Note {
             lock(&made, directory, &at)?;
             // Another run may have ended and removed it before the lock was acquired.
             let same = sys::stat_at(&fd, &at, AtFlags::NOFOLLOW)
-                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| identity(&there) == identity(&stat)));
+                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| there.identity() == stat.identity()));
             if same {
                 let file = File::from_fd(made, directory.path().join(&at))?;
                 return Ok(Some(Self { file, directory: directory.clone(), name: at }));
@@ -90,10 +86,6 @@ impl Note {
         let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
         removed.map_err(|error| Error::io("remove", self.file.path(), error))
     }
-}
-
-pub(super) fn identity(stat: &Status) -> (u64, u64) {
-    stat.identity()
 }
 
 /// A hidden name made of another name and an ending.
@@ -143,8 +135,7 @@ fn private(directory: &Handle, stat: &Status) -> bool {
     regular && stat.nlink == 1 && (ours || as_made_here(directory, stat))
 }
 
-/// True for files with the owner and mode of one created now: some file systems (FAT, shares) have one owner and mode
-/// for all.
+/// True for files as one created now: some file systems (FAT, shares) have one owner and mode for all.
 fn as_made_here(directory: &Handle, stat: &Status) -> bool {
     let name = hidden_name(OsStr::new("probe"));
     let Ok(made) = create(directory, &name) else { return false };
@@ -154,26 +145,19 @@ fn as_made_here(directory: &Handle, stat: &Status) -> bool {
     same
 }
 
-fn own(directory: &Handle, name: &OsStr) -> sys::Result<Found> {
-    match open_private(directory, name) {
-        Ok(Some((fd, _))) => Ok(Found::Own(fd)),
-        Ok(None) => Ok(Found::Foreign),
-        Err(Code::NOT_FOUND) => Ok(Found::Nothing),
-        Err(error) => Err(error),
-    }
-}
-
 /// A note under a random name beside one whose name is taken, or a free name for it.
-fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Found, OsString)> {
+fn others(directory: &Handle, taken: &OsStr) -> sys::Result<(Option<Handle>, OsString)> {
     let stem = [taken.as_bytes(), b"."].concat();
     let listed = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     for entry in listed.filter(|entry| entry.file_name().to_bytes().starts_with(&stem)) {
         let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-        if let Found::Own(fd) = own(directory, &name)? {
-            return Ok((Found::Own(fd), name));
+        match open_private(directory, &name) {
+            Ok(Some((own, _))) => return Ok((Some(own), name)),
+            Ok(None) | Err(Code::NOT_FOUND) => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok((Found::Nothing, OsString::from_vec([stem, random().into_bytes()].concat())))
+    Ok((None, OsString::from_vec([stem, random().into_bytes()].concat())))
 }
 
 pub(super) fn random() -> String {
@@ -213,7 +197,7 @@ struct Made {
 
 impl Made {
     fn of(directory: impl AsHandle) -> sys::Result<Self> {
-        let identity = identity(&sys::status(&directory)?);
+        let identity = sys::status(&directory)?.identity();
         let born =
             sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
         Ok(Self { identity, born })
@@ -298,7 +282,7 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
         return Ok(false);
     };
-    Ok(Begun::find(&parent, &name, identity(&stat), &there)?.is_some())
+    Ok(Begun::find(&parent, &name, stat.identity(), &there)?.is_some())
 }
 
 #[cfg(all(test, unix))]
@@ -315,16 +299,16 @@ mod tests {
 
     #[test]
     fn a_file_that_another_user_could_have_planted_is_not_a_note() {
-        let plants: [&dyn Fn(&std::path::Path); 5] = [
+        let write = |path: &Path, mode| {
+            std::fs::write(path, "planted").unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        let plants: [&dyn Fn(&Path); 5] = [
+            &|path| write(path, 0o644),
             &|path| {
-                std::fs::write(path, "readable").unwrap();
-                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
-            },
-            &|path| {
-                std::fs::write(path.with_file_name("other"), "").unwrap();
-                std::fs::set_permissions(path.with_file_name("other"), PermissionsExt::from_mode(0o600))
-                    .unwrap();
-                std::fs::hard_link(path.with_file_name("other"), path).unwrap();
+                let other = path.with_file_name("other");
+                write(&other, 0o600);
+                std::fs::hard_link(other, path).unwrap();
             },
             &|path| symlink("elsewhere", path).unwrap(),
             &|path| std::fs::create_dir(path).unwrap(),
@@ -337,11 +321,8 @@ mod tests {
             assert!(Note::open(&held, target, false).unwrap().is_none());
             let note = Note::open(&held, target, true).unwrap().unwrap();
             note.write(b"ours").unwrap();
-            assert_eq!(
-                Note::open(&held, target, true).err().map(|error| error.kind()),
-                Some(ErrorKind::Locked),
-                "it is found again"
-            );
+            let again = Note::open(&held, target, true);
+            assert_eq!(again.err().map(|error| error.kind()), Some(ErrorKind::Locked), "it is found again");
             drop(note);
             let note = Note::open(&held, target, false).unwrap().expect("it is found again");
             let mut bytes = [0; 8];
@@ -366,7 +347,7 @@ mod tests {
         let (source, target) = (room.path().join("source"), room.path().join("target"));
         std::fs::create_dir(&source).unwrap();
         let parent = HeldDir::open(room.path()).unwrap();
-        let id = identity(&sys::stat(&source).unwrap());
+        let id = sys::stat(&source).unwrap().identity();
         let name = OsStr::new("target");
         let begin = || {
             let begun = Begun::plan(&parent, name, id).unwrap().unwrap();

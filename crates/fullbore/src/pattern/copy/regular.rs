@@ -1,5 +1,4 @@
-//! Regular files of a tree. They are many and mostly small, so system calls decide their cost: open, stat, read, stat,
-//! create, write, two closes.
+//! Regular files of a tree. They are many and mostly small, so system calls decide their cost.
 
 use std::ffi::CStr;
 
@@ -7,13 +6,12 @@ use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
-use super::hashed::STRIPE;
 use super::job::{Found, Job, Worker};
-use super::journal::Journal;
+use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
-    Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all, umask,
+    Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
 };
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
@@ -38,7 +36,7 @@ impl Job<'_> {
             return Ok(());
         }
         let result = match self.options.kind {
-            CopyKind::Attributes => self.attributes_only(entry, fd, &stat, found),
+            CopyKind::Attributes => self.attributes(entry, fd, &stat, found),
             _ => self.bytes(worker, entry, fd, &stat, found),
         };
         let stats = if several { self.first(entry, &stat, result) } else { result }?;
@@ -79,13 +77,7 @@ impl Job<'_> {
     }
 
     /// Copies a file's attributes to the target, which keeps its bytes.
-    fn attributes_only(
-        &self,
-        entry: &Entry<'_>,
-        fd: Handle,
-        stat: &Status,
-        found: &Found,
-    ) -> Result<CopyStats> {
+    fn attributes(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
         let place = || entry.target_path();
         let keep = |to: BorrowedHandle<'_>| {
             let (from, to) = (Place::Open(fd.as_handle()), Place::Open(to));
@@ -100,9 +92,7 @@ impl Job<'_> {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             let file = output.file();
             if !self.options.preserve.mode {
-                let mode = attributes::usual(&self.options.preserve, stat) & !umask();
-                sys::change_mode(file, mode)
-                    .map_err(|error| Error::io("set the mode of", place(), error.into()))?;
+                attributes::set_usual(&self.options.preserve, stat, file)?;
             }
             keep(file.as_handle())?;
             output.inherit_metadata(false).commit(self.options.durability)?;
@@ -247,7 +237,7 @@ impl Job<'_> {
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
-                let (opened, part) = Journal::open(held, name, stat, STRIPE)?;
+                let (opened, part) = Journal::open(held, name, stat)?;
                 journal = Some(opened);
                 Ok(part)
             })
@@ -283,7 +273,7 @@ impl Job<'_> {
             false => output,
         };
         let input = &input.stamped_again()?;
-        let content = Content { input, options, progress: self.progress, tell: self.tell, turn: &self.turn };
-        content.copy(output, journal)
+        Content { input, options, progress: self.progress, tell: self.tell, turn: &self.turn }
+            .copy(output, journal)
     }
 }

@@ -1,9 +1,4 @@
 //! Files and trees: workers walk the sources and create the copies.
-//!
-//! A new directory is created under a hidden name beside its target and renamed when its content is complete. Its
-//! entries are written directly under their own names, which takes the fewest calls per file: no incomplete file is
-//! visible, and a killed run leaves nothing under the target's name. In existing directories each file appears
-//! complete.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -18,10 +13,9 @@ use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::job::{CopyTask, Job, Worker};
+use super::job::{CopyTask, Job, Queue, Worker};
 use super::note::Begun;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
-use super::queue::Queue;
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::lock;
 
@@ -34,8 +28,10 @@ const WAITING: usize = 1 << 12;
 /// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
 /// copied is reported to `tell` and counted in the result; the others are copied all the same.
 ///
-/// Files appear complete: a new directory is created under a hidden name and renamed when its content is complete; in
-/// existing directories each file is.
+/// Files appear complete. A new directory is created under a hidden name beside its target and renamed when its content is
+/// complete. Its entries are written directly under their own names, which takes the fewest calls per file: no incomplete
+/// file is visible, and a killed run leaves nothing under the target's name. In existing directories each file appears
+/// complete.
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `tell` and counted.
@@ -45,8 +41,7 @@ pub fn copy(
     progress: &Progress,
     tell: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
-    // Confirmations are requested in the order of the sources, one at a time. Each worker has a directory and a file
-    // open, on both sides.
+    // Confirmations go in the order of the sources. Each worker has a directory and a file open, on both sides.
     let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
     let mut job = Job {
         options,
@@ -83,8 +78,7 @@ fn workers(options: &CopyOptions) -> usize {
 
 /// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
-    // Names are reported in the order of the sources; targets without a last name (`.`) share a directory with the
-    // others.
+    // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
     if options.tell_names || options.confirm.is_some() || options.parents || nameless {
         return pairs.chunks(1).collect();
