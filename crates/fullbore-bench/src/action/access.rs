@@ -93,8 +93,7 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
 }
 
 impl AccessWorkload {
-    /// True if each request is timed: a request served from memory takes less time than two readings of the clock are
-    /// worth.
+    /// True if each request is timed: one served from memory takes less time than two readings of the clock are worth.
     fn timed(&self) -> bool {
         self.io.direct() || self.spec.cache == Some(CacheState::Cold)
     }
@@ -119,8 +118,7 @@ impl AccessWorkload {
         self.precondition().file(test_files)
     }
 
-    /// Returns the range of this iteration: the next run of the file, so that no device cache holds it, or random
-    /// blocks of the whole file.
+    /// Returns the next run of the file, so that no device cache holds it, or random blocks of the whole file.
     fn range_for(&self, iteration: Iteration, len: u64) -> (Range<u64>, Order) {
         let strategy = self.io.strategy();
         let request = strategy.request as u64;

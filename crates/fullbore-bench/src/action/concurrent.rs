@@ -57,13 +57,8 @@ pub(super) fn ramp_up(
     repeat_until(enough, || run(&ends, transfer_kind, strategy, Some(enough), progress).map(drop))
 }
 
-/// Runs all parts concurrently until the first has finished, or until `enough` is set.
-///
-/// The total throughput is over the time from the first request to the last of all parts; each part's is over its own
-/// time.
-///
-/// # Errors
-/// The system's, of the first part that fails; the other parts stop.
+/// Runs all parts until the first has finished or failed, or until `enough` is set. The total throughput is over the
+/// time from the first request to the last of all parts; each part's is over its own.
 pub(super) fn run(
     parts: &[FileRange],
     transfer_kind: TransferKind<'_>,

@@ -106,10 +106,8 @@ impl DeviceLimits {
         self.known.borrow().iter().filter_map(|known| known.limit.clone()).collect()
     }
 
-    /// Searches for limiters of the given direction, unless they are known; true if it searched.
-    ///
-    /// # Errors
-    /// Only the run's cancellation: a device whose limits cannot be found has samples of an unknown regime.
+    /// Searches for limiters of a direction, unless known; true if it searched. Fails on cancellation only: a device whose
+    /// limits cannot be found has samples of an unknown regime.
     pub(crate) fn search(&self, writes: bool, context: &RunContext<'_>) -> Result<bool> {
         let mut searched = false;
         let before = context.clock.seconds();
@@ -182,10 +180,8 @@ impl DeviceLimits {
             .collect()
     }
 
-    /// Spends the credit of the devices: `work` continues until none is faster than what it sustains, for at least
-    /// `least` seconds.
-    ///
-    /// A device that remains faster has no such limit: the one found was a chance variation, and is withdrawn.
+    /// Spends the credit of the devices: `work` continues for `least` seconds at least, until none is faster than what it
+    /// sustains. If one remains faster, its limit was a chance variation, and is withdrawn.
     pub(crate) fn spend_credit<T>(
         &self,
         counters: &Counters<'_>,
@@ -245,8 +241,7 @@ impl DeviceLimits {
     }
 }
 
-/// Returns the pace over the last `window` seconds; `None` before they have passed. The window may hold the transfers
-/// of one period more than its length.
+/// Returns the pace over the last `window` seconds, if so many have passed; it may hold the transfers of a period more.
 fn last_pace(series: &[Reading], window: f64, period: f64) -> Option<Pace> {
     let last = series.last()?;
     let from = series.partition_point(|reading| reading.at < last.at - window);
@@ -255,10 +250,8 @@ fn last_pace(series: &[Reading], window: f64, period: f64) -> Option<Pace> {
     (last.at >= window).then_some(Pace { bytes: pace.bytes * share, requests: pace.requests * share })
 }
 
-/// Returns the pace and the duration of the part of a recording that determines its throughput: after a fall, and over
-/// whole accounting periods; `None` if it is the whole recording.
-///
-/// Each device has periods of its own.
+/// Returns pace and duration of the part of a recording that determines its throughput: after a fall, over whole
+/// accounting periods, of which each device has its own; `None` if it is the whole recording.
 pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<(Pace, f64)> {
     let mut cut = false;
     let mut total = (Pace::default(), 0.0f64);
@@ -277,8 +270,7 @@ pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<
     cut.then_some(total)
 }
 
-/// Returns the indices of the first and the last reading of the steady part of a device's transfers; `None` if it is
-/// all of them.
+/// Returns the first and the last reading of a device's steady transfers; `None` if all are steady.
 fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize)> {
     let fell = fall(series, period.unwrap_or(0.0).max(BIN)).map_or(0, |fall| fall.at);
     let mut from = fell;

@@ -77,8 +77,7 @@ enum Targets {
 struct DiskSelection(Vec<usize>);
 
 impl DiskSelection {
-    /// Parses `3` as the first three disks, or as the third with `mode = "alone"`; parses `1+3` as the first and the
-    /// third.
+    /// Parses `3` as the first three disks, or as the third alone; parses `1+3` as the first and the third.
     fn parse(targets: &Targets, mode: Mode) -> std::result::Result<Self, String> {
         let number = |text: &str| match text.trim().parse::<usize>() {
             Ok(number) if number > 0 => Ok(number),

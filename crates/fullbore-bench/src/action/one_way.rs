@@ -1,5 +1,4 @@
-//! A trial that only reads or only writes: direction, strategy, written data; the state of the page cache before a run, and
-//! its requests where an action issues them one by one.
+//! A trial that only reads or only writes: strategy, data, cache state before a run, requests issued one by one.
 
 use std::ops::Range;
 

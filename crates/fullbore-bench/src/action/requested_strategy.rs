@@ -70,10 +70,7 @@ impl RequestedStrategy {
         !self.spec.fixed
     }
 
-    /// Plans a run over `len` bytes of `input`, as a tool does.
-    ///
-    /// # Errors
-    /// The planner's; [`ErrorKind::Unsupported`] if it replaced a requested method.
+    /// Plans a run over `len` bytes of `input`, as a tool does; fails if it replaced a requested method.
     pub(crate) fn plan(
         &self,
         purpose: Purpose,
@@ -97,8 +94,7 @@ impl RequestedStrategy {
         Error::new(ErrorKind::Unsupported, "measure", path, what)
     }
 
-    /// Returns the labels of a strategy for a whole file: of `auto` none that it may change during a run. `writes`: the
-    /// run has an output.
+    /// Returns the labels for a whole file (`writes`: with an output): of `auto` none that it may change during a run.
     pub(crate) fn labels(&self, plan: Option<&Plan>, writes: bool) -> Labels {
         let labels = Labels { strategy: Some(self.text.clone()), ..Labels::default() };
         if plan.is_some_and(|plan| plan.contenders.differ()) {
@@ -142,8 +138,7 @@ impl RequestedStrategy {
     }
 }
 
-/// The trials of all contenders of a plan, each built from its strategy. They keep the usual memory budget, which the planner
-/// divides where a run has two inputs.
+/// The trials of all contenders of a plan. They keep the memory budget, which the planner divides between two inputs.
 pub(crate) fn contenders<E: Into<String>>(
     plan: &Plan,
     path: &Path,

@@ -57,8 +57,7 @@ impl Mode {
         }
     }
 
-    /// Returns the block read before the timed one of pair `pair`, and the timed one, of a file of `blocks`. Each
-    /// iteration uses a different part of the file.
+    /// Returns the block read before the timed one of a pair, and the timed one; each iteration uses another part.
     fn blocks(self, iteration: u64, pair: u64, blocks: u64) -> (u64, u64) {
         let scattered = Order::Random { seed: iteration, count: blocks };
         let first = scattered.block(0, blocks);

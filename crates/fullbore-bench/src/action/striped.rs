@@ -72,10 +72,7 @@ impl Layout {
     }
 }
 
-/// Reads a range of the logical file; `look` receives its bytes in order, each piece with its offset in bytes.
-///
-/// # Errors
-/// The system's, with the file and the offset in it; [`ErrorKind::Cancelled`] if it was cancelled.
+/// Reads a range of the logical file; `look` receives its pieces in order, each with its offset in bytes.
 pub(super) fn read(
     files: &[File],
     layout: Layout,
@@ -178,8 +175,7 @@ impl Stripes {
         Ok(Self { queues, pool, layout, request, depth, seconds: 0.0 })
     }
 
-    /// Prepares the requests of `range` with `ask` and passes completed pieces to `take`, in the order of the logical
-    /// file.
+    /// Prepares requests with `ask` and passes completed pieces to `take` in the order of the logical file.
     fn run(
         &mut self,
         range: Range<u64>,

@@ -85,8 +85,7 @@ impl SustainedWorkload {
         Precondition::of(&self.io, None, None).file(context.test_files())
     }
 
-    /// Transfers the whole file once, or until `enough`; adds the bytes to `count`, those read when they have arrived, those
-    /// written when they are handed over.
+    /// Transfers the file once, or until `enough`; counts bytes read when they arrive, written when they are handed over.
     fn pass(
         &self,
         pass: u64,
@@ -163,8 +162,7 @@ impl SustainedWorkload {
         Ok(slices)
     }
 
-    /// Runs the first stretch, then stretches after idle periods, each twice as long as the one before, while there is
-    /// time.
+    /// Runs the first stretch, then stretches after idle periods, each twice as long as the last, while there is time.
     fn course(&self, moved: &mut Moved, context: &RunContext<'_>) -> Result<Course> {
         let (start, seconds) = (Instant::now(), self.seconds);
         let left = || seconds - start.elapsed().as_secs_f64();

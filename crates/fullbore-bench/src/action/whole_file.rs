@@ -1,5 +1,4 @@
-//! Runs the operations of the tools over whole files: counts lines, searches, hashes, compares or copies a large one, reads
-//! many small ones. Each run plans and opens as a tool does, within the measured time.
+//! Runs the operations of the tools over whole files, as a tool does: it plans and opens within the measured time.
 
 use std::ops::ControlFlow;
 

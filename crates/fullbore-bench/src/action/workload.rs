@@ -77,10 +77,7 @@ pub(crate) trait Workload: fmt::Debug {
     /// Returns the labels of the trial. Before [`open`](Self::open), they are derived from the settings alone.
     fn labels(&self) -> Labels;
 
-    /// Checks that the trial can run here and creates its state.
-    ///
-    /// # Errors
-    /// The reason why it cannot run: the cell is skipped with it.
+    /// Checks that the trial can run here and creates its state; otherwise the cell is skipped with the error's reason.
     fn open(&mut self, context: &RunContext<'_>) -> Result<()>;
 
     /// Returns the same work, not opened, under each contender of the planner, if the trial stands for all of them.
@@ -103,8 +100,7 @@ pub(crate) trait Workload: fmt::Debug {
         false
     }
 
-    /// True if the work uses no file, and figures of others are given as shares of it: it is measured before, between and
-    /// after them.
+    /// True if figures of others are given as shares of it: it is measured before, between and after them.
     fn is_reference(&self) -> bool {
         false
     }
@@ -209,8 +205,7 @@ pub(crate) struct RunResult {
     pub(crate) streams: Vec<f64>,
     /// CPU time of child processes in seconds, user and system, if they did the work.
     pub(crate) children: Option<(f64, f64)>,
-    /// CPU time in seconds, user and system, of opening and closing, which is not part of the work; `seconds` excludes
-    /// it, too.
+    /// CPU seconds, user and system, of opening and closing, which are not part of the work; `seconds` excludes them.
     pub(crate) setup_cpu: (f64, f64),
 }
 
@@ -220,8 +215,7 @@ impl RunResult {
         Self { bytes, seconds: Some(seconds), requests, depth, ..Self::default() }
     }
 
-    /// Returns the result of a tool's run over whole files. The tool's user waits for opening and committing, too; the
-    /// surrounding clock includes them.
+    /// Returns the result of a tool's run: its user waits for opening and committing, too, as the outer clock includes.
     pub(super) fn of_tool(stats: &Stats) -> Self {
         Self {
             bytes: stats.bytes,

@@ -140,8 +140,7 @@ pub(super) enum Audience {
 /// The largest number of entries that lead.
 const LEADING: usize = 7;
 
-/// The most certain candidate of each topic. Those that lead come first, common defaults before conditions; low
-/// confidence comes last; then by descending gain.
+/// The most certain candidate of each topic; those that lead first, low confidence last, then by descending gain.
 pub(super) fn ranked(candidates: Vec<(Audience, Candidate)>) -> Vec<Advice> {
     let mut best: Vec<(Audience, Candidate)> = Vec::new();
     for (audience, candidate) in candidates {

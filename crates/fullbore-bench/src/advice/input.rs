@@ -17,8 +17,7 @@ pub(super) struct EligibleCell<'a> {
 }
 
 impl<'a> EligibleCell<'a> {
-    /// `None` for cells without usable samples, cells limited by the meter, and cells whose proof contradicts half of
-    /// their samples or more: the rest is not representative.
+    /// `None` without usable samples, if limited by the meter, or if proof contradicts half of the samples or more.
     pub(super) fn of(cell: &'a Cell) -> Option<Self> {
         let summary = cell.summary.as_ref()?;
         let sound = !summary.tool_bound
@@ -245,10 +244,9 @@ pub(super) fn slowest(eligible_cells: Vec<EligibleCell<'_>>) -> Option<EligibleC
     eligible_cells.into_iter().min_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
-/// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests of the file from front
-/// to back into memory. Nothing is inferred from one cache state, size or method to another.
-///
-/// They are used if no cell was tried under the job's own name; transformations have no such cells.
+/// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests from front to back
+/// into memory. They are used if no cell was tried under the job's name. Nothing is inferred from one cache state, size
+/// or method to another.
 pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
     let reads = |l: &Labels| {
         is_usual(l)

@@ -9,8 +9,7 @@ pub(super) const AT_PEAK: f64 = 0.97;
 /// CPU time of at most this share counts as a saving.
 pub(super) const CHEAPER: f64 = 0.9;
 
-/// A ratio is imprecise if its interval reaches more than this share of the way to 1 on a log scale: 9 is, if it may be
-/// 2.9.
+/// A ratio is imprecise if its interval reaches more than this share of the way to 1 (log): 9 is, if it may be 2.9.
 const HALF_WAY: f64 = 0.5;
 
 /// The ratio of a figure of two cells.

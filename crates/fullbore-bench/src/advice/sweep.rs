@@ -108,8 +108,7 @@ pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) 
         .collect()
 }
 
-/// Groups of two or more cells of one experiment that differ only in the labels cleared by `clear` and in `settings` of
-/// their strategies.
+/// Groups of cells of one experiment that differ only in cleared labels and in `settings` of their strategies.
 pub(super) fn groups_ignoring<'a>(
     eligible_cells: &[EligibleCell<'a>],
     clear: fn(&mut Labels),

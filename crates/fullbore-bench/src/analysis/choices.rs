@@ -69,8 +69,7 @@ fn choice(job: String, cells: &[&Cell], bootstrap: &Bootstrap) -> Option<Choice>
     })
 }
 
-/// Returns the cell that a choice is compared with: the fastest; if it is the fastest, the next of another method,
-/// because strategies of one method differ by one step of request size, or else the next.
+/// Returns the fastest; if it is the chosen one, the next of another method: those of one method differ by a step.
 fn rival<'a>(cell: &Cell, fastest: &'a Cell, cells: &[&'a Cell]) -> Option<&'a Cell> {
     if fastest.id != cell.id {
         return Some(fastest);

@@ -28,8 +28,7 @@ pub(super) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit
 /// Minimum number of samples of a cell: the median of few is close to each of them.
 const MIN_SAMPLES: usize = 5;
 
-/// Returns the variation of the samples that move bytes from or to a device around the medians of their cells, for each
-/// direction with enough of them.
+/// Returns the variation of samples on a device around their cells' medians, for each direction with enough of them.
 pub(crate) fn variations(cells: &[Cell]) -> Vec<DeviceVariation> {
     [("read", false), ("write", true)]
         .into_iter()

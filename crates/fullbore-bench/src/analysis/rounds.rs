@@ -1,5 +1,4 @@
-//! Cells compared by the rounds in which both were measured: `auto` with the best strategy, fixed for the whole run, and
-//! ours with the same cells of another program.
+//! Cells compared by rounds: `auto` with the best strategy of the whole run, ours with those of another program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +8,7 @@ use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_pair
 /// Minimum number of rounds with a sample of both for a paired comparison.
 const FEWEST: usize = 6;
 
-/// Compares samples of the same round, so that conditions common to both (other load, heat, a credit) cancel out. With
-/// few common rounds, all samples are compared.
+/// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common.
 pub(super) fn compare_in_rounds(first: &Cell, second: &Cell, bootstrap: &Bootstrap) -> Option<Comparison> {
     let by_round = |cell: &Cell| -> BTreeMap<u32, f64> {
         let usable = cell.samples.iter().filter(|sample| sample.usable());

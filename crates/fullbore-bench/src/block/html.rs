@@ -178,8 +178,7 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
-/// Escapes text for element content. Figures stay on the line of their units (`1.96 GB/s`); text between backquotes
-/// becomes a `code` element.
+/// Escapes text for element content. Figures stay on the line of their units; text in backquotes becomes `code`.
 pub(crate) fn set(text: &str) -> String {
     let mut bound = String::with_capacity(text.len());
     let mut words = text.split(' ').peekable();

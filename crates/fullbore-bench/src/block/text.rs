@@ -75,8 +75,7 @@ impl Sheet {
         }
     }
 
-    /// Adds a name in a style and its values, each with its width and style. A name too long for its column is on lines
-    /// of its own above.
+    /// Adds a name and its values, each with width and style; a name too long for its column is on lines above.
     pub(crate) fn row(
         &mut self,
         indent: usize,
@@ -99,8 +98,7 @@ impl Sheet {
     }
 }
 
-/// Breaks text into lines of at most `width` characters, at spaces if possible. Backquotes, which mark code in pages,
-/// are left out.
+/// Breaks text into lines of at most `width` characters, at spaces if possible; leaves out backquotes (code in pages).
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.replace('`', "").split_whitespace() {

@@ -209,8 +209,7 @@ impl Change {
         })
     }
 
-    /// True if the whole interval is worse by more than `share` (0.05 is 5%): a rate below 1 − share, a cost above
-    /// 1 + share.
+    /// True if the whole interval is worse by more than `share`: a rate below 1 − share, a cost above 1 + share.
     pub(super) fn worse_by(&self, share: f64) -> bool {
         self.beyond(share, !self.measure.more_is_better())
     }

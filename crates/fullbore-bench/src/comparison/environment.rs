@@ -163,8 +163,7 @@ struct DeviceSettings {
     settings: BTreeMap<String, String>,
 }
 
-/// Compares the devices in the order in which they are recorded. If both runs used `same_file_system`, a device with
-/// another name is still the same one.
+/// Compares the devices in recorded order; on the `same_file_system` one with another name is still the same.
 fn devices(differences: &mut Differences, a: &Environment, b: &Environment, same_file_system: bool) {
     let (one, other) = (known(a), known(b));
     if one.len() != other.len() {

@@ -1,5 +1,4 @@
-//! The comparison for programs, spreadsheets and scripts: JSON (`docs/report.md` describes the fields), and CSV with a row
-//! per cell.
+//! The comparison for programs and spreadsheets: JSON (`docs/report.md` describes the fields), CSV with a row per cell.
 
 use std::io::Write;
 

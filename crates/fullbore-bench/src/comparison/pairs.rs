@@ -49,8 +49,7 @@ fn unambiguous<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> BTreeMap<S
     positions
 }
 
-/// Everything that decides a cell's speed, in one form: its experiment and every label but the job, which only names what
-/// the cell competes for. A depth of one and a single worker may be omitted.
+/// All that decides a cell's speed: experiment and labels, without the job, a depth of one and a single worker.
 fn key(cell: &Cell) -> String {
     let mut labels = label_map(&cell.labels);
     labels.retain(|name, value| {
@@ -90,8 +89,7 @@ fn beyond_labels(strategy: &str) -> Vec<String> {
     fields
 }
 
-/// Labels of one cell that differ between the documents, in words: a named strategy can mean something else on another
-/// machine.
+/// Labels of one cell that differ, in words: a named strategy can mean something else on another machine.
 pub(super) fn label_changes(baseline: &Labels, this: &Labels) -> Vec<String> {
     let (before, now) = (label_map(baseline), label_map(this));
     let changed = |(name, value): &(&String, &serde_json::Value)| {

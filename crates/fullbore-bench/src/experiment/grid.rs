@@ -14,8 +14,7 @@ pub(crate) struct Trial {
     pub(crate) experiment: String,
     /// Kind of job that its strategy competes for; empty: none.
     pub(crate) job: String,
-    /// Seconds for which the same requests run before the clock starts, to exclude a device's burst from a cache or a
-    /// credit.
+    /// Seconds of the same requests before the clock starts, to exclude a device's burst from a cache or a credit.
     pub(crate) ramp: f64,
     /// Seconds per sample; `None`: as the time of the run allows.
     pub(crate) sample: Option<f64>,
@@ -23,8 +22,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Replaces a trial that stands for all contenders of the planner by one for each. If there are none, or they cannot
-    /// be determined, it remains, and its cell states the reason.
+    /// Replaces a trial for all contenders by one for each; without any it remains, and its cell states the reason.
     pub(crate) fn into_contenders(self, context: &RunContext<'_>) -> Vec<Self> {
         let Ok(Some(contenders)) = self.workload.contenders(context) else { return vec![self] };
         if contenders.is_empty() {
@@ -108,8 +106,7 @@ pub(super) fn expand(
         .collect()
 }
 
-/// Returns every combination of one value from each list; the first key varies slowest. An empty list counts as an
-/// absent key.
+/// Returns every combination of the lists; the first key varies slowest. An empty list counts as an absent key.
 fn combinations(grid: &toml::Table) -> Vec<Settings> {
     // The strategy is the most interesting key, so trials of one strategy are adjacent.
     let mut keys: Vec<(&String, &Value)> = grid.iter().collect();

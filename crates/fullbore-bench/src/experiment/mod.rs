@@ -39,10 +39,8 @@ struct Described {
     grid: Vec<toml::Table>,
 }
 
-/// Parses a set for a machine with this many processors and directories. Returns the descriptions of its experiments
-/// and the trials, without duplicates.
-///
-/// If the text is not a set, with the position.
+/// Parses a set for so many processors and directories: the descriptions of its experiments, and the trials without
+/// duplicates; an error has the position.
 pub(crate) fn parse(
     text: &str,
     processors: usize,

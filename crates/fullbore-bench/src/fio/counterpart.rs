@@ -93,8 +93,7 @@ pub(super) fn of_method(name: &str) -> Result<&'static Counterpart, Unsupported>
     })
 }
 
-/// The counterpart of an I/O engine of fio, direct or buffered, whose writes return when they are durable or not, and any
-/// remaining difference.
+/// The counterpart of an I/O engine of fio whose writes may be direct or durable, and any remaining difference.
 pub(super) fn of_ioengine(
     name: &str,
     direct: bool,

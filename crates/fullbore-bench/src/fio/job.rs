@@ -1,5 +1,4 @@
-//! Cells as job files for fio, which run without fullbore: of a cell of a results document, or of the strategy chosen for a
-//! kind of job.
+//! Cells as job files for fio: a cell of a results document, or the strategy chosen for a kind of job.
 
 use std::path::Path;
 

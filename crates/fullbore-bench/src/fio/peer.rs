@@ -23,8 +23,7 @@ const PEER: &str = "fio";
 /// Shortest sample on both sides, in seconds: fio counts time and CPU time in milliseconds.
 const LEAST: f64 = 0.5;
 
-/// Shortest sample of fio if the file is too short for that, in seconds. Not longer, because fullbore covers the file
-/// once, and further passes are faster.
+/// Shortest sample of fio in seconds. Not longer: fullbore covers the file once, and further passes are faster.
 const SHORT: f64 = 0.1;
 
 /// Most passes over a range in one sample.

@@ -19,10 +19,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Finds fio along `PATH`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] if it is not installed, or older than version 3.
+    /// Finds fio along `PATH`; fails if it is not installed, or older than version 3.
     pub(crate) fn find() -> Result<Self> {
         let refuse = |what: String| {
             Error::new(ErrorKind::Unsupported, "run", "fio", what)
@@ -77,8 +74,7 @@ fn complaint(said: &str) -> Option<&str> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JobResult {
     pub(super) bytes: u64,
-    /// Seconds from the first request to the last, without fio's start. fio counts whole milliseconds; 0: less than one,
-    /// and requests were not timed.
+    /// Seconds from the first request to the last, in fio's whole milliseconds; 0: less, and requests were not timed.
     pub(super) seconds: f64,
     pub(super) requests: u64,
     /// User CPU time of its jobs in seconds.

@@ -1,5 +1,4 @@
-//! The findings of a chapter in tables, charts and sentences: burst and sustained throughput, the regret of `auto`, ratios to
-//! other programs, the number of disks, request time by size.
+//! The findings of a chapter: burst and sustained throughput, regret, other programs, disks, request time by size.
 
 use std::collections::BTreeMap;
 

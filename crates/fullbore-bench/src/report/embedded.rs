@@ -103,8 +103,7 @@ fn rounded(number: f64, digits: usize) -> Value {
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }
 
-/// An object as the list of its values in the order of `names`, to which new names are added; a missing value is
-/// `null`, or absent at the end.
+/// An object as its values in the order of `names`, to which new ones are added; missing values are `null` or cut off.
 fn listed(object: &Value, names: &mut Vec<String>) -> Value {
     let row = flat(object);
     collect(names, row.keys());

@@ -1,5 +1,4 @@
-//! The report: one self-contained HTML file that opens without a network and is legible without scripting; the same
-//! as Markdown; its charts as SVG.
+//! The report: one self-contained HTML file, legible without network and scripting; Markdown; its charts as SVG.
 
 mod advice;
 mod audit;

@@ -51,8 +51,7 @@ fn past_cache(labels: &Labels) -> bool {
     labels.operation == "read" && labels.bypasses_cache()
 }
 
-/// Distributes lines over charts of at most `most` lines, if a property divides them; the state of the
-/// page cache divides in any case if `by_cache`.
+/// Distributes lines over charts of at most `most` lines by properties; `by_cache`: in any case by the cache state.
 pub(super) fn split<'a>(lines: &[&'a Series], by_cache: bool, most: usize) -> Vec<Panel<'a>> {
     let mut groups: Vec<(String, Vec<&'a Series>)> = vec![(String::new(), lines.to_vec())];
     for (place, facet) in FACETS.into_iter().enumerate() {

@@ -94,8 +94,7 @@ impl Key {
     }
 }
 
-/// Breaks text at spaces into at most `most` lines of at most `width` characters; the rest is cut off with an
-/// ellipsis.
+/// Breaks text at spaces into `most` lines of `width` characters at most; the rest is cut off with an ellipsis.
 pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

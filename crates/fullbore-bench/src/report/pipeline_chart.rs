@@ -1,5 +1,4 @@
-//! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray: advertised and measured
-//! throughput of each stage.
+//! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray.
 
 use super::picture::{Key, Picture, wrapped};
 use crate::block::html::{escape, svg_text};

@@ -29,8 +29,7 @@ pub(super) fn percentile(cell: &Cell, value: Percentile) -> Option<Estimate> {
     Bootstrap::default().median(&values).filter(|e| e.value > 0.0)
 }
 
-/// The phases of a request's time, in seconds per request: medians over the usable samples; `None` for a phase that no
-/// sample recorded.
+/// The phases of a request in seconds: medians over the usable samples; `None` for a phase that no sample recorded.
 pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
     let each = |value: fn(&Phases) -> Option<f64>| {
         let usable = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
@@ -276,8 +275,7 @@ impl ChartBuilder<'_> {
     }
 }
 
-/// The rate of each stream of a cell, in bytes per second, with its interval over the usable samples. Empty if samples
-/// do not record streams, or record different numbers of them.
+/// The rate of each stream in bytes per second; empty if samples record none, or different numbers of them.
 pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
     let usable: Vec<&[f64]> =
         cell.samples.iter().filter(|s| s.usable()).map(|s| s.streams.as_slice()).collect();

@@ -1,6 +1,4 @@
-//! The verdict of an experiment, in sentences computed from its cells: the best path against the others, half-power, cost,
-//! the effect along the axis, the time of requests. A difference that the intervals do not confirm is reported as not
-//! significant.
+//! The verdict of an experiment in sentences; a difference that the intervals do not confirm is not significant.
 
 use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};

@@ -217,8 +217,7 @@ fn substitute(word: &str, files: &CommandPaths<'_>) -> OsString {
     word.into()
 }
 
-/// Returns the content of the only file of a `tar` archive: a header of 512 bytes, with the length in octal digits at
-/// byte 124.
+/// Returns the content of a `tar` archive's only file: 512 bytes of header, with its octal length at byte 124.
 fn tar_content(archive: &[u8]) -> Option<&[u8]> {
     let digits = std::str::from_utf8(archive.get(124..135)?).ok()?;
     let len = usize::from_str_radix(digits.trim_end_matches('\0').trim(), 8).ok()?;

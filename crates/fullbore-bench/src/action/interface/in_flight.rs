@@ -1,5 +1,4 @@
-//! Concurrent awaited calls and the ways to wait for them, shared by the asynchronous interfaces; and that of the library,
-//! `fullbore::asynchronous`: futures on its own driver, awaited by a bare `block_on`.
+//! Concurrent awaited calls and the ways to wait for them; the library's own futures, awaited by a bare `block_on`.
 
 use std::future::Future;
 

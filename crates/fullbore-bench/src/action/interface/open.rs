@@ -13,10 +13,7 @@ use super::pass::{Pass, Payload};
 
 /// An open file under an interface.
 pub(super) trait Interface {
-    /// Transfers every record of the pass; written bytes are passed to the system before it returns.
-    ///
-    /// # Errors
-    /// The system's. A record that cannot be read whole is an error.
+    /// Transfers every record of the pass whole; written bytes are passed to the system before it returns.
     fn pass(&mut self, pass: &Pass) -> Result<()>;
 
     /// Flushes written bytes to the device.

@@ -1,5 +1,4 @@
-//! Interfaces with an offset per call: one call at a time, one thread per concurrent call, or several buffers per call, over
-//! which a record is scattered or from which it is gathered.
+//! Interfaces with an offset per call: one call at a time, a thread per concurrent call, or several buffers per call.
 
 use std::fs;
 use std::io::{IoSlice, IoSliceMut};

@@ -104,8 +104,7 @@ impl InterfaceWorkload {
         }
     }
 
-    /// Returns the records of this iteration: the next run of the file, so that no device cache holds it, or random
-    /// records of the whole file, as [the engines'](crate::action) trials do.
+    /// Returns the next run of the file, so that no device cache holds it, or random records of the whole file.
     fn part(&self, iteration: Iteration, len: u64) -> (Pass, Range<u64>) {
         let record = self.validated.record as u64;
         let order = self.validated.spec.order;

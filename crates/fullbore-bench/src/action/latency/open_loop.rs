@@ -74,8 +74,7 @@ pub(super) trait Server {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServedRequests {
-    /// Latencies from the due time to the observed completion; for requests never started, the time that they had
-    /// waited at the end.
+    /// From the due time to the observed completion; of requests never started, the time that they had waited.
     pub(super) latencies: Latencies,
     pub(super) done: u64,
     /// Requests that were due and never started.
@@ -240,8 +239,7 @@ mod tests {
         assert!((variance / 10.0 - 1.0).abs() < 0.06, "{variance}");
     }
 
-    /// A device with one server that takes `service` seconds per request, first come, first served, in simulated time.
-    /// It stalls from `stall.0` to `stall.1`.
+    /// A device that serves one request after another, `service` seconds each in simulated time, except during a stall.
     struct SimulatedDevice {
         now: f64,
         free: f64,

@@ -27,9 +27,8 @@ struct ThreadResult {
     last: f64,
 }
 
-/// Serves a schedule by `threads` threads, as [`serve`](super::open_loop::serve) does; `call` creates, in the thread
-/// itself, the function that the thread calls with the number of each request. `start_clock` starts the clock of the
-/// schedule when all threads are ready.
+/// Serves a schedule as [`serve`](super::open_loop::serve) does. `call` creates, in its thread, the function called with
+/// the number of each request; `start_clock` starts the schedule when all threads are ready.
 pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     schedule: Vec<f64>,
     threads: usize,

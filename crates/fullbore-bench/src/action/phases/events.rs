@@ -77,8 +77,7 @@ pub(super) struct TraceSums {
     pub(super) merges: u64,
 }
 
-/// Sums the events of one direction on the sectors of `within`, which are sorted and disjoint. Times count from
-/// `origin`.
+/// Sums the events of one direction on the sectors of `within` (sorted, disjoint). Times count from `origin`.
 pub(super) fn sum_events(
     events: impl IntoIterator<Item = Event>,
     writes: bool,

@@ -1,5 +1,4 @@
-//! The kernel's tracing of block requests: a separate instance, invisible to other users of tracing, removed
-//! afterwards.
+//! The kernel's tracing of block requests, in an instance invisible to its other users and removed afterwards.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -14,8 +14,7 @@ use super::super::words::{subject, task, way};
 use crate::document::{Choice, JobKind, Labels};
 use crate::units;
 
-/// A default of usual programs: the programs, as the beginning of a sentence; their job; true for the cells with its
-/// settings.
+/// Programs with a default, as the beginning of a sentence; their job; true for the cells with its settings.
 type CommonDefault = (&'static str, JobKind, fn(&Labels) -> bool);
 
 const COMMON: &[CommonDefault] = &[

@@ -30,8 +30,7 @@ const DEGRADED: f64 = 1.2;
 const LARGE: u64 = 64 << 10;
 /// The largest request size that the paper calls small, in bytes.
 const SMALL: u64 = 8 << 10;
-/// Limits of small requests with several in flight, in bytes: the paper's, and the extent of its figure 6 if none was
-/// measured.
+/// Small requests in flight, in bytes: the paper's limit, then that of its figure 6 if none was measured.
 const SMALL_IN_FLIGHT: [u64; 2] = [16 << 10, 64 << 10];
 
 /// Paths with one request at a time by one worker; mappings make no requests.

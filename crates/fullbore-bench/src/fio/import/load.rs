@@ -36,10 +36,7 @@ const READ: &str = "rw bs ioengine sync iodepth numjobs direct size filesize off
 const ALIASES: &[(&str, &str)] = &[("readwrite", "rw"), ("blocksize", "bs")];
 
 impl Load {
-    /// Reads a job.
-    ///
-    /// # Errors
-    /// At the first option that cannot be measured here.
+    /// Reads a job up to the first option that cannot be measured here, which is the error.
     pub(super) fn read(section: &Section, notes: &mut Notes) -> Result<Self, ImportError> {
         let options = JobOptions::sort(section, notes)?;
         let (writes, random) = options.way()?;

@@ -1,5 +1,4 @@
-//! The syntax of fio's job files: sections of options, whose values are sizes, times, switches and numbers; options of
-//! `[global]` apply to each job after it. Notes on options that are not imported.
+//! The syntax of fio's job files: sections, options and their values; notes on options that are not imported.
 
 use std::collections::BTreeMap;
 use std::fmt;
