@@ -5,7 +5,7 @@ use std::ops::Range;
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::engine::{CachePolicy, Capabilities, EngineConfig, IoQueue, Method};
-use fullbore::error::Error;
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
@@ -98,6 +98,13 @@ impl OneWayIo {
         };
         self.requested.check_granted(&planned, file.path())?;
         Ok(planned.strategy)
+    }
+
+    /// Returns the target of requests in the first `len` bytes of a file.
+    pub(super) fn target(&self, file: File, len: u64, first: u64, order: Order) -> Target<'_> {
+        let strategy = self.strategy();
+        let blocks = len / strategy.request as u64;
+        Target { file, strategy, data: self.data(), order, first, blocks }
     }
 
     /// Sets the strategy of the trial; `seed` determines the written data.
@@ -197,11 +204,13 @@ pub(super) struct Target<'a> {
     pub(super) first: u64,
     /// Number of blocks of the request's size.
     pub(super) blocks: u64,
-    /// Request size in bytes.
-    pub(super) request: usize,
 }
 
 impl Target<'_> {
+    fn request(&self) -> usize {
+        self.strategy.request
+    }
+
     fn direction(&self) -> Direction {
         if self.data.is_some() { Direction::Write } else { Direction::Read }
     }
@@ -214,7 +223,7 @@ impl Target<'_> {
     pub(super) fn open(&self, depth: usize) -> Result<(IoQueue, Pool)> {
         let writes = self.data.is_some();
         let failed = |error| Error::io("use", self.file.path(), error);
-        let mut pool = Pool::new(depth, self.request).map_err(failed)?;
+        let mut pool = Pool::new(depth, self.request()).map_err(failed)?;
         if let Some(data) = self.data {
             data.prime(&mut pool);
         }
@@ -238,17 +247,25 @@ impl Target<'_> {
         Ok((IoQueue::open(method, &config, limit).map_err(failed)?, pool))
     }
 
+    /// Takes the only buffer from the pool.
+    pub(super) fn take(pool: &mut Pool) -> Result<Buf> {
+        let taken =
+            || Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "the only one is in use");
+        pool.take().ok_or_else(taken)
+    }
+
     /// Submits request `number` to the I/O queue.
     pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
         let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
-        let offset = block * self.request as u64;
+        let request = self.request();
+        let offset = block * request as u64;
         match self.data {
             Some(data) => {
-                buf.place(offset, self.request);
+                buf.place(offset, request);
                 data.renew(offset, buf.data_mut());
                 queue.write(token, offset, buf)
             }
-            None => queue.read(token, offset, self.request, buf),
+            None => queue.read(token, offset, request, buf),
         }
     }
 }

@@ -99,28 +99,13 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 }
 
 impl RereadWorkload {
-    fn target<'a>(&self, test_files: &TestFiles) -> Target<'a> {
-        let strategy = self.io.strategy();
-        let request = strategy.request;
-        Target {
-            file: test_files.cold.clone(),
-            strategy,
-            data: None,
-            order: Order::Sequential,
-            first: 0,
-            blocks: test_files.len / request as u64,
-            request,
-        }
-    }
-
     /// Reads `pairs` pairs. Returns the latencies of the timed reads and their sum in seconds.
     fn read(&self, iteration: u64, pairs: u64, test_files: &TestFiles) -> Result<(Latencies, f64)> {
-        let target = self.target(test_files);
+        let file = test_files.cold.clone();
+        let target = self.io.target(file, test_files.len, 0, Order::Sequential);
         let (mut channel, mut pool) = target.open(1)?;
         let mut one = |block: u64| -> Result<f64> {
-            let buf = pool.take().ok_or_else(|| {
-                Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "the only one is in use")
-            })?;
+            let buf = Target::take(&mut pool)?;
             let before = sys::monotonic_nanoseconds();
             target.ask(&mut channel, 0, block, buf)?;
             let done = channel.next()?;

@@ -84,12 +84,8 @@ pub(super) fn read(
     let mut stripes = Stripes::open(files, layout, strategy, false)?;
     let ask = |queue: &mut IoQueue, token, piece: Piece, buf| queue.read(token, piece.offset, piece.len, buf);
     let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
-    Ok(Stats {
-        bytes: range.end - range.start,
-        seconds: stripes.seconds,
-        reads: io_stats,
-        ..Stats::default()
-    })
+    let (bytes, seconds) = (range.end - range.start, stripes.seconds);
+    Ok(Stats { bytes, seconds, reads: io_stats, ..Stats::default() })
 }
 
 /// Writes a range of the logical file with the output of `data`.
@@ -109,12 +105,8 @@ pub(super) fn write(
         queue.write(token, piece.offset, buf)
     };
     let io_stats = stripes.run(range.clone(), progress, ask, |_, _| ())?;
-    Ok(Stats {
-        bytes: range.end - range.start,
-        seconds: stripes.seconds,
-        writes: io_stats,
-        ..Stats::default()
-    })
+    let (bytes, seconds) = (range.end - range.start, stripes.seconds);
+    Ok(Stats { bytes, seconds, writes: io_stats, ..Stats::default() })
 }
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
-use super::input::{AdviceInput, EligibleCell};
+use super::input::{AdviceInput, EligibleCell, ids};
 use super::ratio::{CHEAPER, Ratio, cost, speed};
 use super::words::{against, cost_beside, times};
 use crate::document::{Advice, Confidence};
@@ -107,12 +107,7 @@ impl Candidate {
         text: String,
         evidence: String,
     ) -> Self {
-        let mut cells: Vec<String> = Vec::new();
-        for eligible in eligible_cells {
-            if !cells.contains(&eligible.cell.id) {
-                cells.push(eligible.cell.id.clone());
-            }
-        }
+        let cells = ids(eligible_cells);
         let experiment = eligible_cells.first().map(|w| w.cell.experiment.clone()).unwrap_or_default();
         let confidence = ratio.confidence(eligible_cells);
         let worth = if worth.is_finite() { worth.max(1.0) } else { 1.0 };

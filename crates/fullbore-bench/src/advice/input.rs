@@ -89,6 +89,17 @@ impl<'a> AdviceInput<'a> {
     }
 }
 
+/// The ids of cells, each once.
+pub(super) fn ids<'a: 'b, 'b>(eligible_cells: impl IntoIterator<Item = &'b EligibleCell<'a>>) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for eligible in eligible_cells {
+        if !ids.contains(&eligible.cell.id) {
+            ids.push(eligible.cell.id.clone());
+        }
+    }
+    ids
+}
+
 /// True for fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
 pub(super) fn is_usual(labels: &Labels) -> bool {
     labels.peer.is_none()

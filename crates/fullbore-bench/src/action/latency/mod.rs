@@ -184,16 +184,16 @@ impl LatencyWorkload {
     fn serve(&self, number: u64, seconds: f64, context: &RunContext<'_>) -> Result<ServedRequests> {
         let strategy = self.io.strategy();
         let file = self.file(context.test_files()).clone();
-        let blocks = file.stamp()?.len / strategy.request as u64;
+        let len = file.stamp()?.len;
+        let blocks = len / strategy.request as u64;
         // A different part each time, so that no device cache holds it.
         let first = match self.spec.order {
             RequestOrder::Random => 0,
             _ => number.wrapping_mul((self.load * seconds) as u64) % blocks,
         };
         let order = self.order(context.seed.wrapping_add(number), blocks);
-        let (depth, workers, request) = (strategy.depth, strategy.workers, strategy.request);
-        let data = self.io.data();
-        let target = Target { file, strategy, data, order, first, blocks, request };
+        let (depth, workers) = (strategy.depth, strategy.workers);
+        let target = self.io.target(file, len, first, order);
         let dues = schedule(self.spec.arrivals, self.load, seconds, context.seed.wrapping_add(number));
         let limit = PATIENCE * seconds;
         let stopped = || context.progress.is_cancelled();
@@ -204,10 +204,7 @@ impl LatencyWorkload {
                 let (mut queue, mut pool) = target.open(1)?;
                 let target = &target;
                 Ok(move |number| {
-                    let buf = pool.take().ok_or_else(|| {
-                        let what = "the only one is in use";
-                        Error::new(ErrorKind::Invalid, "take a buffer from", "memory", what)
-                    })?;
+                    let buf = Target::take(&mut pool)?;
                     target.ask(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
                         pool.put(done.buf);

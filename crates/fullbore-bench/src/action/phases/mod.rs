@@ -103,17 +103,9 @@ impl PhasesWorkload {
     }
 
     fn serve(&self, requests: u64, test_files: &TestFiles) -> Result<RequestTimestamps> {
-        let strategy = self.io.strategy();
-        let (depth, request) = (strategy.depth, strategy.request);
-        let target = Target {
-            file: test_files.cold.clone(),
-            strategy,
-            data: self.io.data(),
-            order: Order::Sequential,
-            first: self.first,
-            blocks: test_files.len / request as u64,
-            request,
-        };
+        let file = test_files.cold.clone();
+        let target = self.io.target(file, test_files.len, self.first, Order::Sequential);
+        let depth = target.strategy.depth;
         time_requests(&target, depth, requests)
     }
 }

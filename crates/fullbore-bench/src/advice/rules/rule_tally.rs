@@ -1,6 +1,6 @@
 //! The decision on a rule by several paths: each supports it, contradicts it, or is undecided.
 
-use super::super::input::{AdviceInput, EligibleCell};
+use super::super::input::{AdviceInput, EligibleCell, ids};
 use super::super::ratio::{Ratio, speed};
 use super::super::words::times;
 use crate::document::RuleVerdict;
@@ -146,11 +146,8 @@ impl<'a> RuleTally<'a> {
             evidence.push_str(&format!(" ({})", examples(&self.supporting)));
         }
         if !self.contradicting.is_empty() {
-            evidence.push_str(&format!(
-                "; no in {} ({})",
-                self.contradicting.len(),
-                examples(&self.contradicting)
-            ));
+            let count = self.contradicting.len();
+            evidence.push_str(&format!("; no in {count} ({})", examples(&self.contradicting)));
         }
         if !self.undecided.is_empty() {
             evidence.push_str(&format!("; {} undecided", paths(self.undecided.len())));
@@ -178,12 +175,7 @@ fn examples(observations: &[Observation<'_>]) -> String {
 
 /// The chapter of the first observation, and the cells of all.
 fn rests_on(observations: &[Observation<'_>]) -> (String, Vec<String>) {
-    let mut cells: Vec<String> = Vec::new();
-    for eligible in observations.iter().flat_map(|v| &v.cells) {
-        if !cells.contains(&eligible.cell.id) {
-            cells.push(eligible.cell.id.clone());
-        }
-    }
+    let cells = ids(observations.iter().flat_map(|v| &v.cells));
     let first = observations.iter().find_map(|v| v.cells.first());
     (first.map(|w| w.cell.experiment.clone()).unwrap_or_default(), cells)
 }
