@@ -4,10 +4,8 @@ use super::one_way::Direction;
 use super::settings::Settings;
 use super::whole_file::Operation;
 use super::workload::ParsedWorkload;
-use super::{
-    access, append, command, devices, interface, latency, memory, phases, reread, streams, sustained,
-    transform, whole_file,
-};
+use super::{access, append, command, devices, interface, latency, memory};
+use super::{phases, reread, streams, sustained, transform, whole_file};
 
 /// An action that experiments may name.
 #[derive(Debug)]

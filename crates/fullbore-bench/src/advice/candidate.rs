@@ -1,8 +1,7 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
 use super::input::{AdviceInput, EligibleCell, ids};
-use super::ratio::{CHEAPER, Ratio, cost, speed};
-use super::words::{against, cost_beside, times};
+use super::words::{CHEAPER, Ratio, against, cost, cost_beside, speed, times};
 use crate::document::{Advice, Confidence};
 use crate::stats::Bootstrap;
 use crate::units;

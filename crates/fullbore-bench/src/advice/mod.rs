@@ -8,7 +8,6 @@ mod advisors;
 mod candidate;
 mod input;
 mod jobs;
-mod ratio;
 mod rules;
 mod sweep;
 mod words;

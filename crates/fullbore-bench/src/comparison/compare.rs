@@ -5,13 +5,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::change::{Change, Judgement};
-use super::compared_run::{CellChange, ComparedRun, Origin, Unmatched, VerdictCounts, correct, measured};
+use super::change::{Change, Judgement, holm};
+use super::compared_run::{
+    CellChange, ComparedRun, Origin, Unmatched, VerdictCounts, are_interleaved, correct, match_cells,
+    measured,
+};
 use super::difference::{Difference, Differences, Error, shown};
 use super::environment::differences;
-use super::family::holm;
 use super::options::{ChangeKind, Condition, Options, Source};
-use super::pairs;
 use crate::document::Cell;
 use crate::units;
 
@@ -102,8 +103,8 @@ fn compare_run(
     let asked = |cell: &&Cell| options.only.is_empty() || options.only.iter().any(|o| o.matches(&cell.id));
     let before: Vec<&Cell> = baseline.document.cells.iter().filter(asked).collect();
     let now: Vec<&Cell> = other.document.cells.iter().filter(asked).collect();
-    let pairs = pairs::cells(&before, &now);
-    let interleaved = pairs::interleaved(baseline.document, other.document);
+    let pairs = match_cells(&before, &now);
+    let interleaved = are_interleaved(baseline.document, other.document);
     let (names_before, names) = (baseline.document.cell_names(), other.document.cell_names());
     let mut cells = Vec::new();
     let (mut missing, mut added) = (Vec::new(), Vec::new());

@@ -1,12 +1,13 @@
-//! The comparison as sections: one self-contained HTML file, or Markdown for pull requests and notes.
+//! The comparison as sections: one self-contained HTML file with a chart, or Markdown for pull requests and notes.
 
-use super::change::Judgement;
+use super::change::{Judgement, Measure};
 use super::compare::Comparison;
 use super::compared_run::{CellChange, ComparedRun, Unmatched};
-use super::words::{self, heading};
-use super::{export, svg};
+use super::export;
+use super::words::{self, figure, heading, interval, ratio};
 use crate::block::html::{self, escape};
 use crate::block::{Block, Figure, Fold, Section, Table, TableOf, markdown};
+use crate::report::clipped;
 
 /// Style for a page without the report's table of contents at the side.
 const WIDTH: &str =
@@ -71,7 +72,7 @@ fn sections(comparison: &Comparison) -> Vec<Section> {
 fn chapter(comparison: &Comparison, other: &ComparedRun) -> Vec<Block> {
     let mut lines = vec![words::chance(other)];
     lines.extend(words::ignored_differences(other).into_iter().chain(other.notes.iter().cloned()));
-    let chart = format!("<div class=\"scroll\" tabindex=\"0\">\n{}</div>\n", svg::svg(comparison, other));
+    let chart = format!("<div class=\"scroll\" tabindex=\"0\">\n{}</div>\n", svg(comparison, other));
     let mut blocks = vec![
         Block::Paragraph(words::origin(&other.origin)),
         Block::Tiles(tiles(other)),
@@ -134,4 +135,136 @@ fn cells(other: &ComparedRun, judgement: Judgement) -> Table {
         .figures("p99", figure(5))
         .words("notes", |(cell, _)| cell.notes.join("; "))
         .table()
+}
+
+const CHART_WIDTH: f64 = 1100.0;
+/// End of the names and start of the axis.
+const LEFT: f64 = 452.0;
+const RIGHT: f64 = 1080.0;
+const TOP: f64 = 44.0;
+const ROW: f64 = 19.0;
+const HEAD: f64 = 28.0;
+/// Longest name that fits beside the axis, in characters.
+const NAME: usize = 60;
+/// The axis always shows at least the first and at most the second.
+const SHOWN: (f64, f64) = (1.12, 16.0);
+/// Ticks in the order of preference.
+const TICKS: [f64; 15] = [1.0, 0.5, 2.0, 0.25, 4.0, 0.1, 10.0, 0.75, 1.25, 1.5, 0.9, 1.1, 0.95, 1.05, 0.65];
+/// Distance between ticks at which their texts do not touch.
+const TICK_GAP: f64 = 36.0;
+
+/// The cells of a document, the worst first, as an `svg` element.
+fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
+    let axis = Axis::of(&other.cells);
+    let groups: Vec<(Judgement, Vec<&CellChange>)> = words::ORDER
+        .into_iter()
+        .map(|judgement| (judgement, other.cells.iter().filter(|c| c.rate.judgement == judgement).collect()))
+        .filter(|(_, cells): &(Judgement, Vec<&CellChange>)| !cells.is_empty())
+        .collect();
+    let bottom = TOP + groups.len() as f64 * HEAD + other.cells.len() as f64 * ROW;
+    let mut svg = format!(
+        "<svg class=\"chart\" viewBox=\"0 0 {CHART_WIDTH} {:.0}\" style=\"min-width:760px\" role=\"img\" aria-label=\"{}\">\n",
+        bottom + 26.0,
+        escape(&format!(
+            "Rate of each cell ÷ baseline, with intervals: {}. All figures are in the table below.",
+            words::summary(other)
+        ))
+    );
+    svg += &axis.frame(comparison.margin, bottom);
+    let mut y = TOP;
+    for (judgement, cells) in groups {
+        y += HEAD;
+        svg += &format!(
+            "<text class=\"value\" x=\"0\" y=\"{:.1}\">{}</text>\n",
+            y - 8.0,
+            escape(&words::heading(judgement, cells.len(), comparison.margin))
+        );
+        for cell in cells {
+            svg += &row(cell, &axis, y + ROW / 2.0 - 4.0);
+            y += ROW;
+        }
+    }
+    svg + "</svg>\n"
+}
+
+fn row(cell: &CellChange, axis: &Axis, y: f64) -> String {
+    let colour = match cell.rate.judgement {
+        Judgement::Worse => 1,
+        Judgement::Unclear => 4,
+        Judgement::Same => 6,
+        Judgement::Better => 2,
+    };
+    let change = &cell.rate;
+    let tip = format!(
+        "{}: {} × the baseline ({}), {} against {}",
+        cell.name,
+        ratio(change),
+        interval(&change.ratio),
+        figure(Measure::Rate, change.this),
+        figure(Measure::Rate, change.baseline)
+    );
+    let (low, high) = (axis.place(change.ratio.low), axis.place(change.ratio.high));
+    format!(
+        "<g class=\"point c{colour}\"><title>{}</title><text x=\"10\" y=\"{:.1}\">{}</text>\
+         <rect class=\"hit\" x=\"0\" y=\"{:.1}\" width=\"{CHART_WIDTH}\" height=\"{ROW}\"/>\
+         <path class=\"whisker\" d=\"M{low:.1} {y:.1}H{high:.1}M{low:.1} {:.1}v6M{high:.1} {:.1}v6\"/>\
+         <circle class=\"m\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3.6\"/></g>\n",
+        escape(&tip),
+        y + 4.0,
+        escape(&clipped(&cell.name, NAME)),
+        y - ROW / 2.0,
+        y - 3.0,
+        y - 3.0,
+        axis.place(change.ratio.value)
+    )
+}
+
+struct Axis {
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    fn of(cells: &[CellChange]) -> Self {
+        let positive = |value: f64| if value > 0.0 { value } else { 1.0 };
+        let lows = cells.iter().map(|cell| positive(cell.rate.ratio.low));
+        let highs = cells.iter().map(|cell| positive(cell.rate.ratio.high));
+        Self {
+            low: lows.fold(1.0 / SHOWN.0, f64::min).max(1.0 / SHOWN.1),
+            high: highs.fold(SHOWN.0, f64::max).min(SHOWN.1),
+        }
+    }
+
+    /// Position of a ratio; ratios off the axis are placed at its ends.
+    fn place(&self, ratio: f64) -> f64 {
+        let share = (ratio.max(self.low) / self.low).ln() / (self.high / self.low).ln();
+        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
+    }
+
+    fn frame(&self, margin: f64, bottom: f64) -> String {
+        let (from, to) = (self.place(1.0 / (1.0 + margin)), self.place(1.0 + margin));
+        let mut svg = format!(
+            "<rect class=\"band c6\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
+            to - from,
+            bottom - TOP
+        );
+        svg += "<text class=\"title\" x=\"0\" y=\"14\">rate ÷ baseline; the band is the margin of equivalence</text>\n";
+        let mut taken: Vec<f64> = Vec::new();
+        for tick in TICKS.into_iter().filter(|tick| (self.low..=self.high).contains(tick)) {
+            let at = self.place(tick);
+            if taken.iter().any(|other| (other - at).abs() < TICK_GAP) {
+                continue;
+            }
+            taken.push(at);
+            let class = if tick == 1.0 { "axis" } else { "grid" };
+            svg += &format!(
+                "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>"
+            );
+            // Above and below: the chart of a whole run is longer than a screen.
+            for y in [TOP - 6.0, bottom + 16.0] {
+                svg += &format!("<text x=\"{at:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{tick}×</text>\n");
+            }
+        }
+        svg
+    }
 }

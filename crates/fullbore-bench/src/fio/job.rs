@@ -4,8 +4,7 @@ use std::path::Path;
 
 use fullbore::size;
 
-use super::counterpart::{Setting, Unsupported};
-use super::shape::{HUGE_PAGES, Shape, percentiles, shape};
+use super::shape::{HUGE_PAGES, Setting, Shape, Unsupported, percentiles, shape};
 use crate::document::{CacheState, Cell, Document, Labels};
 
 /// The properties of a job file beyond those of the cell.

@@ -4,16 +4,13 @@
 //! meter ([`Options::with_fio`](crate::Options::with_fio)) fio is another trial of the runner. Properties without a
 //! counterpart are refused with the reason, never dropped silently.
 
-mod counterpart;
 mod import;
 mod job;
 mod peer;
-mod program;
 mod shape;
 
-pub use counterpart::Unsupported;
 pub use import::{ImportError, Imported, import};
 pub use job::{JobSource, Target, export, job};
-pub(crate) use peer::add_peer_trials;
-pub(crate) use program::Program;
+pub(crate) use peer::{Program, add_peer_trials};
+pub use shape::Unsupported;
 pub(crate) use shape::caveat;

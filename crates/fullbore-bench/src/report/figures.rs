@@ -1,8 +1,7 @@
 //! The selection of an experiment's charts, with their captions.
 
 use super::measure::{Measure, axis_words, between};
-use super::palette::Palette;
-use super::panels::{Panel, split};
+use super::panels::{Palette, Panel, split};
 use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
 use super::row_charts::{Bar, BarChart};

@@ -1,15 +1,12 @@
 //! The report: one self-contained HTML file, legible without network and scripting; Markdown; its charts as SVG.
 
 mod advice;
-mod audit;
 mod chapter;
 mod chapter_findings;
-mod data_table;
 mod embedded;
 mod figures;
-mod heading;
+mod frame;
 mod measure;
-mod palette;
 mod panels;
 mod phrases;
 mod picture;
@@ -45,13 +42,13 @@ pub fn html(document: &Document) -> String {
     let sections = sections(document);
     let body = [
         "<a class=\"skip\" href=\"#summary\">To the summary</a>\n",
-        &heading::head(document),
+        &frame::head(document),
         "<div class=\"page\">\n",
-        &heading::contents(&sections),
+        &frame::contents(&sections),
         "<main>\n",
         &sections.iter().map(html::section).collect::<String>(),
         "</main>\n</div>\n",
-        &heading::foot(document),
+        &frame::foot(document),
         "<div id=\"tip\" role=\"status\" hidden></div>\n",
         &embedded::element(document),
     ];
@@ -64,15 +61,15 @@ fn sections(document: &Document) -> Vec<Section> {
     sections.push(prose::section(document));
     sections.extend(advice::sections(document, &chapters));
     sections.extend(chapters.iter().enumerate().map(|(i, chapter)| chapter.section(i == 0)));
-    sections.extend(audit::predictions(document));
-    sections.extend([audit::audit(document), heading::environment(document)]);
+    sections.extend(frame::predictions(document));
+    sections.extend([frame::audit(document), frame::environment(document)]);
     sections
 }
 
 /// Renders a document as Markdown for GitHub: the same sections in text and tables. It contains no links; all text from
 /// the document is escaped.
 pub fn markdown(document: &Document) -> String {
-    let head = [format!("Storage report: {}", document.run.directory), heading::place(document)];
+    let head = [format!("Storage report: {}", document.run.directory), frame::place(document)];
     let [title, place] = head.map(|text| markdown::escape(&text));
     let sections: String = sections(document).iter().map(markdown::section).collect();
     format!(

@@ -1,6 +1,7 @@
-//! Distribution of an experiment's lines over legible charts.
+//! Distribution of an experiment's lines over legible charts; colour, dash and marker of each. A method has the same colour
+//! throughout the report.
 
-use crate::document::{CacheState, Labels, Series};
+use crate::document::{CacheState, Document, Labels, Series};
 use crate::units;
 
 pub(super) struct Panel<'a> {
@@ -117,6 +118,133 @@ pub(super) fn named<'a>(lines: &[&'a Series], title: &str) -> Vec<(String, &'a S
         .collect()
 }
 
+/// Number of colours in the style sheet (`.c0` to `.c7`), after Okabe and Ito, tuned to each theme.
+const COLOURS: usize = 8;
+
+/// The colours on white paper, those of the light theme.
+pub(super) const ON_WHITE: [&str; COLOURS] =
+    ["#0a68a8", "#c24a00", "#00785a", "#a4488b", "#a06a00", "#2b95d0", "#555d66", "#7a4b1e"];
+
+/// Methods of the library in the order of their colours.
+const METHODS: [&str; 8] = ["buffered", "direct", "mmap", "uring", "aio", "uncached", "vectored", "stdio"];
+
+pub(super) struct Palette {
+    methods: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LineStyle {
+    pub(super) colour: usize,
+    /// Number of the dash class: 0 solid.
+    pub(super) dash: usize,
+    pub(super) marker: usize,
+}
+
+/// Number of dashes in the style sheet (`.d0` to `.d3`).
+const DASHES: usize = 4;
+pub(super) const MARKERS: usize = 6;
+
+impl LineStyle {
+    /// A style that differs by colour only.
+    pub(super) fn plain(colour: usize) -> Self {
+        Self { colour: colour % COLOURS, dash: 0, marker: 0 }
+    }
+
+    pub(super) fn classes(self) -> String {
+        if self.dash == 0 { format!("c{}", self.colour) } else { format!("c{} d{}", self.colour, self.dash) }
+    }
+}
+
+fn method_or_peer(labels: &Labels) -> &str {
+    labels.peer.as_deref().unwrap_or(&labels.method)
+}
+
+/// If a chart has more lines of one method than this, each line gets a colour of its own.
+const OF_ONE_METHOD: usize = 3;
+
+impl Palette {
+    pub(super) fn of(document: &Document) -> Self {
+        let mut methods: Vec<String> = METHODS.map(String::from).to_vec();
+        for cell in &document.cells {
+            let method_or_peer = method_or_peer(&cell.labels);
+            if !methods.iter().any(|m| m == method_or_peer) {
+                methods.push(method_or_peer.to_owned());
+            }
+        }
+        Self { methods }
+    }
+
+    fn place(&self, labels: &Labels) -> usize {
+        self.methods.iter().position(|m| m == method_or_peer(labels)).unwrap_or(0)
+    }
+
+    /// Assigns styles. Colour and marker follow the method; lines of one method in one chart differ by dash, then by
+    /// marker. In a chart of few methods with many lines, each line has a colour of its own.
+    pub(super) fn line_styles(&self, lines: &[&Labels]) -> Vec<LineStyle> {
+        let places: Vec<usize> = lines.iter().map(|labels| self.place(labels)).collect();
+        let crowded = places.iter().any(|p| places.iter().filter(|o| *o == p).count() > OF_ONE_METHOD);
+        let colours = self.colours(&places);
+        // If there are more methods than colours, the later ones are dashed.
+        let again = |i: usize| {
+            let shared = |j: usize| places[j] < places[i] && colours[j] == colours[i];
+            if crowded || !(0..places.len()).any(shared) { 0 } else { DASHES - 1 }
+        };
+        let mut line_styles: Vec<LineStyle> = Vec::new();
+        for (i, labels) in lines.iter().enumerate() {
+            let cold = usize::from(labels.cache == Some(CacheState::Cold));
+            let mixed = lines.iter().any(|l| l.cache != labels.cache);
+            let mut look = LineStyle {
+                colour: if crowded { i % COLOURS } else { colours[i] },
+                dash: if mixed { cold } else { again(i) },
+                marker: if crowded { i % MARKERS } else { places[i] % MARKERS },
+            };
+            for step in 1..DASHES * MARKERS {
+                if !line_styles.contains(&look) {
+                    break;
+                }
+                look.dash = (look.dash + 1) % DASHES;
+                if step % DASHES == 0 {
+                    look.marker = (look.marker + 1) % MARKERS;
+                }
+            }
+            line_styles.push(look);
+        }
+        line_styles
+    }
+
+    /// A colour for each place: its own, or a free one if another method of the chart has it.
+    fn colours(&self, places: &[usize]) -> Vec<usize> {
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        // Methods known to the library come first, so that their colours are the same in every chart.
+        let mut rising = places.to_vec();
+        rising.sort_unstable();
+        for place in rising {
+            if taken.iter().any(|t| t.0 == place) {
+                continue;
+            }
+            let free = |colour: &usize| taken.iter().all(|t| t.1 != *colour);
+            let own = place % COLOURS;
+            let colour = if free(&own) { own } else { (0..COLOURS).find(|c| free(c)).unwrap_or(own) };
+            taken.push((place, colour));
+        }
+        let colour = |place: &usize| taken.iter().find(|t| t.0 == *place).map_or(0, |t| t.1);
+        places.iter().map(colour).collect()
+    }
+}
+
+/// An SVG marker of about 7 units around a point.
+pub(super) fn marker(number: usize, x: f64, y: f64) -> String {
+    let path = match number % MARKERS {
+        0 => return format!("<circle class=\"m\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.4\"/>"),
+        1 => format!("M{:.1} {:.1}h6v6h-6z", x - 3.0, y - 3.0),
+        2 => format!("M{x:.1} {:.1}l4 7h-8z", y - 4.4),
+        3 => format!("M{x:.1} {:.1}l4.3 4.3l-4.3 4.3l-4.3 -4.3z", y - 4.3),
+        4 => format!("M{x:.1} {:.1}l4 -7h-8z", y + 4.4),
+        _ => format!("M{:.1} {:.1}h2v3h3v2h-3v3h-2v-3h-3v-2h3z", x - 1.0, y - 4.0),
+    };
+    format!("<path class=\"m\" d=\"{path}\"/>")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +278,47 @@ mod tests {
             ]
         );
         assert_eq!(text(split(&lines[..2], true, 3))[0].0, "");
+    }
+
+    #[test]
+    fn the_colours_of_paper_are_those_of_the_light_theme() {
+        for (i, colour) in ON_WHITE.iter().enumerate() {
+            assert!(crate::block::html::STYLE.contains(&format!("--s{i}: {colour};")), "{colour}");
+        }
+    }
+
+    #[test]
+    fn methods_sharing_a_colour_differ_in_marker() {
+        let mut methods = METHODS.map(String::from).to_vec();
+        methods.extend(["tokio", "compio"].map(String::from));
+        let palette = Palette { methods };
+        let labels = ["buffered", "tokio", "direct", "compio"]
+            .map(|m| Labels { method: m.into(), ..Labels::default() });
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(line_styles[..i].iter().all(|l| l.colour != look.colour), "{line_styles:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_one_chart_all_look_different() {
+        let palette = Palette { methods: METHODS.map(String::from).to_vec() };
+        let line = |i: usize, n: usize| Labels {
+            method: METHODS[i % n].into(),
+            workers: Some(i as u32),
+            ..Labels::default()
+        };
+        let labels: Vec<Labels> = (0..12).map(|i| line(i, 6)).collect();
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
+        }
+        assert_eq!(line_styles[0].colour, line_styles[6].colour, "one colour per method");
+        let labels: Vec<Labels> = (0..24).map(|i| line(i, 1)).collect();
+        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+        for (i, look) in line_styles.iter().enumerate() {
+            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
+        }
+        assert_ne!(line_styles[0].colour, line_styles[1].colour, "one method, many lines: a colour per line");
     }
 }

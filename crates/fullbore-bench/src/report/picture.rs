@@ -1,6 +1,6 @@
 //! A drawn chart, in a page or in a file of its own.
 
-use super::palette::{LineStyle, ON_WHITE, marker};
+use super::panels::{LineStyle, ON_WHITE, marker};
 use crate::block::Figure;
 use crate::block::html::{escape, set};
 

@@ -1,7 +1,7 @@
 //! Charts with a rising axis: lines over request size, depth or another axis; clusters of streams; throughput over time.
 
 use super::measure::{axis_words, tick};
-use super::palette::{LineStyle, marker};
+use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture};
 use super::scale::{Scale, along, rising, tick_text, title_below};
 use crate::block::html::{escape, svg_text};

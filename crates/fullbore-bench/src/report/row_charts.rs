@@ -1,6 +1,6 @@
 //! Charts with a row for each cell, for cells that share no axis: bars, bars of parts, percentiles.
 
-use super::palette::{LineStyle, marker};
+use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture, clipped};
 use super::scale::{Scale, along, tick_text, title_below};
 use crate::block::html::{escape, svg_text};

@@ -14,8 +14,7 @@ use fullbore::buf::{ALIGNMENT, Pool};
 use fullbore::error::Error;
 
 use super::in_flight::{self, OwnedBuffer, PassIo};
-use super::open::{Completion, Interface, OpenConfig};
-use super::pass::Pass;
+use super::open::{Completion, Interface, OpenConfig, Pass};
 
 struct CompioFile {
     // Dropped before its runtime.

@@ -9,8 +9,7 @@ use futures_lite::future::block_on;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt};
 
-use super::open::{Completion, Interface, OpenConfig, buffer, handle};
-use super::pass::{Pass, Payload};
+use super::open::{Completion, Interface, OpenConfig, Pass, Payload, buffer, handle};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PassIo<'a> {

@@ -3,14 +3,11 @@
 //! The actions `read` and `write` measure engines; this action measures the calls of a programmer. Each kind of
 //! interface has one file, and one line in the registry.
 
+mod blocking;
 #[cfg(feature = "peers")]
 mod compio;
-mod cursor;
 mod in_flight;
 mod open;
-mod pass;
-mod positional;
-mod registry;
 mod settings;
 #[cfg(test)]
 mod tests;

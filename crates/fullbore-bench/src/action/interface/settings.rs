@@ -1,15 +1,76 @@
-//! Settings of an interface, and their validation.
+//! The registry of interfaces, their settings, and the validation of these. A new interface is a file in this folder and a
+//! line here.
 
 use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
-use super::open::{Allocation, Completion, InterfaceEntry, OptionalSetting};
-use super::positional::MOST_VECTORS;
-use super::registry::INTERFACES;
+use super::blocking::MOST_VECTORS;
+use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
+use super::open::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+use super::open::{Allocation, Completion, InterfaceEntry, OpenInterface, OptionalSetting};
+use super::{blocking, in_flight};
 use crate::action::one_way::Direction;
 use crate::action::settings::{RequestOrder, bytes, refuse};
 use crate::document::CacheState;
+
+#[cfg(feature = "peers")]
+const PEERS: [OpenInterface; 2] = [super::tokio::open, super::compio::open];
+#[cfg(not(feature = "peers"))]
+const PEERS: [OpenInterface; 2] = [unavailable; 2];
+
+pub(super) const INTERFACES: &[InterfaceEntry] = &[
+    InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: blocking::open_std },
+    InterfaceEntry {
+        name: "std-buffered",
+        takes: &[Buffer, New],
+        completions: &[Each],
+        open: blocking::open_std_buffered,
+    },
+    InterfaceEntry {
+        name: "std-positional",
+        takes: &[New],
+        completions: &[Each, Threads],
+        open: blocking::open_std_positional,
+    },
+    InterfaceEntry {
+        name: "file",
+        takes: &[Direct, Hints, New, Preallocation, Vectors],
+        completions: &[Each, Threads],
+        open: blocking::open_file,
+    },
+    InterfaceEntry {
+        name: "stream",
+        takes: &[Buffer, Hints, New, Preallocation],
+        completions: &[Each],
+        open: blocking::open_stream,
+    },
+    InterfaceEntry {
+        name: "asynchronous",
+        takes: &[Direct, Hints, Vectors],
+        completions: &[Each, Batch, Ordered, Any],
+        open: in_flight::open,
+    },
+    InterfaceEntry { name: "tokio", takes: &[], completions: &[Each, Tasks], open: PEERS[0] },
+    InterfaceEntry {
+        name: "compio",
+        takes: &[Direct],
+        completions: &[Each, Batch, Ordered, Any, Tasks],
+        open: PEERS[1],
+    },
+];
+
+/// Returns the error for a peer that this program does not contain.
+#[cfg(not(feature = "peers"))]
+fn unavailable(
+    config: &super::open::OpenConfig,
+    _pool: &mut fullbore::buf::Pool,
+) -> fullbore::Result<Box<dyn super::open::Interface>> {
+    use fullbore::error::{Error, ErrorKind};
+    let what = "this program was built without its peers";
+    Err(Error::new(ErrorKind::Unsupported, "measure", &config.path, what)
+        .advise("build fullbore with --features peers"))
+}
 
 /// Maximum length of a record and of a buffer, in bytes.
 const LARGEST: u64 = 64 << 20;

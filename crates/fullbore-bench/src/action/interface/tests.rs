@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 
-use super::open::{Allocation, Completion, Interface, InterfaceEntry, OpenConfig, OptionalSetting};
-use super::pass::{Pass, Payload, RecordOrder};
-use super::registry::INTERFACES;
+use super::open::{
+    Allocation, Completion, Interface, InterfaceEntry, OpenConfig, OptionalSetting, Pass, Payload,
+    RecordOrder,
+};
+use super::settings::INTERFACES;
 use super::workload::parse;
 use fullbore::Result;
 use fullbore::error::ErrorKind;

@@ -11,8 +11,7 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 
-use super::open::{Interface, OpenConfig};
-use super::pass::{Pass, Payload};
+use super::open::{Interface, OpenConfig, Pass, Payload};
 
 struct TokioFile {
     tasks: Vec<TokioTask>,

@@ -10,8 +10,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
-use super::open::{Completion, Interface, InterfaceEntry, OpenConfig};
-use super::pass::{Pass, Payload, RecordOrder};
+use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceSpec, ValidatedSpec};
 use crate::action::one_way::Precondition;
 use crate::action::settings::{RequestOrder, Settings, settings};

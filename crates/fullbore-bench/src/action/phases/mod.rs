@@ -4,7 +4,6 @@
 //! The application's times come from the loop here, the others from the kernel's block tracing if it may be used.
 //! Without it, the device time is that of the counters (`/sys/block/*/stat`), and the queue time is unknown.
 
-mod events;
 mod trace;
 
 use std::ops::Range;
@@ -16,8 +15,7 @@ use fullbore::pattern::Order;
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, Transfers};
 use serde::Deserialize;
 
-use self::events::{TraceSums, sum_events};
-use self::trace::Trace;
+use self::trace::{Trace, TraceSums, sum_events};
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;

@@ -2,9 +2,8 @@
 
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, is_sequential, only};
-use super::super::ratio::{AT_PEAK, Ratio, speed};
 use super::super::sweep::{REQUEST, Sweep, TARGETS, sweeps};
-use super::super::words::{against, task, times, way};
+use super::super::words::{AT_PEAK, Ratio, against, speed, task, times, way};
 use crate::document::{Advice, Confidence, Labels, StopReason};
 use crate::stats::{Estimate, median};
 use crate::units;

@@ -8,9 +8,8 @@ use super::super::input::{
     only,
 };
 use super::super::jobs::{best, cells, counts_requests, describe, place, typed};
-use super::super::ratio::{Ratio, speed};
 use super::super::sweep::{REQUEST, groups_ignoring};
-use super::super::words::{subject, task, way};
+use super::super::words::{Ratio, speed, subject, task, way};
 use crate::document::{Choice, JobKind, Labels};
 use crate::units;
 

@@ -7,9 +7,10 @@ use super::super::input::{
     AdviceInput, EligibleCell, End, TaskKey, by_task, end, fastest, grouped, is_random, is_sequential,
     is_single, only, slowest,
 };
-use super::super::ratio::{AT_PEAK, CHEAPER, Ratio, cost, speed};
 use super::super::sweep::{REQUEST, Sweep, groups_ignoring, setting, sweeps};
-use super::super::words::{against, method, ratio, subject, task, times, way};
+use super::super::words::{
+    AT_PEAK, CHEAPER, Ratio, against, cost, method, speed, subject, task, times, way, with_interval,
+};
 use crate::document::Labels;
 use crate::report::capital;
 use crate::units;
@@ -212,7 +213,7 @@ pub(super) fn economy<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -
     );
     let evidence = format!(
         "CPU time per megabyte, {cheap_way}: {cheap_cost}; {top_way}: {top_cost}; ratio {}. Rates {} and {}.",
-        ratio(&found),
+        with_interval(&found),
         units::rate(cheap.rate()),
         units::rate(top.rate())
     );

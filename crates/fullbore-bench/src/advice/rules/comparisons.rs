@@ -6,9 +6,8 @@ use super::super::advisors::{
 use super::super::input::{
     AdviceInput, EligibleCell, End, Growth, end, fastest, growth, is_sequential, is_single, only,
 };
-use super::super::ratio::{cost, speed};
 use super::super::sweep::{DEPTH, REQUEST, Sweep, groups_ignoring, sweeps};
-use super::super::words::{task, times, way};
+use super::super::words::{cost, speed, task, times, way};
 use super::rule_tally::{RuleResult, RuleTally};
 use crate::document::{Labels, RuleVerdict};
 use crate::stats::{DEFAULT_MARGIN, median};

@@ -1,8 +1,7 @@
 //! The decision on a rule by several paths: each supports it, contradicts it, or is undecided.
 
 use super::super::input::{AdviceInput, EligibleCell, ids};
-use super::super::ratio::{Ratio, speed};
-use super::super::words::times;
+use super::super::words::{Ratio, speed, times};
 use crate::document::RuleVerdict;
 use crate::stats::Bootstrap;
 use crate::units;

@@ -6,7 +6,7 @@ use fullbore::size;
 
 use super::ignored::{IGNORED, REFUSED, reason_for};
 use super::syntax::{Entry, ImportError, Notes, Section, bytes, count, seconds, switch};
-use crate::fio::counterpart::{Counterpart, of_ioengine};
+use crate::fio::shape::{Counterpart, of_ioengine};
 
 /// Most workers and greatest depth of a strategy.
 const MOST_WORKERS: u64 = 256;

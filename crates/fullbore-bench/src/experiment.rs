@@ -1,0 +1,389 @@
+//! Experiments as data: grids of trials, read from TOML.
+//!
+//! A file of experiments is a set: its trials are measured in interleaved rounds. An experiment has a name, a title, a
+//! question, the findings of the reference documents, the axis and the figures of its chapter, and grids. A grid is
+//! every combination of its lists; each combination is the settings of one trial of an action, as `docs/experiments.md`
+//! lists them.
+
+use std::fmt;
+
+use fullbore::quote::clipped;
+use serde::Deserialize;
+use toml::Value;
+
+use crate::action::{ACTIONS, Contender, RunContext, Settings, Workload};
+use crate::document::{Axis, EarlierFinding, Experiment, Figure};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    experiment: Vec<Described>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    name: String,
+    title: String,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    then: Vec<EarlierFinding>,
+    axis: Axis,
+    #[serde(default)]
+    figures: Vec<Figure>,
+    grid: Vec<toml::Table>,
+}
+
+/// Parses a set for so many processors and directories: the descriptions of its experiments, and the trials without
+/// duplicates; an error has the position.
+pub(crate) fn parse(
+    text: &str,
+    processors: usize,
+    directories: usize,
+) -> Result<(Vec<Experiment>, Vec<Trial>), ExperimentError> {
+    let document: Document = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
+    let mut described = Vec::new();
+    let mut trials: Vec<Trial> = Vec::new();
+    for experiment in document.experiment {
+        for one in &experiment.grid {
+            for trial in expand(&experiment.name, one, processors, directories)? {
+                if trials.iter().all(|known| known.id != trial.id) {
+                    trials.push(trial);
+                }
+            }
+        }
+        described.push(Experiment {
+            name: experiment.name,
+            title: experiment.title,
+            note: experiment.note,
+            axis: experiment.axis,
+            question: experiment.question,
+            then: experiment.then,
+            figures: experiment.figures,
+        });
+    }
+    Ok((described, trials))
+}
+
+/// Returns the experiments of a set and the number of trials of each on this machine.
+///
+/// # Errors
+/// If the text is not a set, with the position.
+pub fn describe(text: &str) -> Result<Vec<(Experiment, usize)>, ExperimentError> {
+    let (described, trials) = parse(text, fullbore::probe::processors(), 1)?;
+    let count = |name: &str| trials.iter().filter(|trial| trial.experiment == name).count();
+    Ok(described
+        .into_iter()
+        .map(|experiment| {
+            let trials = count(&experiment.name);
+            (experiment, trials)
+        })
+        .collect())
+}
+
+#[derive(Debug)]
+pub(crate) struct Trial {
+    /// Unique within the run.
+    pub(crate) id: String,
+    pub(crate) experiment: String,
+    /// Kind of job that its strategy competes for; empty: none.
+    pub(crate) job: String,
+    /// Seconds of the same requests before the clock starts, to exclude a device's burst from a cache or a credit.
+    pub(crate) ramp: f64,
+    /// Seconds per sample; `None`: as the time of the run allows.
+    pub(crate) sample: Option<f64>,
+    pub(crate) workload: Box<dyn Workload>,
+}
+
+impl Trial {
+    /// Replaces a trial for all contenders by one for each; without any it remains, and its cell states the reason.
+    pub(crate) fn into_contenders(self, context: &RunContext<'_>) -> Vec<Self> {
+        let Ok(Some(contenders)) = self.workload.contenders(context) else { return vec![self] };
+        if contenders.is_empty() {
+            return vec![self];
+        }
+        let standing = self.workload.labels().strategy.unwrap_or_default();
+        let one = |Contender { strategy, workload }: Contender| Self {
+            id: self.id.replacen(&format!("/{standing}"), &format!("/{strategy}"), 1),
+            experiment: self.experiment.clone(),
+            job: self.job.clone(),
+            ramp: self.ramp,
+            sample: self.sample,
+            workload,
+        };
+        contenders.into_iter().map(one).collect()
+    }
+}
+
+/// Error in a file of experiments.
+#[derive(Debug)]
+pub struct ExperimentError(pub(super) String);
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&clipped(&self.0))
+    }
+}
+
+impl std::error::Error for ExperimentError {}
+
+/// Keys of a grid that are not the action's.
+const ACTION: &str = "action";
+const JOB: &str = "job";
+const RAMP: &str = "ramp_seconds";
+const SAMPLE: &str = "sample_seconds";
+const SYSTEM: &str = "system";
+
+/// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
+const SYSTEMS: [&str; 4] = ["freebsd", "linux", "macos", "windows"];
+
+/// Expands a grid into its trials: none if it is limited to another system. `{processors}` and `{directories}` in a text are replaced by their numbers.
+pub(super) fn expand(
+    experiment: &str,
+    grid: &toml::Table,
+    processors: usize,
+    directories: usize,
+) -> Result<Vec<Trial>, ExperimentError> {
+    let wrong = |what: String| ExperimentError(format!("experiment {experiment}: {what}"));
+    let mut grid = grid.clone();
+    let mut text = |key: &str| match grid.remove(key) {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(wrong(format!("{key}: expected a text, found {other}"))),
+    };
+    let (name, job, system) = (text(ACTION)?, text(JOB)?, text(SYSTEM)?);
+    if !system.is_empty() && !SYSTEMS.contains(&system.as_str()) {
+        return Err(wrong(format!("{SYSTEM} {system:?} is none of {}", SYSTEMS.join(", "))));
+    }
+    let mut number = |key: &str| match grid.remove(key) {
+        None => Ok(None),
+        Some(Value::Float(seconds)) if seconds >= 0.0 => Ok(Some(seconds)),
+        Some(Value::Integer(seconds)) if seconds >= 0 => Ok(Some(seconds as f64)),
+        Some(other) => Err(wrong(format!("{key}: expected a number of seconds, found {other}"))),
+    };
+    let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
+    let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
+        let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
+        return Err(wrong(format!("action {name:?} is none of {}", known.join(", "))));
+    };
+    if !system.is_empty() && system != std::env::consts::OS {
+        return Ok(Vec::new());
+    }
+    combinations(&grid)
+        .into_iter()
+        .map(|settings| {
+            let settings = substitute(settings, processors, directories);
+            let id = format!("{experiment}/{name}{}", id_suffix(&settings));
+            let workload = (action.parse)(settings).map_err(|error| wrong(format!("{name}: {error}")))?;
+            Ok(Trial { id, experiment: experiment.into(), job: job.clone(), ramp, sample, workload })
+        })
+        .collect()
+}
+
+/// Returns every combination of the lists; the first key varies slowest. An empty list counts as an absent key.
+fn combinations(grid: &toml::Table) -> Vec<Settings> {
+    // The strategy is the most interesting key, so trials of one strategy are adjacent.
+    let mut keys: Vec<(&String, &Value)> = grid.iter().collect();
+    keys.sort_by_key(|(key, _)| key.as_str() != "strategy");
+    let mut all = vec![Settings::new()];
+    for (key, value) in keys {
+        let one = std::slice::from_ref(value);
+        let values: &[Value] = if let Value::Array(values) = value { values } else { one };
+        if values.is_empty() {
+            continue;
+        }
+        all = all
+            .into_iter()
+            .flat_map(|settings| {
+                values.iter().map(move |value| {
+                    let mut settings = settings.clone();
+                    settings.insert(key.clone(), value.clone());
+                    settings
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+fn substitute(settings: Settings, processors: usize, directories: usize) -> Settings {
+    let fill = |value: Value| match value {
+        Value::String(text) => Value::String(
+            text.replace("{processors}", &processors.to_string())
+                .replace("{directories}", &directories.to_string()),
+        ),
+        other => other,
+    };
+    settings.into_iter().map(|(key, value)| (key, fill(value))).collect()
+}
+
+/// Formats the settings for a cell's id: `/method=mmap,request=4K/cache=cold`.
+fn id_suffix(settings: &Settings) -> String {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut suffix = String::new();
+    if let Some(strategy) = settings.get("strategy") {
+        suffix = format!("/{}", plain(strategy));
+        for key in ["request", "depth"] {
+            if let Some(value) = settings.get(key) {
+                suffix += &format!(",{key}={}", plain(value));
+            }
+        }
+    }
+    for (key, value) in settings {
+        let in_strategy = settings.contains_key("strategy") && (key == "request" || key == "depth");
+        if key != "strategy" && !in_strategy {
+            suffix += &format!("/{key}={}", plain(value));
+        }
+    }
+    suffix
+}
+
+/// A file of experiments.
+#[derive(Debug, Clone, Copy)]
+pub struct Set {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Its TOML text.
+    pub text: &'static str,
+}
+
+macro_rules! sets {
+    ($($name:literal),* $(,)?) => {
+        &[$(Set { name: $name, text: include_str!(concat!("../experiments/", $name, ".toml")) }),*]
+    };
+}
+
+/// All built-in sets, in the order of a full run.
+#[rustfmt::skip]
+pub const BUILT_IN: &[Set] = sets![
+    "quick",
+    "roof",
+    "out-of-box",
+    "unbuffered",
+    "overhead",
+    "depth",
+    "devices",
+    "streams",
+    "sustained",
+    "extend",
+    "align",
+    "block-size",
+    "strategies",
+    "auto",
+    "file-size",
+    "fresh",
+    "scalar-simd",
+    "interfaces",
+    "user-buffer",
+    "stream-buffer",
+    "hints",
+    "sync-or-async",
+    "seek",
+    "vectored",
+    "preallocate",
+    "completion",
+    "latency",
+    "phases",
+    "device-cache",
+    "pipeline",
+    "utilities",
+];
+
+/// The set that `fullbore bench` runs by default.
+pub const QUICK: &str = BUILT_IN[0].text;
+
+/// Returns the built-in set with this name.
+pub fn built_in(name: &str) -> Option<&'static Set> {
+    BUILT_IN.iter().find(|set| set.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::strategy::Job;
+
+    use super::*;
+    use crate::document::CacheState;
+
+    #[test]
+    fn a_grid_expands_to_every_combination_of_its_lists() {
+        let text = "
+            [[experiment]]
+            name = 'a'
+            title = 'A'
+            axis = 'none'
+            [[experiment.grid]]
+            action = 'read'
+            strategy = ['method=buffered,workers={processors}', 'method=mmap']
+            request = ['4K', '1M']
+            cache = ['warm', 'cold']
+        ";
+        let (described, trials) = parse(text, 3, 1).unwrap();
+        assert_eq!(described[0].title, "A");
+        assert_eq!(trials.len(), 8);
+        let labels = trials[0].workload.labels();
+        assert_eq!(labels.strategy.as_deref(), Some("method=buffered,workers=3,request=4K"));
+        assert_eq!(labels.cache, Some(CacheState::Warm));
+        assert_eq!(labels.workers, Some(3));
+    }
+
+    #[test]
+    fn a_grid_can_be_limited_to_a_system() {
+        let trials = |system: &str| {
+            let text = format!(
+                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n\
+                 [[experiment.grid]]\naction='read'\nsystem='{system}'\nrequest=['4K', '1M']"
+            );
+            parse(&text, 1, 1).unwrap().1.len()
+        };
+        let systems = ["freebsd", "linux", "macos", "windows"];
+        assert_eq!(systems.map(trials).iter().sum::<usize>(), 2);
+        assert_eq!(trials(std::env::consts::OS), 2);
+    }
+
+    #[test]
+    fn every_built_in_trial_parses() {
+        for set in BUILT_IN {
+            for (processors, directories) in [(1, 1), (2, 4), (64, 1)] {
+                let (described, trials) = parse(set.text, processors, directories)
+                    .unwrap_or_else(|error| panic!("{}: {error}", set.name));
+                assert!(!trials.is_empty(), "{}", set.name);
+                for trial in &trials {
+                    if let (false, Some(cache)) = (trial.job.is_empty(), trial.workload.labels().cache) {
+                        format!("{}, {}", trial.job, cache.word()).parse::<Job>().unwrap();
+                    }
+                }
+                for experiment in described {
+                    assert!(!experiment.question.is_empty() || set.name == "quick", "{}", experiment.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        let error = |text: &str| parse(text, 1, 1).unwrap_err().to_string();
+        assert!(
+            error("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\ncolour='red'\ngrid=[]")
+                .contains("colour")
+        );
+        let grid = |settings: &str| {
+            error(&format!(
+                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{settings}"
+            ))
+        };
+        assert!(grid("action='read'\nrequest=['4 floppies']").contains("floppies"));
+        assert!(grid("action='read'\nspeed='high'").contains("speed"));
+        assert!(grid("action='juggle'").contains("juggle"));
+        assert!(grid("action='read'\nsystem='minix'").contains("minix"));
+        assert!(grid("request='4K'").contains("action"));
+    }
+
+    #[test]
+    fn every_set_is_listed_once() {
+        let names: std::collections::BTreeSet<_> = BUILT_IN.iter().map(|set| set.name).collect();
+        assert_eq!(names.len(), BUILT_IN.len());
+    }
+}
