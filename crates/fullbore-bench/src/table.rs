@@ -149,7 +149,6 @@ fn half_power(document: &Document, peak: &Peak) -> String {
     request.or(depth).unwrap_or("-".into())
 }
 
-/// Adds a heading and the items, if there are any.
 fn listed<T>(sheet: &mut Sheet, heading: &str, items: &[T], mut add: impl FnMut(&mut Sheet, &T)) {
     if !items.is_empty() {
         sheet.heading(heading);

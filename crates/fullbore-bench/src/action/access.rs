@@ -52,7 +52,6 @@ struct AccessWorkload {
     spec: AccessSpec,
     io: OneWayIo,
     offset: i64,
-    /// Range of the next run.
     range: Range<u64>,
     order: Order,
 }

@@ -61,7 +61,6 @@ pub(crate) struct DeviceLimits {
 /// Directories on the same devices.
 #[derive(Debug)]
 struct Target {
-    /// Place of the first directory.
     directory: usize,
     name: String,
     devices: Vec<DeviceNumber>,

@@ -57,7 +57,6 @@ fn direct() -> String {
 enum Mode {
     /// One disk alone, the one with this number.
     Alone,
-    /// A file per disk, all concurrently.
     #[default]
     Together,
     /// One file striped over all disks.
@@ -222,7 +221,6 @@ impl DevicesWorkload {
     }
 }
 
-/// Rounds `bytes` to whole requests that fit in `room`.
 fn round_to_requests(bytes: u64, request: u64, room: u64) -> u64 {
     (bytes.min(room) / request * request).max(request.min(room))
 }

@@ -73,7 +73,6 @@ impl OneWayIo {
         self.direction.writes()
     }
 
-    /// True if it bypasses the page cache.
     pub(super) fn direct(&self) -> bool {
         let (method, cache) = self.direction.of(&self.strategy());
         cache == CachePolicy::Direct || method.capabilities.passes_cache(cache)
@@ -100,7 +99,6 @@ impl OneWayIo {
         Ok(planned.strategy)
     }
 
-    /// Returns the target of requests in the first `len` bytes of a file.
     pub(super) fn target(&self, file: File, len: u64, first: u64, order: Order) -> Target<'_> {
         let strategy = self.strategy();
         let blocks = len / strategy.request as u64;
@@ -146,7 +144,6 @@ impl Precondition {
         Self { writes: io.writes(), direct: io.direct(), flush: flush == Some(true), cache }
     }
 
-    /// Returns the test file kept for this precondition.
     pub(super) fn file(self, test_files: &TestFiles) -> &File {
         match self.cache {
             _ if self.writes && !self.direct => &test_files.written,
@@ -155,7 +152,6 @@ impl Precondition {
         }
     }
 
-    /// Establishes the state for a range of a file.
     pub(super) fn establish(self, file: &File, range: &Range<u64>) -> Result<()> {
         if self.flush {
             // The flush of this run must not write what earlier ones left.
@@ -193,7 +189,6 @@ impl Precondition {
     }
 }
 
-/// A file and the parameters of its requests.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) file: File,
@@ -254,7 +249,6 @@ impl Target<'_> {
         pool.take().ok_or_else(taken)
     }
 
-    /// Submits request `number` to the I/O queue.
     pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
         let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
         let request = self.request();

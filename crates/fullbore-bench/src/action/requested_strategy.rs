@@ -22,12 +22,10 @@ const CONTENDERS: &str = "contenders";
 #[derive(Debug)]
 pub(crate) struct RequestedStrategy {
     pub(crate) spec: StrategySpec,
-    /// Text in the syntax of `--strategy`.
     pub(crate) text: String,
 }
 
 impl RequestedStrategy {
-    /// Parses a strategy with the request size and the depth of a grid.
     pub(crate) fn new(
         strategy: &str,
         request: Option<&str>,
@@ -60,7 +58,6 @@ impl RequestedStrategy {
         Ok(Self { spec: StrategySpec::default(), text: CONTENDERS.into() })
     }
 
-    /// True if it stands for all contenders of the planner.
     pub(crate) fn is_contenders(&self) -> bool {
         self.text == CONTENDERS
     }

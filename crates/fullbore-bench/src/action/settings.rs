@@ -15,7 +15,6 @@ pub(super) fn auto() -> String {
     "auto".into()
 }
 
-/// Parses a size to bytes.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     fullbore::size::parse(text).map_err(|error| error.to_string())
 }
@@ -25,7 +24,6 @@ pub(super) fn refuse<const N: usize>(wrong: [(bool, &str); N]) -> Result<(), Str
     wrong.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, what)| Err(what.into()))
 }
 
-/// Order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RequestOrder {
@@ -49,7 +47,6 @@ impl RequestOrder {
         }
     }
 
-    /// Refuses an order that is none of `known`.
     pub(super) fn check(self, known: &[Self]) -> Result<(), String> {
         let words: Vec<&str> = known.iter().map(|order| order.words()).collect();
         let unknown = || format!("order {}: expected {}", self.words(), words.join(" or "));
@@ -57,11 +54,9 @@ impl RequestOrder {
     }
 }
 
-/// State of a file before it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FileState {
-    /// It has blocks with data, which are overwritten.
     #[default]
     Overwritten,
     /// A new file, which grows with every request.
@@ -83,7 +78,6 @@ impl FileState {
     }
 }
 
-/// Destination of an output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OutputTarget {

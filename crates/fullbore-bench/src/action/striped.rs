@@ -20,7 +20,6 @@ use fullbore::strategy::Strategy;
 
 use super::one_way::Direction;
 
-/// Layout of a logical file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// Number of files that it is striped over; at least one.
@@ -45,7 +44,6 @@ impl Layout {
         self.chunk * self.files as u64
     }
 
-    /// Returns the pieces of a range, in the order of the logical file.
     pub(super) fn pieces(self, range: Range<u64>) -> impl Iterator<Item = Piece> {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -88,7 +86,6 @@ pub(super) fn read(
     Ok(Stats { bytes, seconds, reads: io_stats, ..Stats::default() })
 }
 
-/// Writes a range of the logical file with the output of `data`.
 pub(super) fn write(
     files: &[File],
     layout: Layout,
@@ -246,7 +243,6 @@ mod tests {
             .collect()
     }
 
-    /// Returns the bytes of a range of the logical file, one by one.
     fn gathered(files: &[File], chunk: usize, range: Range<usize>) -> Vec<u8> {
         let bytes: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file.path()).unwrap()).collect();
         range

@@ -40,7 +40,6 @@ struct TransformSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum InnerLoop {
-    /// The processor's vector instructions.
     #[default]
     Simd,
     Scalar,

@@ -86,7 +86,6 @@ impl WholeFileWorkload {
         Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
     }
 
-    /// Brings the inputs into their state.
     fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         inputs.iter().try_for_each(|input| self.precondition().establish(input, &(0..input.len()?)))
@@ -96,7 +95,6 @@ impl WholeFileWorkload {
         Output::create(&context.test_files().fresh, Placement::Replace, Some(input))
     }
 
-    /// Plans a run for the present state of the inputs.
     fn plan(&self, inputs: &[File], context: &RunContext<'_>) -> Result<Plan> {
         let (purpose, input) = (self.operation.names().0, &inputs[0]);
         match self.operation {
@@ -166,7 +164,6 @@ impl WholeFileWorkload {
     }
 }
 
-/// Counts the occurrences of a literal.
 struct Literal(Finder<'static>);
 
 impl Search for Literal {

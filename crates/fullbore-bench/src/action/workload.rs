@@ -35,7 +35,6 @@ impl RunContext<'_> {
         &self.file_sets[0]
     }
 
-    /// Refuses a trial that needs the device if there is no device.
     pub(super) fn check_device(&self, needed: bool) -> Result<()> {
         if needed && self.test_files().in_memory { Err(self.no_device()) } else { Ok(()) }
     }
@@ -59,7 +58,6 @@ pub(super) fn repeat_until(enough: &AtomicBool, mut work: impl FnMut() -> Result
     }
 }
 
-/// One iteration of a trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Iteration {
     /// Approximate number of bytes of the sample; work on whole files ignores it.
@@ -68,7 +66,6 @@ pub(crate) struct Iteration {
     pub(crate) number: u64,
 }
 
-/// The work of one trial.
 pub(crate) trait Workload: fmt::Debug {
     fn needs(&self) -> Needs {
         Needs::default()
@@ -105,7 +102,6 @@ pub(crate) trait Workload: fmt::Debug {
         false
     }
 
-    /// Sets the time of a continuous run.
     fn set_time(&mut self, _seconds: f64) {}
 
     /// Establishes the state that the trial requires; not timed.
@@ -116,7 +112,6 @@ pub(crate) trait Workload: fmt::Debug {
         repeat_until(ramp.enough, || self.run(context).map(drop))
     }
 
-    /// Runs the timed work.
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;
 
     /// Adds results of the last run that are known only after the clock and the counters have stopped.
@@ -151,12 +146,10 @@ pub(crate) struct Ramp<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Contender {
-    /// Its strategy in the syntax of `--strategy`.
     pub(crate) strategy: String,
     pub(crate) workload: Box<dyn Workload>,
 }
 
-/// The range of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredRange {
     pub(crate) path: PathBuf,
@@ -173,7 +166,6 @@ pub(crate) struct ExpectedState {
     pub(crate) ranges: Vec<(File, Range<u64>)>,
     /// Expected page-cache state when the clock starts.
     pub(crate) cache: Option<CacheState>,
-    /// Expected transfers of the device.
     pub(crate) device: DeviceIo,
 }
 
@@ -181,13 +173,10 @@ pub(crate) struct ExpectedState {
 pub(crate) enum DeviceIo {
     #[default]
     Any,
-    /// Reads of the sample's bytes.
     Reads,
-    /// Writes of the sample's bytes.
     Writes,
 }
 
-/// Result of a run of the work.
 #[derive(Debug, Default)]
 pub(crate) struct RunResult {
     pub(crate) bytes: u64,
@@ -197,7 +186,6 @@ pub(crate) struct RunResult {
     /// Mean number of requests in flight per worker.
     pub(crate) depth: Option<f64>,
     pub(crate) latency: Option<Latency>,
-    /// Phases of the requests' time.
     pub(crate) phases: Option<Phases>,
     /// Bytes over time of a continuous transfer.
     pub(crate) course: Option<Course>,

@@ -35,7 +35,6 @@ impl<'a> NamedRatio<'a> {
         Self::of(first, second, input).filter(|ratio| ratio.found.is_greater())
     }
 
-    /// The rate of the first: `2.64 GB/s`.
     pub(super) fn rate(&self) -> String {
         units::rate(self.first.1.rate())
     }
@@ -59,7 +58,6 @@ impl<'a> NamedRatio<'a> {
         cost_beside("and", cost(self.second.1, self.first.1, self.bootstrap))
     }
 
-    /// Both rates and their ratio.
     pub(super) fn evidence(&self) -> String {
         let ((first, one), (second, other)) = (&self.first, &self.second);
         against((first, one), (second, other), &self.found)

@@ -89,7 +89,6 @@ impl<'a> AdviceInput<'a> {
     }
 }
 
-/// The ids of cells, each once.
 pub(super) fn ids<'a: 'b, 'b>(eligible_cells: impl IntoIterator<Item = &'b EligibleCell<'a>>) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for eligible in eligible_cells {
@@ -133,7 +132,6 @@ pub(super) fn end(labels: &Labels) -> End {
 /// The way in which the blocks of an output are allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// Existing blocks are overwritten.
     Over,
     /// Existing blocks were freed when the file was opened.
     Truncated,
@@ -198,13 +196,11 @@ impl TaskKey<'_> {
         Self { job: "", ..self }
     }
 
-    /// The key without the experiment.
     pub(super) fn without_experiment(self) -> Self {
         Self { experiment: "", ..self }
     }
 }
 
-/// True for one request in flight.
 pub(super) fn is_single(labels: &Labels) -> bool {
     labels.depth.is_none_or(|depth| depth == 1) && labels.workers.is_none_or(|workers| workers == 1)
 }

@@ -111,7 +111,6 @@ fn recommendation(kind: JobKind, end: End, best: &Best<'_>) -> Recommendation {
     }
 }
 
-/// True if requests, files or records count, not bytes.
 pub(super) fn counts_requests(kind: JobKind) -> bool {
     matches!(kind, JobKind::RandomReads | JobKind::SmallFiles | JobKind::Append)
 }
@@ -126,7 +125,6 @@ pub(super) fn place(kind: JobKind, end: End) -> &'static str {
     }
 }
 
-/// The strategy of a cell in words.
 pub(super) fn describe(kind: JobKind, labels: &Labels) -> String {
     let workers = labels.workers.unwrap_or(1);
     match kind {

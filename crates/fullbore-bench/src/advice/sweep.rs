@@ -39,7 +39,6 @@ pub(super) const FILE: SweepAxis =
 
 /// Cells along a label, each position once.
 pub(super) struct Sweep<'a> {
-    /// Their common labels.
     pub(super) labels: Labels,
     /// Position and cell, rising.
     pub(super) points: Vec<(u64, EligibleCell<'a>)>,
@@ -54,7 +53,6 @@ impl<'a> Sweep<'a> {
         self.points.iter().copied().max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()))
     }
 
-    /// The first point that reaches a share of the peak.
     pub(super) fn reaching(&self, share: f64) -> Option<(u64, EligibleCell<'a>)> {
         let wanted = self.peak()?.1.rate() * share;
         self.points.iter().copied().find(|(_, w)| w.rate() >= wanted)

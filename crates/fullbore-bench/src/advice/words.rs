@@ -33,7 +33,6 @@ impl Ratio {
         self.verdict == Verdict::Slower
     }
 
-    /// True if neither is significantly larger.
     pub(super) fn is_undecided(&self) -> bool {
         self.verdict == Verdict::Unclear
     }
@@ -171,7 +170,6 @@ pub(super) fn with_interval(ratio: &Ratio) -> String {
     format!("{} ({}–{})", times(found.value), units::significant(found.low), units::significant(found.high))
 }
 
-/// The evidence of a comparison: both rates and their ratio.
 pub(super) fn against(
     first: (&str, &EligibleCell<'_>),
     second: (&str, &EligibleCell<'_>),

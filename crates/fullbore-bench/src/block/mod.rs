@@ -10,7 +10,6 @@ pub(crate) use table::{Column, NOTHING, Table, TableOf, Titled, figures, words};
 use crate::document::{Confidence, EarlierFinding, RuleVerdict};
 
 pub(crate) struct Section {
-    /// Its id in a page.
     pub(crate) id: String,
     pub(crate) title: String,
     /// The class of its entry in a table of contents; empty if it has none.
@@ -36,12 +35,10 @@ pub(crate) enum Block {
     /// A paragraph that stands out.
     Question(String),
     Paragraph(String),
-    /// A paragraph after a label.
     Labelled(&'static str, String),
     /// Sentences, one per line.
     List(Vec<String>),
     Numbered(Vec<Item>),
-    /// Pairs of label and value.
     Facts(Vec<(String, String)>),
     /// Earlier findings beside the present ones.
     Findings {
@@ -60,7 +57,6 @@ pub(crate) enum Block {
     },
     Code(String),
     Figures(Vec<Figure>),
-    /// Content that is in pages only.
     PageOnly(Vec<Block>),
     /// Headline figures, each with its name and its circumstances; in pages only.
     Tiles(Vec<[String; 3]>),

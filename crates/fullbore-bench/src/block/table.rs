@@ -32,7 +32,6 @@ impl Table {
         Self { columns: columns.into(), rows }
     }
 
-    /// Removes the columns that are empty in every row.
     pub(crate) fn without_empty_columns(self) -> Self {
         let says = |text: &String| !text.is_empty() && text != NOTHING;
         let full = || self.rows.iter().filter(|row| row.len() > 1);
@@ -68,12 +67,10 @@ impl<T> TableOf<T> {
         Self { items, table: Table::new([column], names) }
     }
 
-    /// Adds a column of words.
     pub(crate) fn words(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
         self.column(words(head), text)
     }
 
-    /// Adds a column of figures.
     pub(crate) fn figures(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
         self.column(figures(head), text)
     }

@@ -47,7 +47,6 @@ impl Sheet {
         if self.colour && !style.is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.into() }
     }
 
-    /// Adds an empty line and a heading.
     pub(crate) fn heading(&mut self, text: &str) {
         self.line("");
         self.styled(0, HEADING, text);
@@ -58,7 +57,6 @@ impl Sheet {
         self.styled(indent, "", text);
     }
 
-    /// [`wrapped`](Self::wrapped) text in a style.
     pub(crate) fn styled(&mut self, indent: usize, style: &str, text: &str) {
         for (i, part) in broken(text, self.width - indent - HANGING).into_iter().enumerate() {
             let more = if i == 0 { indent } else { indent + HANGING };

@@ -152,7 +152,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// True if the verdict is better or worse.
     pub(super) fn is_judged(&self) -> bool {
         matches!(self.judgement, Judgement::Better | Judgement::Worse)
     }

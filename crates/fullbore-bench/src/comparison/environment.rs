@@ -100,7 +100,6 @@ fn limits(differences: &mut Differences, a: &Environment, b: &Environment) {
     }
 }
 
-/// True if both runs are known to have used the same file system.
 fn same_file_system(a: &Environment, b: &Environment) -> bool {
     let id = |environment: &Environment| fact(environment, "/path/file_system/id");
     !id(a).is_empty() && id(a) == id(b) && a.file_system.kind == b.file_system.kind

@@ -19,7 +19,6 @@ pub fn json(comparison: &Comparison) -> String {
     format!("{}\n", serde_json::to_string_pretty(&Described::of(comparison)).unwrap_or_default())
 }
 
-/// A comparison with the description of its form.
 #[derive(Serialize)]
 pub(super) struct Described<'a> {
     schema: &'static str,

@@ -100,7 +100,6 @@ impl ChangeKind {
         }
     }
 
-    /// True for a figure that falls.
     pub(super) fn falls(self) -> bool {
         matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
     }

@@ -120,7 +120,6 @@ fn tiles(other: &ComparedRun) -> Vec<[String; 3]> {
     .to_vec()
 }
 
-/// The cells with this verdict.
 fn cells(other: &ComparedRun, judgement: Judgement) -> Table {
     let cells = other.cells.iter().filter(|cell| cell.rate.judgement == judgement);
     let figure = |number: usize| move |(_, figures): &(&CellChange, [String; 6])| figures[number].clone();

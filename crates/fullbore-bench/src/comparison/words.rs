@@ -79,7 +79,6 @@ pub(super) fn heading(judgement: Judgement, count: usize, margin: f64) -> String
     format!("{word} ({count})")
 }
 
-/// The verdicts in the order of reports.
 pub(super) const ORDER: [Judgement; 4] =
     [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
 
@@ -112,7 +111,6 @@ pub(super) fn summary(other: &ComparedRun) -> String {
     line
 }
 
-/// One document in a line.
 pub(super) fn origin(origin: &Origin) -> String {
     let on = if origin.file_system.is_empty() { String::new() } else { format!(" ({})", origin.file_system) };
     format!(

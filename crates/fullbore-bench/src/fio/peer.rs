@@ -90,7 +90,6 @@ struct FioWorkload {
     ramp: f64,
     /// Bytes per second of the last sample.
     rate: Option<f64>,
-    /// Bytes of the next sample.
     span: u64,
 }
 

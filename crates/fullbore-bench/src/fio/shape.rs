@@ -32,14 +32,12 @@ pub(super) struct Counterpart {
     pub(super) deep: bool,
     /// Options with which the I/O engine does the same.
     pub(super) settings: &'static [(&'static str, &'static str)],
-    /// Remaining difference.
     pub(super) remark: Option<&'static str>,
 }
 
 const PLAIN: Counterpart =
     Counterpart { method: "", ioengine: "", direct: None, deep: false, settings: &[], remark: None };
 
-/// The access methods with a counterpart.
 pub(super) const COUNTERPARTS: &[Counterpart] = &[
     Counterpart { method: "buffered", ioengine: "psync", direct: Some(false), ..PLAIN },
     Counterpart { method: "direct", ioengine: "psync", direct: Some(true), ..PLAIN },
@@ -90,7 +88,6 @@ const NONE: &[(&str, &str)] = &[
     ("scatter", "fio has no I/O engine on ReadFileScatter"),
 ];
 
-/// The counterpart of an access method.
 pub(super) fn of_method(name: &str) -> Result<&'static Counterpart, Unsupported> {
     COUNTERPARTS.iter().find(|one| one.method == name).ok_or_else(|| {
         let why = NONE.iter().find(|(method, _)| *method == name).map(|(_, why)| *why);
@@ -142,7 +139,6 @@ const HUGE: u64 = 2 << 20;
 /// Makes the C library put a program's memory on huge pages.
 pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
-/// A cell in terms of fio.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) settings: Vec<Setting>,
@@ -175,7 +171,6 @@ pub(super) fn percentiles() -> [Setting; 3] {
     described.map(|(name, value)| (name, value.into()))
 }
 
-/// The shape of a cell.
 pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     let refuse = |why: String| Err(Unsupported(why));
     if let Some(peer) = &labels.peer {

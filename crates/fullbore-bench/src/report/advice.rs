@@ -25,7 +25,6 @@ impl Advice {
 /// Text in place of advice that leads.
 pub(crate) const NO_DEFAULT: &str = "No common default differs significantly from the best setting.";
 
-/// The advice that leads, and the rest.
 pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)
 }
@@ -54,7 +53,6 @@ fn without_quotes(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// Id and title of the chapter of an experiment.
 fn link(chapters: &[Chapter], experiment: &str) -> Option<(String, String)> {
     let chapter = chapters.iter().find(|c| c.experiment.name == experiment)?;
     Some((chapter.anchor.clone(), chapter.experiment.title.clone()))

@@ -11,7 +11,6 @@ use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation};
 use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
 use crate::units;
 
-/// The findings about cells of a chapter.
 fn in_chapter<'a, T>(
     document: &Document,
     experiment: &Experiment,

@@ -12,7 +12,6 @@ const DIGITS: usize = 7;
 /// Significant digits of computed figures, whose intervals are rarely narrower than a thousandth.
 const DIGITS_WORKED_OUT: usize = 5;
 
-/// The element that holds the document.
 pub(super) fn element(document: &Document) -> String {
     data("results", &packed(document))
 }
@@ -115,7 +114,6 @@ fn listed(object: &Value, names: &mut Vec<String>) -> Value {
     Value::Array(values)
 }
 
-/// Adds names that are not among those known.
 fn collect<'a>(known: &mut Vec<String>, names: impl Iterator<Item = &'a String>) {
     for name in names {
         if !known.contains(name) {

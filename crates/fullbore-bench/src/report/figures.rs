@@ -9,7 +9,6 @@ use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, Se
 use crate::stats::Estimate;
 use crate::units;
 
-/// Most lines of a legible chart.
 pub(super) const MOST_LINES: usize = 12;
 /// Most bars of a legible chart.
 const MOST_BARS: usize = 16;
@@ -277,7 +276,6 @@ impl ChartBuilder<'_> {
     }
 }
 
-/// True if a path of the findings is this line.
 pub(super) fn is_of(document: &Document, line: &Series, cells: &[String]) -> bool {
     let ids = line.cells.iter().map(|&c| document.cells[c].id.as_str());
     cells.iter().map(String::as_str).eq(ids)

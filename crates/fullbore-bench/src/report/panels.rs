@@ -12,7 +12,6 @@ pub(super) struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// The title as the end of a caption.
     pub(super) fn suffix(&self) -> String {
         if self.title.is_empty() { String::new() } else { format!(", {}", self.title) }
     }
@@ -81,7 +80,6 @@ pub(super) fn split<'a>(lines: &[&'a Series], by_cache: bool, most: usize) -> Ve
     groups.into_iter().map(|(title, group)| Panel { lines: named(&group, &title), title }).collect()
 }
 
-/// Groups by a key, in the order of first appearance.
 pub(super) fn grouped<'a, K: PartialEq>(
     lines: &[&'a Series],
     key: impl Fn(&Series) -> K,

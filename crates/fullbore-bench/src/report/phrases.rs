@@ -4,7 +4,6 @@ use crate::document::{Cell, Document, Series};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
 
-/// The fastest cell of a line.
 pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cell, Estimate)> {
     let rated = line.cells.iter().filter_map(|&c| {
         let cell = &document.cells[c];

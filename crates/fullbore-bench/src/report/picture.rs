@@ -26,7 +26,6 @@ pub(super) struct Chart {
     pub(super) number: usize,
     pub(super) title: String,
     pub(super) caption: String,
-    /// Explanation after the caption.
     pub(super) described: String,
     pub(super) description: String,
     pub(super) picture: Picture,

@@ -31,7 +31,6 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
 }
 
 pub(super) struct Point {
-    /// Position on the x axis.
     pub(super) at: u64,
     /// Value in the chart's unit.
     pub(super) y: Estimate,

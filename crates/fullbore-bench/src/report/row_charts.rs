@@ -12,7 +12,6 @@ const WIDTH: f64 = 520.0;
 const LEFT: f64 = 6.0;
 const RIGHT: f64 = 506.0;
 
-/// The grid of a chart with rows from `top` to `bottom`.
 fn frame(x: &Scale, (top, bottom): (f64, f64), title: &str, text: impl Fn(f64) -> String) -> String {
     let (grid, title) = (along(x, top, bottom, text), title_below(title, LEFT, RIGHT, bottom + 38.0));
     format!("<g class=\"frame\">\n{grid}{title}</g>\n")
@@ -30,7 +29,6 @@ fn heading(y: f64, name: &str, longest: usize, figure: &str) -> String {
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) colour: usize,
-    /// Value in the chart's unit.
     pub(super) value: Estimate,
     /// The value as text with its unit.
     pub(super) text: String,
@@ -108,7 +106,6 @@ pub(super) struct Stack {
 
 /// A chart of bars of full length, so that shares can be compared.
 pub(super) struct StackChart {
-    /// The parts: name and colour.
     pub(super) parts: Vec<(&'static str, usize)>,
     pub(super) stacks: Vec<Stack>,
 }
@@ -146,10 +143,8 @@ impl StackChart {
     }
 }
 
-/// The percentiles of a time of a cell.
 pub(super) struct Range {
     pub(super) name: String,
-    /// The main values, as text.
     pub(super) text: String,
     /// The percentiles in seconds, rising.
     pub(super) seconds: Vec<f64>,

@@ -105,7 +105,6 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A tick's value without unneeded digits.
 pub(super) fn tick_text(value: f64) -> String {
     let text = if value.abs() >= 1000.0 && value % 1000.0 == 0.0 {
         return format!("{}k", value / 1000.0);

@@ -40,7 +40,6 @@ struct CommandWorkload {
     spec: CommandSpec,
     task: &'static CommandTask,
     tool: &'static Tool,
-    /// Set when opened.
     program: PathBuf,
 }
 

@@ -30,7 +30,6 @@ pub(super) enum ExpectedOutput {
     Bytes(fn(&[u8]) -> Vec<u8>),
     /// One of the printed words.
     Word(fn(&[u8]) -> String),
-    /// Only the exit status.
     Status,
 }
 

@@ -205,7 +205,6 @@ trait FileExt: std::os::windows::fs::FileExt {
 #[cfg(windows)]
 impl FileExt for fs::File {}
 
-/// A `std::fs::File` with its path for error messages.
 struct StdFile {
     file: fs::File,
     config: OpenConfig,

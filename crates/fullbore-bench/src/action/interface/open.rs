@@ -25,7 +25,6 @@ pub(super) trait Interface {
     fn flush(&mut self) -> Result<()>;
 }
 
-/// Opens a file, with buffers from a pool.
 pub(super) type OpenInterface = fn(&OpenConfig, &mut Pool) -> Result<Box<dyn Interface>>;
 
 pub(super) struct InterfaceEntry {
@@ -61,7 +60,6 @@ pub(super) enum Completion {
     Any,
     /// `depth` tasks of the runtime, each with one call at a time.
     Tasks,
-    /// `depth` threads, each with one call at a time.
     Threads,
 }
 
@@ -81,7 +79,6 @@ impl Completion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Allocation {
-    /// The file grows as it is written.
     #[default]
     Extend,
     /// The length is set first (`ftruncate`); blocks are allocated as they are written.
@@ -103,7 +100,6 @@ impl Allocation {
     }
 }
 
-/// The file to open, and its options.
 #[derive(Debug, Clone)]
 pub(super) struct OpenConfig {
     pub(super) path: PathBuf,
@@ -126,7 +122,6 @@ impl OpenConfig {
         (self.depth * self.vectors, self.record / self.vectors)
     }
 
-    /// Creates the buffers, primed.
     pub(super) fn pool(&self) -> Result<Pool> {
         let (count, each) = self.memory();
         let mut pool =

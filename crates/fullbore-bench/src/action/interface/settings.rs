@@ -101,7 +101,6 @@ pub(super) struct InterfaceSpec {
     pub(super) allocation: Option<Allocation>,
 }
 
-/// State of the file before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum InterfaceFileState {

@@ -36,7 +36,6 @@ pub(super) fn available(name: &str) -> bool {
     refused.is_none()
 }
 
-/// Returns every configuration of every interface with records of this length.
 fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static InterfaceEntry, OpenConfig)> {
     let mut all = Vec::new();
     for entry in INTERFACES.iter().filter(|known| available(known.name)) {

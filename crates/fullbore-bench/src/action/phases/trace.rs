@@ -232,7 +232,6 @@ fn root() -> Result<(PathBuf, Option<Handle>), String> {
     Ok((place, Some(mount)))
 }
 
-/// Removes instances of killed processes.
 fn remove_stale_instances(root: &Path) {
     for entry in fs::read_dir(root.join("instances")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -274,7 +273,6 @@ mod tests {
         Event { at, kind, sector, count, writes: false }
     }
 
-    /// Returns the mean times: the sums divided by the sectors.
     fn means(sum: &TraceSums) -> (f64, f64, f64) {
         let sectors = sum.sectors as f64;
         (sum.queued / sectors, sum.issued / sectors, sum.completed / sectors)

@@ -204,7 +204,6 @@ pub(in super::super) fn allocation_groups<'a>(input: &AdviceInput<'a>) -> Vec<Ve
     groups_ignoring(&only(input.own(), |labels| growth(labels).is_some()), clear, &["alloc"])
 }
 
-/// The fastest cell of a group whose output grows as `wanted`.
 pub(in super::super) fn with_growth<'a>(
     group: &[EligibleCell<'a>],
     wanted: Growth,

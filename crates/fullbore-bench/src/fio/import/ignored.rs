@@ -90,7 +90,6 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ("profile flow wait_for stonewall_group", "jobs that depend on one another are not measured"),
 ];
 
-/// The reason for an option in a table.
 pub(super) fn reason_for(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.split(' ').any(|one| one == name)).map(|(_, why)| *why)
 }

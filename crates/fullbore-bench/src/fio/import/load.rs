@@ -301,7 +301,6 @@ impl<'s> JobOptions<'s> {
         }
     }
 
-    /// The state of the page cache before a sample.
     fn cache(
         &self,
         writes: bool,
@@ -328,7 +327,6 @@ impl<'s> JobOptions<'s> {
         })
     }
 
-    /// The state of the output file before a sample.
     fn file_state(&self, random: bool, notes: &mut Notes) -> Result<Option<&'static str>, ImportError> {
         let fallocate = self.text("fallocate")?;
         let allocated = !matches!(fallocate, None | Some("none" | "0"));
