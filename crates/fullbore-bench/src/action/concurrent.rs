@@ -2,7 +2,6 @@
 //! while all others run.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -25,114 +24,97 @@ pub(super) struct FileRange {
     pub(super) range: Range<u64>,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum TransferKind<'a> {
-    Read,
-    /// Write; if `flush`, the time includes flushing to the device.
-    Write {
-        data: &'a Stamped,
-        flush: bool,
-    },
+/// The data of writes, and true if their time includes flushing to the device; `None` for reads.
+pub(super) type Written<'a> = Option<(&'a Stamped, bool)>;
+
+/// The strategy of all transfers.
+#[derive(Debug)]
+pub(super) struct Transfers<'a> {
+    pub(super) written: Written<'a>,
+    pub(super) strategy: Strategy,
+    pub(super) progress: &'a Progress,
 }
 
-impl<'a> TransferKind<'a> {
-    /// Returns the kind of a planned trial's transfers.
-    pub(super) fn of(io: &'a OneWayIo, flush: bool) -> Self {
-        io.data().map_or(Self::Read, |data| Self::Write { data, flush })
+impl<'a> Transfers<'a> {
+    /// Returns the transfers of a planned trial; writes are flushed if `flush`.
+    pub(super) fn of(io: &'a OneWayIo, flush: bool, progress: &'a Progress) -> Self {
+        Self { written: io.data().map(|data| (data, flush)), strategy: io.strategy(), progress }
     }
-}
 
-/// Transfers the end of each part, which a sample reaches last, again and again until `enough` is set.
-pub(super) fn ramp_up(
-    parts: &[FileRange],
-    transfer_kind: TransferKind<'_>,
-    strategy: &Strategy,
-    enough: &AtomicBool,
-    progress: &Progress,
-) -> Result<()> {
-    let mut ends = parts.to_vec();
-    for part in &mut ends {
-        part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
+    /// Transfers the end of each part, which a sample reaches last, again and again until `enough` is set.
+    pub(super) fn ramp_up(&self, parts: &[FileRange], enough: &AtomicBool) -> Result<()> {
+        let mut ends = parts.to_vec();
+        for part in &mut ends {
+            part.range.start += (part.range.end - part.range.start) / 2 / 4096 * 4096;
+        }
+        repeat_until(enough, || self.run(&ends, Some(enough)).map(drop))
     }
-    repeat_until(enough, || run(&ends, transfer_kind, strategy, Some(enough), progress).map(drop))
-}
 
-/// Runs all parts until the first has finished or failed, or until `enough` is set. The total throughput is over the
-/// time from the first request to the last of all parts; each part's is over its own.
-pub(super) fn run(
-    parts: &[FileRange],
-    transfer_kind: TransferKind<'_>,
-    strategy: &Strategy,
-    enough: Option<&AtomicBool>,
-    progress: &Progress,
-) -> Result<RunResult> {
-    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-    let one = |part: &FileRange| {
-        // No thread starts before all are ready.
-        while !go.load(Ordering::Acquire) {
-            thread::park();
-        }
-        let result = transfer(part, transfer_kind, strategy, &stop, progress);
-        stop.store(true, Ordering::Relaxed);
-        result
-    };
-    let results = thread::scope(|scope| {
-        let mut threads: Vec<ScopedJoinHandle<'_, Result<Transferred>>> = Vec::with_capacity(parts.len());
-        let mut refused = None;
-        for part in parts {
-            match thread::Builder::new().spawn_scoped(scope, || one(part)) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => refused = Some(Error::io("start a thread for", part.file.path(), error)),
+    /// Runs all parts until the first has finished or failed, or until `enough` is set. The total throughput is over the
+    /// time from the first request to the last of all parts; each part's is over its own.
+    pub(super) fn run(&self, parts: &[FileRange], enough: Option<&AtomicBool>) -> Result<RunResult> {
+        let (go, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let one = |part: &FileRange| {
+            // No thread starts before all are ready.
+            while !go.load(Ordering::Acquire) {
+                thread::park();
             }
-        }
-        stop.store(refused.is_some(), Ordering::Relaxed);
-        go.store(true, Ordering::Release);
-        threads.iter().for_each(|thread| thread.thread().unpark());
-        if let Some(enough) = enough {
-            while !threads.iter().all(ScopedJoinHandle::is_finished) && !enough.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(1));
-            }
+            let result = self.transfer(part, &stop);
             stop.store(true, Ordering::Relaxed);
+            result
+        };
+        let results = thread::scope(|scope| {
+            let mut threads: Vec<ScopedJoinHandle<'_, Result<Transferred>>> = Vec::with_capacity(parts.len());
+            let mut refused = None;
+            for part in parts {
+                match thread::Builder::new().spawn_scoped(scope, || one(part)) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => refused = Some(Error::io("start a thread for", part.file.path(), error)),
+                }
+            }
+            stop.store(refused.is_some(), Ordering::Relaxed);
+            go.store(true, Ordering::Release);
+            threads.iter().for_each(|thread| thread.thread().unpark());
+            if let Some(enough) = enough {
+                while !threads.iter().all(ScopedJoinHandle::is_finished) && !enough.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                stop.store(true, Ordering::Relaxed);
+            }
+            let transferred = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let transferred = transferred.collect::<Result<Vec<Transferred>>>();
+            refused.map_or(transferred, Err)
+        })?;
+        Ok(combine(&results, self.written.is_some()))
+    }
+
+    fn transfer(&self, part: &FileRange, stop: &AtomicBool) -> Result<Transferred> {
+        let Self { strategy, progress, .. } = self;
+        let scope = Scope { range: part.range.clone(), order: pattern::Order::Sequential };
+        let mut stats = match self.written {
+            None => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
+            Some((data, _)) => {
+                let output = Output::create(part.file.path(), Placement::Overwrite, None)?;
+                pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
+            }
+        };
+        // The first part that finishes stops the others, before it flushes to the device.
+        stop.store(true, Ordering::Relaxed);
+        if self.written.is_some_and(|(_, flush)| flush) {
+            let clock = Instant::now();
+            part.file.sync_data()?;
+            stats.seconds += clock.elapsed().as_secs_f64();
         }
-        let transferred = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let transferred = transferred.collect::<Result<Vec<Transferred>>>();
-        refused.map_or(transferred, Err)
-    })?;
-    Ok(combine(&results, matches!(transfer_kind, TransferKind::Write { .. })))
+        Ok(Transferred { stats, end: Instant::now() })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Transferred {
     stats: Stats,
     end: Instant,
-}
-
-fn transfer(
-    part: &FileRange,
-    transfer_kind: TransferKind<'_>,
-    strategy: &Strategy,
-    stop: &AtomicBool,
-    progress: &Progress,
-) -> Result<Transferred> {
-    let scope = Scope { range: part.range.clone(), order: pattern::Order::Sequential };
-    let mut stats = match transfer_kind {
-        TransferKind::Read => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
-        TransferKind::Write { data, .. } => {
-            let path: PathBuf = part.file.path().to_owned();
-            let output = Output::create(&path, Placement::Overwrite, None)?;
-            pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
-        }
-    };
-    // The first part that finishes stops the others, before it flushes to the device.
-    stop.store(true, Ordering::Relaxed);
-    if matches!(transfer_kind, TransferKind::Write { flush: true, .. }) {
-        let clock = Instant::now();
-        part.file.sync_data()?;
-        stats.seconds += clock.elapsed().as_secs_f64();
-    }
-    Ok(Transferred { stats, end: Instant::now() })
 }
 
 fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
@@ -158,8 +140,9 @@ mod tests {
 
     use super::*;
 
-    fn strategy() -> Strategy {
-        Strategy { request: 4096, ..Strategy::plain() }
+    fn run(parts: &[FileRange], written: Written<'_>, enough: Option<&AtomicBool>) -> Result<RunResult> {
+        let strategy = Strategy { request: 4096, ..Strategy::plain() };
+        Transfers { written, strategy, progress: &Progress::default() }.run(parts, enough)
     }
 
     fn files(directory: &std::path::Path, lens: &[u64]) -> Vec<FileRange> {
@@ -177,7 +160,7 @@ mod tests {
     fn first_finished_transfer_stops_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[4096, 256 << 20]);
-        let done = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap();
+        let done = run(&parts, None, None).unwrap();
         assert_eq!(done.streams.len(), 2);
         assert!(done.bytes >= 4096 && done.bytes < 4096 + (256 << 20), "{done:?}");
         assert!(done.requests >= 1 && done.seconds.unwrap() > 0.0);
@@ -188,7 +171,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let parts = files(directory.path(), &[64 << 20]);
         let enough = AtomicBool::new(true);
-        let done = run(&parts, TransferKind::Read, &strategy(), Some(&enough), &Progress::default()).unwrap();
+        let done = run(&parts, None, Some(&enough)).unwrap();
         assert!(done.bytes < 64 << 20, "{done:?}");
     }
 
@@ -198,8 +181,7 @@ mod tests {
         let [file] = files(directory.path(), &[64 << 10]).try_into().unwrap();
         let parts = [0..32 << 10, 32 << 10..64 << 10].map(|range| FileRange { range, ..file.clone() });
         let data = Stamped::new(3, 4096);
-        let transfer_kind = TransferKind::Write { data: &data, flush: true };
-        let done = run(&parts, transfer_kind, &strategy(), None, &Progress::default()).unwrap();
+        let done = run(&parts, Some((&data, true)), None).unwrap();
         // The first part may have stopped the second; the first is whole.
         assert!((32 << 10..=64 << 10).contains(&done.bytes), "{done:?}");
         let mut expected = vec![0; 4096];
@@ -217,7 +199,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut parts = files(directory.path(), &[4096, 4096]);
         parts[1].range = 0..1 << 30;
-        let error = run(&parts, TransferKind::Read, &strategy(), None, &Progress::default()).unwrap_err();
+        let error = run(&parts, None, None).unwrap_err();
         assert!(error.to_string().contains("4096"), "{error}");
     }
 }

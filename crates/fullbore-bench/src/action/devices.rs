@@ -10,7 +10,7 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{self, FileRange, TransferKind};
+use super::concurrent::{FileRange, Transfers};
 use super::one_way::{Direction, OneWayIo};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, bytes, settings};
@@ -190,15 +190,15 @@ impl DevicesWorkload {
         self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
     }
 
-    fn transfer_kind(&self) -> TransferKind<'_> {
-        TransferKind::of(&self.io, self.flushes())
+    fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
+        Transfers::of(&self.io, self.flushes(), context.progress)
     }
 
     fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
         let files: Vec<File> = self.parts.iter().map(|part| part.file.clone()).collect();
         let (layout, strategy) = (self.layout(), self.io.strategy());
-        let (stats, io_stats) = match self.transfer_kind() {
-            TransferKind::Write { data, flush } => {
+        let (stats, io_stats) = match self.transfers(context).written {
+            Some((data, flush)) => {
                 let mut stats =
                     striped::write(&files, layout, range.clone(), &strategy, context.progress, data)?;
                 if flush {
@@ -208,7 +208,7 @@ impl DevicesWorkload {
                 }
                 (stats, stats.writes)
             }
-            TransferKind::Read => {
+            None => {
                 let look = |_: u64, data: &[u8]| {
                     std::hint::black_box(data);
                 };
@@ -316,19 +316,13 @@ impl Workload for DevicesWorkload {
             }
             return Ok(());
         }
-        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
+        self.transfers(context).ramp_up(&self.parts, ramp.enough)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         match self.mode {
             Mode::Striped => self.striped(self.logical.clone(), context),
-            Mode::Alone | Mode::Together => concurrent::run(
-                &self.parts,
-                self.transfer_kind(),
-                &self.io.strategy(),
-                None,
-                context.progress,
-            ),
+            Mode::Alone | Mode::Together => self.transfers(context).run(&self.parts, None),
         }
     }
 }

@@ -6,7 +6,7 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{self, FileRange, TransferKind};
+use super::concurrent::{FileRange, Transfers};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, refuse, settings};
@@ -113,8 +113,8 @@ impl StreamsWorkload {
             .collect();
     }
 
-    fn transfer_kind(&self) -> TransferKind<'_> {
-        TransferKind::of(&self.io, self.spec.flush == Some(true))
+    fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
+        Transfers::of(&self.io, self.spec.flush == Some(true), context.progress)
     }
 }
 
@@ -177,12 +177,11 @@ impl Workload for StreamsWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        let strategy = self.io.strategy();
-        concurrent::ramp_up(&self.parts, self.transfer_kind(), &strategy, ramp.enough, context.progress)
+        self.transfers(context).ramp_up(&self.parts, ramp.enough)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
-        concurrent::run(&self.parts, self.transfer_kind(), &self.io.strategy(), None, context.progress)
+        self.transfers(context).run(&self.parts, None)
     }
 }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::change::{Change, Judgement, holm};
 use super::compared_run::{
-    CellChange, ComparedRun, Origin, Unmatched, VerdictCounts, are_interleaved, correct, match_cells,
-    measured,
+    CellChange, ComparedRun, Matched, Origin, Unmatched, VerdictCounts, are_interleaved, correct,
+    match_cells, measured,
 };
 use super::difference::{Difference, Differences, Error, shown};
 use super::environment::differences;
@@ -125,16 +125,13 @@ fn compare_run(
             (Err(_), Err(_)) => {}
         }
     }
-    for (at, cell) in before.iter().enumerate() {
-        if measured(cell).is_ok() && !pairs.iter().any(|pair| pair.0 == at) {
-            missing.push(unmatched(cell, &names_before, "no such cell".into()));
-        }
-    }
-    for (at, cell) in now.iter().enumerate() {
-        if measured(cell).is_ok() && !pairs.iter().any(|pair| pair.1 == at) {
-            added.push(unmatched(cell, &names, "no such cell".into()));
-        }
-    }
+    let alone = |cells: &[&Cell], names, place: fn(&(usize, usize, Matched)) -> usize| {
+        let unpaired = |at: &usize| pairs.iter().all(|pair| place(pair) != *at);
+        let cells = (0..cells.len()).filter(unpaired).map(|at| cells[at]).filter(|c| measured(c).is_ok());
+        cells.map(|cell| unmatched(cell, names, "no such cell".into())).collect::<Vec<_>>()
+    };
+    missing.extend(alone(&before, &names_before, |pair| pair.0));
+    added.extend(alone(&now, &names, |pair| pair.1));
     if cells.is_empty() {
         let example = |cells: &[&Cell]| match cells.first() {
             Some(cell) => shown(&cell.id),

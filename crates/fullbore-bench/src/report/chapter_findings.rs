@@ -82,7 +82,7 @@ impl ChartBuilder<'_> {
                 units::seconds(course.slice_s)
             );
             let caption = format!("Throughput over time, {}", name(found));
-            self.add("course", caption, described, &(found.text() + "."), picture);
+            self.add("course", caption, &described, &[found.text()], picture);
         }
     }
 }
@@ -140,13 +140,8 @@ impl ChartBuilder<'_> {
             rule: Some((1.0, "best strategy".into())),
         };
         let spoken: Vec<String> = found.iter().map(|found| found.text()).collect();
-        self.add(
-            "regret",
-            "Regret of auto, by job".into(),
-            " Figures: time beyond that of the best strategy fixed for the whole run.".into(),
-            &(spoken.join("; ") + "."),
-            chart.picture(),
-        );
+        let described = " Figures: time beyond that of the best strategy fixed for the whole run.";
+        self.add("regret", "Regret of auto, by job".into(), described, &spoken, chart.picture());
     }
 }
 

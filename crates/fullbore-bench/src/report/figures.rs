@@ -2,6 +2,7 @@
 
 use super::measure::{Measure, axis_words, between};
 use super::panels::{Palette, Panel, split};
+use super::phrases::with_ends;
 use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
 use super::row_charts::{Bar, BarChart};
@@ -91,13 +92,13 @@ impl ChartBuilder<'_> {
         &mut self,
         stem: &str,
         caption: String,
-        described: String,
-        description: &str,
+        described: &str,
+        spoken: &[String],
         picture: Picture,
     ) {
         let title = self.experiment.title.clone();
-        let description = format!("{title}: {caption}. {description}");
-        let stem = stem.to_owned();
+        let description = format!("{title}: {caption}. {}.", spoken.join("; "));
+        let (stem, described) = (stem.to_owned(), described.to_owned());
         self.charts.push(Chart { stem, number: 0, title, caption, described, description, picture });
     }
 
@@ -156,7 +157,7 @@ impl ChartBuilder<'_> {
         }
         described += &off;
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.names().1, caption, described, &spoken, chart.picture());
+        self.add(measure.names().1, caption, &described, &spoken, chart.picture());
     }
 
     fn caption(&self, measure: Measure, panel: &Panel) -> String {
@@ -203,17 +204,12 @@ impl ChartBuilder<'_> {
         };
         let order = if rated.len() > 1 { " Fastest first." } else { "" };
         let (caption, spoken) = (self.caption(measure, panel), self.spoken(panel, measure));
-        self.add(measure.names().1, caption, order.to_owned(), &spoken, chart.picture());
+        self.add(measure.names().1, caption, order, &spoken, chart.picture());
     }
 
     fn tip(&self, name: &str, cell: usize, measure: Measure, value: Estimate) -> String {
-        let mut tip = format!(
-            "{name}{}: {} ({} to {})",
-            self.place(cell),
-            measure.text(value.value),
-            measure.text(value.low),
-            measure.text(value.high),
-        );
+        let figure = with_ends(value, |value| measure.text(value));
+        let mut tip = format!("{name}{}: {figure}", self.place(cell));
         let Some(summary) = self.summary(cell) else { return tip };
         tip += &format!(", {}", units::count(summary.n, "sample"));
         // The chart of rates shows the warnings; the chart of costs does not repeat them.
@@ -225,7 +221,7 @@ impl ChartBuilder<'_> {
     }
 
     /// Text alternative of a chart: the range of each line.
-    fn spoken(&self, panel: &Panel, measure: Measure) -> String {
+    fn spoken(&self, panel: &Panel, measure: Measure) -> Vec<String> {
         let range = |(name, line): &(String, &Series)| {
             let values = line.cells.iter().filter_map(|&c| self.summary(c).and_then(|s| measure.of(s)));
             let values: Vec<f64> = values.map(|e| e.value).collect();
@@ -236,7 +232,7 @@ impl ChartBuilder<'_> {
             }
             Some(format!("{name}: {} to {}", measure.text(low), measure.text(high)))
         };
-        panel.lines.iter().filter_map(range).collect::<Vec<_>>().join("; ") + "."
+        panel.lines.iter().filter_map(range).collect()
     }
 
     fn fitted(&self, line: &Series, measure: Measure, factor: f64) -> Vec<(f64, f64)> {
@@ -265,10 +261,9 @@ impl ChartBuilder<'_> {
         let at = axis.text(half.at);
         let what = if axis == Axis::Depth { "depth" } else { "request" };
         let bound = if half.at_most { "or less; nothing smaller was measured, " } else { "" };
-        let crossing = half.crossing.map_or_else(String::new, |c| {
-            let [value, low, high] = [c.value, c.low, c.high].map(|v| between(axis, v));
-            format!("; fitted {value} ({low} to {high})")
-        });
+        let crossing = half
+            .crossing
+            .map_or_else(String::new, |c| format!("; fitted {}", with_ends(c, |value| between(axis, value))));
         let rising =
             if half.still_rising { "; throughput still rising at the end: may be too small" } else { "" };
         let peak = units::rate(half.peak);

@@ -25,6 +25,11 @@ pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
     }
 }
 
+/// A value with the ends of its interval: `3.12 GB/s (3.05 GB/s to 3.18 GB/s)`.
+pub(super) fn with_ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
+    format!("{} ({} to {})", text(value.value), text(value.low), text(value.high))
+}
+
 /// The ratio of two cells' rates: `1.24 times X (1.20–1.28)`.
 pub(super) fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;

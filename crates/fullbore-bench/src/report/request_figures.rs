@@ -3,10 +3,11 @@
 use super::figures::{ChartBuilder, MOST_LINES};
 use super::measure::axis_words;
 use super::panels::{Panel, split};
+use super::phrases::with_ends;
 use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
 use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
-use crate::document::{Axis, Cell, Latency, Phases, Series};
+use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
 use crate::stats::{Bootstrap, Estimate, fairness, median};
 use crate::units;
 
@@ -87,8 +88,8 @@ impl ChartBuilder<'_> {
         let point = |&c: &usize| {
             let cell = &self.document.cells[c];
             let (at, y) = (self.experiment.axis.of(&cell.labels)?, percentile(cell, value)?);
-            let [middle, low, high] = [y.value, y.low, y.high].map(units::seconds);
-            Some(Point { at, y, tip: format!("{name}{}: {middle} ({low} to {high})", self.place(c)) })
+            let tip = format!("{name}{}: {}", self.place(c), with_ends(y, units::seconds));
+            Some(Point { at, y, tip })
         };
         line.cells.iter().filter_map(point).collect()
     }
@@ -106,7 +107,7 @@ impl ChartBuilder<'_> {
             let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             format!("{}: {} to {}", line.name, units::seconds(low), units::seconds(high))
         };
-        let spoken = lines.iter().map(range).collect::<Vec<_>>().join("; ") + ".";
+        let spoken: Vec<String> = lines.iter().map(range).collect();
         for point in lines.iter_mut().flat_map(|l| &mut l.points) {
             point.y = point.y.scaled(factor);
         }
@@ -118,8 +119,7 @@ impl ChartBuilder<'_> {
             rule: None,
         };
         let caption = caption.replacen("{}", axis_words(self.experiment.axis).by, 1);
-        let described = " Medians of the samples’ percentiles.".to_owned();
-        self.add(stem, caption, described, &spoken, chart.picture());
+        self.add(stem, caption, " Medians of the samples’ percentiles.", &spoken, chart.picture());
     }
 
     fn latency_rows(&mut self, panel: &Panel) {
@@ -128,8 +128,7 @@ impl ChartBuilder<'_> {
             let all: Option<Vec<Estimate>> = PERCENTILES.iter().map(|p| percentile(cell, p.1)).collect();
             let all = all?;
             let tip = |(i, e): (usize, &Estimate)| {
-                let [middle, low, high] = [e.value, e.low, e.high].map(units::seconds);
-                format!("{name}, {}: {middle} ({low} to {high})", PERCENTILES[i].0)
+                format!("{name}, {}: {}", PERCENTILES[i].0, with_ends(*e, units::seconds))
             };
             Some(Range {
                 name: name.clone(),
@@ -147,8 +146,7 @@ impl ChartBuilder<'_> {
         let percentiles = PERCENTILES.map(|p| p.0).to_vec();
         let chart = RangeChart { percentiles, ranges };
         let caption = format!("Request time{}", panel.suffix());
-        let described = " Lowest median first.".to_owned();
-        self.add("latency", caption, described, &(spoken.join("; ") + "."), chart.picture());
+        self.add("latency", caption, " Lowest median first.", &spoken, chart.picture());
     }
 
     pub(super) fn phases(&mut self, lines: &[&Series]) {
@@ -201,7 +199,7 @@ impl ChartBuilder<'_> {
         };
         let chart = StackChart { parts: PARTS.to_vec(), stacks };
         let caption = format!("Phases of a request{of}");
-        self.add("phases", caption, described.to_owned(), &(spoken.join("; ") + "."), chart.picture());
+        self.add("phases", caption, described, &spoken, chart.picture());
     }
 
     pub(super) fn fairness(&mut self, lines: &[&Series]) {
@@ -220,6 +218,10 @@ impl ChartBuilder<'_> {
             let colour = self.palette.line_styles(&[&line.labels])[0].colour;
             let disks = |c: usize| self.document.cells[c].labels.targets.is_some();
             let one_of = |c: usize| if disks(c) { "disk" } else { "stream" };
+            let tip = |cell, number: usize, all: usize, rate| {
+                let (one_of, place) = (one_of(cell), self.place(cell));
+                format!("{one_of} {number} of {all}{place}: {}", with_ends(rate, units::rate))
+            };
             let cluster = |(cell, rates): &(usize, Vec<Estimate>)| Cluster {
                 name: units::count(rates.len(), one_of(*cell)),
                 text: jain(rates).map_or_else(String::new, |j| format!("{j:.2}")),
@@ -228,16 +230,7 @@ impl ChartBuilder<'_> {
                 tips: rates
                     .iter()
                     .enumerate()
-                    .map(|(i, r)| {
-                        let [value, low, high] = [r.value, r.low, r.high].map(units::rate);
-                        let place = self.place(*cell);
-                        format!(
-                            "{} {} of {}{place}: {value} ({low} to {high})",
-                            one_of(*cell),
-                            i + 1,
-                            rates.len()
-                        )
-                    })
+                    .map(|(i, rate)| tip(*cell, i + 1, rates.len(), *rate))
                     .collect(),
             };
             let all: Vec<Cluster> = rated.iter().map(cluster).collect();
@@ -245,10 +238,10 @@ impl ChartBuilder<'_> {
                 all.iter().map(|c| format!("{}, Jain’s index {}", c.name, c.text)).collect();
             let of = if one { String::new() } else { format!(": {}", line.name) };
             let picture = clusters(&format!("{unit} each"), &all);
-            let described = " Below: Jain’s fairness index, 1 for equal rates.".to_owned();
+            let described = " Below: Jain’s fairness index, 1 for equal rates.";
             let caption =
                 format!("Rate of each {}{of}", if disks(line.cells[0]) { "disk" } else { "stream" });
-            self.add("fairness", caption, described, &(spoken.join("; ") + "."), picture);
+            self.add("fairness", caption, described, &spoken, picture);
         }
     }
 
@@ -257,21 +250,16 @@ impl ChartBuilder<'_> {
         if pipeline.stages.is_empty() {
             return;
         }
-        let spoken: Vec<String> = pipeline
-            .stages
-            .iter()
-            .map(|s| {
-                let advertised =
-                    s.advertised.map_or_else(String::new, |a| format!("advertised {}, ", units::rate(a)));
-                format!("{} ({}): {advertised}{}", s.name, s.what, pipeline_chart::real(s))
-            })
-            .collect();
-        let described =
-            " From the application’s memory to the device. Outlined: advertised; filled: measured by an \
-                    application through this stage."
-                .to_owned();
+        let spoken = |s: &Stage| {
+            let advertised = s.advertised.map(|a| format!("advertised {}, ", units::rate(a)));
+            let real = pipeline_chart::real(s);
+            format!("{} ({}): {}{real}", s.name, s.what, advertised.unwrap_or_default())
+        };
+        let spoken: Vec<String> = pipeline.stages.iter().map(spoken).collect();
+        let described = " From the application’s memory to the device. Outlined: advertised; filled: measured by an \
+             application through this stage.";
         let picture = pipeline_chart::picture(pipeline);
-        self.add("pipeline", "The storage pipeline".into(), described, &(spoken.join("; ") + "."), picture);
+        self.add("pipeline", "The storage pipeline".into(), described, &spoken, picture);
     }
 }
 
