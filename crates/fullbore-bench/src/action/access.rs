@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{FileState, RequestOrder, Settings, auto, bytes, refuse, settings};
+use super::settings::{FileState, RequestOrder, Settings, auto, bytes, refuse, settings, word};
 use super::workload::{
     CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
     repeat_until,
@@ -72,13 +72,8 @@ fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
     ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;
-    Ok(Box::new(AccessWorkload {
-        spec,
-        io: OneWayIo::new(direction, requested),
-        offset,
-        range: 0..0,
-        order: Order::Sequential,
-    }))
+    let (io, range, order) = (OneWayIo::new(direction, requested), 0..0, Order::Sequential);
+    Ok(Box::new(AccessWorkload { spec, io, offset, range, order }))
 }
 
 /// Parses `+512`, `-4K`, `0` to bytes.
@@ -214,7 +209,7 @@ impl Workload for AccessWorkload {
     fn labels(&self) -> Labels {
         let oldest_first = self.io.strategy().completion == Completion::Ordered;
         Labels {
-            file_state: self.io.writes().then(|| self.spec.file.word().into()),
+            file_state: self.io.writes().then(|| word(self.spec.file)),
             cache: self.spec.cache,
             order: Some(self.spec.order.words().into()),
             flush: self.spec.flush,

@@ -8,7 +8,7 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Stamped};
 use serde::Deserialize;
 
-use super::settings::{FileState, Settings, bytes, settings};
+use super::settings::{FileState, Settings, bytes, settings, word};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -95,7 +95,7 @@ impl Workload for AppendWorkload {
             request_bytes: Some(self.record),
             depth: Some(1),
             workers: Some(1),
-            file_state: Some(self.spec.file.word().into()),
+            file_state: Some(word(self.spec.file)),
             order: Some("sequential".into()),
             flush: Some(true),
             variant: (self.spec.sync == SyncCall::Dsync).then(|| "O_DSYNC".into()),

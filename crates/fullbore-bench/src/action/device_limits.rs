@@ -165,12 +165,8 @@ impl DeviceLimits {
                 false => own.iter().filter_map(|one| devices.iter().position(|other| other == one)).collect(),
             };
             let requests = limit.requests_per_s.filter(|_| !devices.is_empty()).unwrap_or(f64::INFINITY);
-            Some(PaceLimit {
-                target: known.target,
-                places,
-                bytes: limit.sustained.unwrap_or(f64::INFINITY),
-                requests,
-            })
+            let bytes = limit.sustained.unwrap_or(f64::INFINITY);
+            Some(PaceLimit { target: known.target, places, bytes, requests })
         };
         self.known(writes)
             .iter()

@@ -257,12 +257,8 @@ impl Workload for DevicesWorkload {
         if highest > there {
             let what =
                 format!("needs {highest} directories, found {there}: name more directories with --dir");
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "measure",
-                context.test_files().directory(),
-                what,
-            ));
+            let path = context.test_files().directory();
+            return Err(Error::new(ErrorKind::Unsupported, "measure", path, what));
         }
         let mut first = None;
         for &disk in &self.selection.0 {

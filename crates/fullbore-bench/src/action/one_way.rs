@@ -140,6 +140,11 @@ pub(super) struct Precondition {
 }
 
 impl Precondition {
+    /// Of reads through the page cache.
+    pub(super) fn reading(cache: Option<CacheState>) -> Self {
+        Self { writes: false, direct: false, flush: false, cache }
+    }
+
     pub(super) fn of(io: &OneWayIo, flush: Option<bool>, cache: Option<CacheState>) -> Self {
         Self { writes: io.writes(), direct: io.direct(), flush: flush == Some(true), cache }
     }

@@ -9,12 +9,12 @@ use std::time::Duration;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::pattern::Order;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Settings, settings};
+use super::settings::{Settings, settings, word};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -37,7 +37,7 @@ struct RereadSpec {
 }
 
 /// The read before the timed one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
     /// The same block, immediately before: a hit in the device's cache, if it has one.
@@ -49,14 +49,6 @@ enum Mode {
 }
 
 impl Mode {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Reread => "reread",
-            Self::Prefetched => "prefetched",
-            Self::Elsewhere => "elsewhere",
-        }
-    }
-
     /// Returns the block read before the timed one of a pair, and the timed one; each iteration uses another part.
     fn blocks(self, iteration: u64, pair: u64, blocks: u64) -> (u64, u64) {
         let scattered = Order::Random { seed: iteration, count: blocks };
@@ -136,7 +128,7 @@ impl Workload for RereadWorkload {
     fn labels(&self) -> Labels {
         Labels {
             order: Some(if self.spec.mode == Mode::Elsewhere { "random" } else { "sequential" }.into()),
-            variant: Some(self.spec.mode.word().into()),
+            variant: Some(word(self.spec.mode)),
             ..self.io.labels()
         }
     }

@@ -1,6 +1,6 @@
 //! Settings that several actions share.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Settings of one trial: a value for each key of the grid.
 pub(crate) type Settings = toml::Table;
@@ -17,6 +17,12 @@ pub(super) fn auto() -> String {
 
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     fullbore::size::parse(text).map_err(|error| error.to_string())
+}
+
+/// Returns the word of a setting, as in an experiment.
+pub(super) fn word(setting: impl Serialize) -> String {
+    let value = toml::Value::try_from(setting);
+    value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Refuses settings with the first of these that is true.
@@ -54,7 +60,7 @@ impl RequestOrder {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FileState {
     #[default]
@@ -65,17 +71,6 @@ pub(super) enum FileState {
     Preallocated,
     /// An old file with blocks and data, truncated when it is opened.
     Truncated,
-}
-
-impl FileState {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Overwritten => "overwritten",
-            Self::Extended => "extended",
-            Self::Preallocated => "preallocated",
-            Self::Truncated => "truncated",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]

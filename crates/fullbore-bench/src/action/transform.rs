@@ -86,10 +86,6 @@ impl TransformWorkload {
     }
 
     /// Returns the precondition of the input, independent of its access method.
-    fn precondition(&self) -> Precondition {
-        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
-    }
-
     fn output(&self, test_files: &TestFiles, input: &File, old: &File) -> Result<Output> {
         match self.spec.output {
             OutputTarget::Existing => Output::create(old.path(), Placement::Overwrite, Some(input)),
@@ -158,7 +154,7 @@ impl Workload for TransformWorkload {
             self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
         }
         let (input, _, len) = self.files(test_files)?;
-        self.precondition().establish(&input, &(0..len))?;
+        Precondition::reading(self.spec.cache).establish(&input, &(0..len))?;
         let plan = self.plan(test_files)?;
         if self.requested.is_contenders() {
             return Err(RequestedStrategy::no_contenders(input.path(), len));
@@ -174,7 +170,7 @@ impl Workload for TransformWorkload {
         let test_files = context.test_files();
         test_files.has_files()?;
         let (input, _, len) = self.files(test_files)?;
-        self.precondition().establish(&input, &(0..len))?;
+        Precondition::reading(self.spec.cache).establish(&input, &(0..len))?;
         let spec = |strategy| TransformSpec { strategy, ..self.spec.clone() };
         contenders(&self.plan(test_files)?, input.path(), |strategy| build(spec(strategy))).map(Some)
     }
@@ -194,7 +190,7 @@ impl Workload for TransformWorkload {
             // Pages are charged to the control group that read them; pages charged elsewhere would escape the limit.
             TestFiles::evict_from_cache(&old)?;
         }
-        let (cache, precondition) = (self.spec.cache, self.precondition());
+        let (cache, precondition) = (self.spec.cache, Precondition::reading(self.spec.cache));
         {
             let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
             precondition.establish(&input, &whole)?;

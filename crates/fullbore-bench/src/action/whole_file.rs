@@ -82,13 +82,11 @@ impl WholeFileWorkload {
         Ok(inputs)
     }
 
-    fn precondition(&self) -> Precondition {
-        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
-    }
-
     fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
-        inputs.iter().try_for_each(|input| self.precondition().establish(input, &(0..input.len()?)))
+        inputs
+            .iter()
+            .try_for_each(|input| Precondition::reading(self.spec.cache).establish(input, &(0..input.len()?)))
     }
 
     fn output(input: &File, context: &RunContext<'_>) -> Result<Output> {
@@ -223,7 +221,7 @@ impl Workload for WholeFileWorkload {
     fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let inputs = self.inputs(context)?;
         self.establish(&inputs, context)?;
-        let (cache, device) = (self.spec.cache, self.precondition().device());
+        let (cache, device) = (self.spec.cache, Precondition::reading(self.spec.cache).device());
         let range = |input: File| input.len().map(|len| (input, 0..len));
         let ranges =
             if cache.is_some() { inputs.into_iter().map(range).collect::<Result<_>>()? } else { Vec::new() };
@@ -277,10 +275,6 @@ pub(super) fn small_files(given: Settings) -> ParsedWorkload {
 }
 
 impl SmallFilesWorkload {
-    fn precondition(&self) -> Precondition {
-        Precondition { writes: false, direct: false, flush: false, cache: self.spec.cache }
-    }
-
     /// Counts the lines of every file; returns the number of bytes read.
     fn read_all(&self, progress: &Progress) -> Result<u64> {
         let mut bytes = 0;
@@ -331,7 +325,7 @@ impl Workload for SmallFilesWorkload {
     }
 
     fn prepare(&mut self, _iteration: Iteration, _context: &RunContext<'_>) -> Result<ExpectedState> {
-        let precondition = self.precondition();
+        let precondition = Precondition::reading(self.spec.cache);
         let whole = 0..self.len;
         match self.spec.cache {
             // The files are on the device since they were made; flushing each again would take longer than the sample.

@@ -89,9 +89,9 @@ impl<'a> AdviceInput<'a> {
     }
 }
 
-pub(super) fn ids<'a: 'b, 'b>(eligible_cells: impl IntoIterator<Item = &'b EligibleCell<'a>>) -> Vec<String> {
+pub(super) fn ids<'a: 'b, 'b>(cells: impl IntoIterator<Item = &'b EligibleCell<'a>>) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
-    for eligible in eligible_cells {
+    for eligible in cells {
         if !ids.contains(&eligible.cell.id) {
             ids.push(eligible.cell.id.clone());
         }
@@ -214,17 +214,17 @@ pub(super) fn is_random(labels: &Labels) -> bool {
     labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
 
-pub(super) fn by_task<'a>(eligible_cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
-    grouped(eligible_cells, |w| TaskKey::of(w.cell))
+pub(super) fn by_task<'a>(cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
+    grouped(cells, |w| TaskKey::of(w.cell))
 }
 
 /// Groups cells by a key, in the order of first appearance.
 pub(super) fn grouped<'a, K: PartialEq>(
-    eligible_cells: &[EligibleCell<'a>],
+    cells: &[EligibleCell<'a>],
     key: impl Fn(&EligibleCell<'a>) -> K,
 ) -> Vec<Vec<EligibleCell<'a>>> {
     let mut groups: Vec<(K, Vec<EligibleCell<'a>>)> = Vec::new();
-    for eligible in eligible_cells {
+    for eligible in cells {
         let key = key(eligible);
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, group)) => group.push(*eligible),
@@ -235,20 +235,18 @@ pub(super) fn grouped<'a, K: PartialEq>(
 }
 
 pub(super) fn only<'a>(
-    eligible_cells: Vec<EligibleCell<'a>>,
+    cells: Vec<EligibleCell<'a>>,
     suits: impl Fn(&Labels) -> bool,
 ) -> Vec<EligibleCell<'a>> {
-    eligible_cells.into_iter().filter(|w| suits(w.labels)).collect()
+    cells.into_iter().filter(|w| suits(w.labels)).collect()
 }
 
-pub(super) fn fastest<'a>(
-    eligible_cells: impl IntoIterator<Item = EligibleCell<'a>>,
-) -> Option<EligibleCell<'a>> {
-    eligible_cells.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+pub(super) fn fastest<'a>(cells: impl IntoIterator<Item = EligibleCell<'a>>) -> Option<EligibleCell<'a>> {
+    cells.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
-pub(super) fn slowest(eligible_cells: Vec<EligibleCell<'_>>) -> Option<EligibleCell<'_>> {
-    eligible_cells.into_iter().min_by(|a, b| a.rate().total_cmp(&b.rate()))
+pub(super) fn slowest(cells: Vec<EligibleCell<'_>>) -> Option<EligibleCell<'_>> {
+    cells.into_iter().min_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
 /// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests from front to back

@@ -64,6 +64,11 @@ impl Judgement {
         }
     }
 
+    /// True if such a change lowers the measure.
+    pub(super) fn falls(self, measure: Measure) -> bool {
+        measure.more_is_better() == (self == Self::Worse)
+    }
+
     /// The verdict of the two intervals of a ratio (this ÷ baseline): an equivalence test of one side each (Schuirmann,
     /// Journal of Pharmacokinetics and Biopharmaceutics, 1987) and its opposite.
     fn of(different: &Estimate, same: &Estimate, margin: f64, more_is_better: bool) -> Self {
@@ -73,28 +78,11 @@ impl Judgement {
     }
 
     fn decide(above: bool, below: bool, within: bool, more_is_better: bool) -> Self {
-        match (above, below) {
-            (true, _) => {
-                if more_is_better {
-                    Self::Better
-                } else {
-                    Self::Worse
-                }
-            }
-            (_, true) => {
-                if more_is_better {
-                    Self::Worse
-                } else {
-                    Self::Better
-                }
-            }
-            _ => {
-                if within {
-                    Self::Same
-                } else {
-                    Self::Unclear
-                }
-            }
+        match above || below {
+            true if above == more_is_better => Self::Better,
+            true => Self::Worse,
+            false if within => Self::Same,
+            false => Self::Unclear,
         }
     }
 

@@ -5,14 +5,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::change::{Change, Judgement, holm};
+use super::change::{Change, Judgement, Measure, holm};
 use super::compared_run::{
     CellChange, ComparedRun, Matched, Origin, Unmatched, VerdictCounts, are_interleaved, correct,
     match_cells, measured,
 };
 use super::difference::{Difference, Differences, Error, shown};
 use super::environment::differences;
-use super::options::{ChangeKind, Condition, Options, Source};
+use super::options::{Condition, Options, Source};
 use crate::document::Cell;
 use crate::units;
 
@@ -264,7 +264,9 @@ impl ConditionResult {
                     result.tested += other.cells.len();
                 }
             }
-            Condition::Changed { kind, share } => result.changed(*kind, *share, others, confidence, cell),
+            &Condition::Changed { measure, judgement, share } => {
+                result.changed((measure, judgement), share, others, confidence, cell);
+            }
         }
         result.met = !result.cells.is_empty();
         result
@@ -272,17 +274,17 @@ impl ConditionResult {
 
     fn changed(
         &mut self,
-        kind: ChangeKind,
+        (measure, judgement): (Measure, Judgement),
         share: f64,
         others: &[ComparedRun],
         confidence: f64,
         cell: impl Fn(&ComparedRun, &str, &str) -> MatchingCell,
     ) {
         let of = |c: &CellChange| -> Option<Change> {
-            match kind {
-                ChangeKind::Slower | ChangeKind::Faster => Some(c.rate.clone()),
-                ChangeKind::CpuHigher | ChangeKind::LowerCpu => c.cost.clone(),
-                ChangeKind::Longer | ChangeKind::Shorter => c.latency.clone(),
+            match measure {
+                Measure::Rate => Some(c.rate.clone()),
+                Measure::CostPerMb | Measure::CostPerRequest => c.cost.clone(),
+                Measure::LatencyP99 => c.latency.clone(),
             }
         };
         let candidates: Vec<_> = others
@@ -291,7 +293,7 @@ impl ConditionResult {
             .filter_map(|(other, c)| {
                 let change = of(c)?;
                 let test = change.test?;
-                let p = match kind.falls() {
+                let p = match judgement.falls(measure) {
                     true => test.p_of_at_least(1.0 - share),
                     false => test.p_of_at_most(1.0 + share),
                 };
@@ -301,7 +303,7 @@ impl ConditionResult {
         self.tested = candidates.len();
         let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
         for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
-            let beyond = match kind.judgement() {
+            let beyond = match judgement {
                 Judgement::Worse => change.worse_by(share),
                 _ => change.better_by(share),
             };

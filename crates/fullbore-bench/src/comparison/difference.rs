@@ -119,12 +119,8 @@ impl Differences {
         baseline: impl Into<String>,
         this: impl Into<String>,
     ) {
-        self.differences.push(Difference {
-            aspect,
-            what: what.into(),
-            baseline: baseline.into(),
-            this: this.into(),
-        });
+        let (what, baseline, this) = (what.into(), baseline.into(), this.into());
+        self.differences.push(Difference { aspect, what, baseline, this });
     }
 
     /// Compares two texts, each empty if not recorded. A text that only one document records is a note.

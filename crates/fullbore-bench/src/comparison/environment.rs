@@ -24,12 +24,8 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
     let same = same_file_system(a, b);
     file_system(&mut differences, a, b, same);
     devices(&mut differences, a, b, same);
-    differences.text(
-        Aspect::Version,
-        "version of fullbore",
-        &baseline.run.fullbore_version,
-        &this.run.fullbore_version,
-    );
+    let versions = [baseline, this].map(|document| &document.run.fullbore_version);
+    differences.text(Aspect::Version, "version of fullbore", versions[0], versions[1]);
     let size = |document: &Document| match document.run.file_bytes {
         0 => String::new(),
         bytes => units::size(bytes),

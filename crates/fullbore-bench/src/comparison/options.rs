@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use super::change::Judgement;
+use super::change::{Judgement, Measure};
 use super::difference::Aspect;
 use crate::document::Document;
 use crate::stats::Bootstrap;
@@ -55,8 +55,10 @@ impl Default for Options {
 pub enum Condition {
     /// A measure changed for the worse or for the better by more than a share.
     Changed {
-        /// The measure and the direction.
-        kind: ChangeKind,
+        /// The measure; of CPU time, whichever cost a cell has.
+        measure: Measure,
+        /// Worse or better.
+        judgement: Judgement,
         /// The share (0.05 is 5%): met by a rate below 1 − share or above 1 + share of the baseline's.
         share: f64,
     },
@@ -66,44 +68,15 @@ pub enum Condition {
     Missing,
 }
 
-/// Measure and direction of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// The rate fell.
-    Slower,
-    /// The rate rose.
-    Faster,
-    /// CPU time rose.
-    CpuHigher,
-    /// CPU time fell.
-    LowerCpu,
-    /// The 99th percentile of latency rose.
-    Longer,
-    /// The 99th percentile of latency fell.
-    Shorter,
-}
-
-impl ChangeKind {
-    const ALL: [(&'static str, Self); 6] = [
-        ("slower", Self::Slower),
-        ("faster", Self::Faster),
-        ("cpu-higher", Self::CpuHigher),
-        ("cpu-lower", Self::LowerCpu),
-        ("longer", Self::Longer),
-        ("shorter", Self::Shorter),
-    ];
-
-    pub(super) fn judgement(self) -> Judgement {
-        match self {
-            Self::Slower | Self::CpuHigher | Self::Longer => Judgement::Worse,
-            Self::Faster | Self::LowerCpu | Self::Shorter => Judgement::Better,
-        }
-    }
-
-    pub(super) fn falls(self) -> bool {
-        matches!(self, Self::Slower | Self::LowerCpu | Self::Shorter)
-    }
-}
+/// The changes that a condition may name, in the order of its messages.
+const CHANGES: [(Measure, Judgement); 6] = [
+    (Measure::Rate, Judgement::Worse),
+    (Measure::Rate, Judgement::Better),
+    (Measure::CostPerMb, Judgement::Worse),
+    (Measure::CostPerMb, Judgement::Better),
+    (Measure::LatencyP99, Judgement::Worse),
+    (Measure::LatencyP99, Judgement::Better),
+];
 
 /// Parses a share of at least 0: `3%`, `2.5 %`.
 ///
@@ -133,18 +106,19 @@ impl FromStr for Condition {
             ("unclear" | "missing", Some(_)) => return Err(format!("{name} takes no share: write {name}")),
             _ => {}
         }
-        let Some((_, kind)) = ChangeKind::ALL.into_iter().find(|(known, _)| *known == name) else {
-            let known: Vec<&str> = ChangeKind::ALL.iter().map(|(known, _)| *known).collect();
+        let named = |(measure, judgement): &(Measure, Judgement)| judgement.word(*measure);
+        let Some(&(measure, judgement)) = CHANGES.iter().find(|change| named(change) == name) else {
+            let known: Vec<&str> = CHANGES.iter().map(named).collect();
             return Err(format!(
                 "\"{name}\" is not one of {}, unclear, missing; for example slower:5%",
                 known.join(", ")
             ));
         };
         let share = share.unwrap_or(0.0);
-        if kind.falls() && share >= 1.0 {
+        if judgement.falls(measure) && share >= 1.0 {
             return Err(format!("{name} by 100% or more is impossible: name a smaller share"));
         }
-        Ok(Self::Changed { kind, share })
+        Ok(Self::Changed { measure, judgement, share })
     }
 }
 
@@ -157,9 +131,8 @@ impl Serialize for Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed { kind, share } => {
-                let name =
-                    ChangeKind::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| name);
+            Self::Changed { measure, judgement, share } => {
+                let name = judgement.word(*measure);
                 // The share times 1e11, rounded, gives the percentage as written, without the division's rounding.
                 let percent = (share * 1e11).round() / 1e9;
                 if percent == 0.0 { write!(f, "{name}") } else { write!(f, "{name}:{percent}%") }
@@ -221,11 +194,13 @@ mod tests {
 
     #[test]
     fn conditions_are_read_and_written() {
+        let changed = |measure, judgement, share| Condition::Changed { measure, judgement, share };
         for (text, expected) in [
-            ("slower:5%", Condition::Changed { kind: ChangeKind::Slower, share: 0.05 }),
-            ("faster:7.5%", Condition::Changed { kind: ChangeKind::Faster, share: 0.075 }),
-            ("cpu-higher:150%", Condition::Changed { kind: ChangeKind::CpuHigher, share: 1.5 }),
-            ("slower", Condition::Changed { kind: ChangeKind::Slower, share: 0.0 }),
+            ("slower:5%", changed(Measure::Rate, Judgement::Worse, 0.05)),
+            ("faster:7.5%", changed(Measure::Rate, Judgement::Better, 0.075)),
+            ("cpu-higher:150%", changed(Measure::CostPerMb, Judgement::Worse, 1.5)),
+            ("shorter:1%", changed(Measure::LatencyP99, Judgement::Better, 0.01)),
+            ("slower", changed(Measure::Rate, Judgement::Worse, 0.0)),
             ("unclear", Condition::Unclear),
             ("missing", Condition::Missing),
         ] {

@@ -285,12 +285,8 @@ impl Program {
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
         let said = complaint(&stderr).or_else(|| complaint(&text)).unwrap_or("no reason given");
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            "run",
-            &self.path,
-            format!("fio failed: {}: {said}", output.status),
-        ))
+        let what = format!("fio failed: {}: {said}", output.status);
+        Err(Error::new(ErrorKind::Unsupported, "run", &self.path, what))
     }
 }
 

@@ -231,8 +231,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     }
     if let Some(stripe) = stripe {
         settings.push(("zonemode", "strided".into()));
-        settings.push(("zonesize", stripe.to_string()));
-        settings.push(("zonerange", stripe.to_string()));
+        settings.extend(["zonesize", "zonerange"].map(|name| (name, stripe.to_string())));
         settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
         settings.push(("offset_increment", stripe.to_string()));
     }

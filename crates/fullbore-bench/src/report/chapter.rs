@@ -1,6 +1,8 @@
 //! A chapter of the report: one experiment with its question, earlier and present findings, charts, and tables of the peak
 //! of each path and of every figure that the charts draw.
 
+use super::chapter_findings::{credit_table, disk_table, peer_table};
+use super::chapter_findings::{regret_sentences, regret_table, request_time_table};
 use super::figures::{ChartBuilder, cost_of, half_of};
 use super::measure::{axis_words, between};
 use super::panels::Palette;
@@ -66,12 +68,10 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             chart.number = number;
             chart.stem = format!("{slug}-{}-{}", i + 1, chart.stem);
         }
+        let regrets = regret_sentences(document, &experiment);
+        let here = [verdict(document, &experiment, &lines), regrets].concat();
         chapters.push(Chapter {
-            here: [
-                verdict(document, &experiment, &lines),
-                super::chapter_findings::regret_sentences(document, &experiment),
-            ]
-            .concat(),
+            here,
             tables: tables(document, &experiment, &lines),
             care: care(document, &experiment.name),
             skipped: skipped(document, &experiment.name),
@@ -173,11 +173,8 @@ fn tables(document: &Document, experiment: &Experiment, lines: &[Series]) -> Vec
     if experiment.axis != Axis::None && experiment.axis != Axis::Load {
         tables.push(("Peak of each path", paths(document, experiment, lines)));
     }
-    tables.push(super::chapter_findings::credit_table(document, experiment));
-    tables.push(super::chapter_findings::regret_table(document, experiment));
-    tables.push(super::chapter_findings::peer_table(document, experiment));
-    tables.push(super::chapter_findings::disk_table(document, experiment));
-    tables.push(super::chapter_findings::request_time_table(document, experiment));
+    let findings = [credit_table, regret_table, peer_table, disk_table, request_time_table];
+    tables.extend(findings.map(|table| table(document, experiment)));
     tables.push(("Every cell: rates", rates(document, experiment, lines)));
     let measured = || lines.iter().flat_map(|line| &line.cells).map(|&c| &document.cells[c]);
     let charged = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.cpu_per_mb.charged.value > 0.0);

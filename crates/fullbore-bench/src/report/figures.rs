@@ -113,22 +113,25 @@ impl ChartBuilder<'_> {
         let lowest_peak =
             lines_only.filter_map(|(_, l)| peak(l)).filter(|v| *v > 0.0).fold(highest, f64::min);
         let (factor, unit) = measure.unit(highest);
-        let line_styles =
-            self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let drawn = panel.lines.iter().zip(line_styles).map(|((name, line), look)| ChartLine {
-            name: name.clone(),
-            look,
-            points: line
-                .cells
-                .iter()
-                .filter_map(|&c| {
-                    let (at, estimate) = (axis.of(&self.document.cells[c].labels)?, value(c)?);
-                    Some(Point { at, y: estimate.scaled(factor), tip: self.tip(name, c, measure, estimate) })
-                })
-                .collect(),
-            fitted: if axis == Axis::Request { self.fitted(line, measure, factor) } else { Vec::new() },
-            half_power: if measure.is_cost() { None } else { self.half_power(name, line) },
-        });
+        let drawn =
+            panel.lines.iter().zip(panel.styles(self.palette)).map(|((name, line), look)| ChartLine {
+                name: name.clone(),
+                look,
+                points: line
+                    .cells
+                    .iter()
+                    .filter_map(|&c| {
+                        let (at, estimate) = (axis.of(&self.document.cells[c].labels)?, value(c)?);
+                        Some(Point {
+                            at,
+                            y: estimate.scaled(factor),
+                            tip: self.tip(name, c, measure, estimate),
+                        })
+                    })
+                    .collect(),
+                fitted: if axis == Axis::Request { self.fitted(line, measure, factor) } else { Vec::new() },
+                half_power: if measure.is_cost() { None } else { self.half_power(name, line) },
+            });
         let drawn: Vec<ChartLine> = drawn.filter(|l| !l.points.is_empty()).collect();
         let roof = self.document.findings.roof.as_ref().filter(|_| measure == Measure::Rate);
         let (rule, off) = match roof {

@@ -15,6 +15,10 @@ impl Panel<'_> {
     pub(super) fn suffix(&self) -> String {
         if self.title.is_empty() { String::new() } else { format!(", {}", self.title) }
     }
+
+    pub(super) fn styles(&self, palette: &Palette) -> Vec<LineStyle> {
+        palette.line_styles(&self.lines.iter().map(|(_, line)| &line.labels).collect::<Vec<_>>())
+    }
 }
 
 /// A property that divides lines into separate charts, in a word or two; `None` if it does not apply.

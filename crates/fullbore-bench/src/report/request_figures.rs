@@ -75,11 +75,10 @@ impl ChartBuilder<'_> {
 
     /// A chart of one percentile: one line per path.
     fn latency_lines(&mut self, panel: &Panel, percentile: &str, value: Percentile) {
-        let line_styles =
-            self.palette.line_styles(&panel.lines.iter().map(|(_, l)| &l.labels).collect::<Vec<_>>());
-        let lines = panel.lines.iter().zip(line_styles);
-        let lines = lines
-            .map(|((name, line), look)| ChartLine::new(name, look, self.latency_points(name, line, value)));
+        let lines =
+            panel.lines.iter().zip(panel.styles(self.palette)).map(|((name, line), look)| {
+                ChartLine::new(name, look, self.latency_points(name, line, value))
+            });
         let caption = format!("Request time, {percentile}{{}}{}", panel.suffix());
         self.latency_chart(lines.collect(), &caption, &format!("latency-{}", percentile.replace('.', "")));
     }
@@ -227,11 +226,7 @@ impl ChartBuilder<'_> {
                 text: jain(rates).map_or_else(String::new, |j| format!("{j:.2}")),
                 colour,
                 rates: rates.iter().map(|r| r.scaled(factor)).collect(),
-                tips: rates
-                    .iter()
-                    .enumerate()
-                    .map(|(i, rate)| tip(*cell, i + 1, rates.len(), *rate))
-                    .collect(),
+                tips: (1..).zip(rates).map(|(number, rate)| tip(*cell, number, rates.len(), *rate)).collect(),
             };
             let all: Vec<Cluster> = rated.iter().map(cluster).collect();
             let spoken: Vec<String> =
@@ -239,8 +234,7 @@ impl ChartBuilder<'_> {
             let of = if one { String::new() } else { format!(": {}", line.name) };
             let picture = clusters(&format!("{unit} each"), &all);
             let described = " Below: Jain’s fairness index, 1 for equal rates.";
-            let caption =
-                format!("Rate of each {}{of}", if disks(line.cells[0]) { "disk" } else { "stream" });
+            let caption = format!("Rate of each {}{of}", one_of(line.cells[0]));
             self.add("fairness", caption, described, &spoken, picture);
         }
     }

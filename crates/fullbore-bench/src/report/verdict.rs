@@ -6,7 +6,7 @@ use super::panels::{Facet, JOBS, grouped, named};
 use super::phrases::{against, capital, compared, peak, spanned};
 use super::pipeline_chart::narrowest;
 use super::request_figures::{PARTS, jain, parts, percentile, stream_rates};
-use crate::document::{Axis, Cell, Document, Experiment, Figure, Series};
+use crate::document::{Axis, Cell, Document, Experiment, Figure, Series, Stage};
 use crate::stats::{Estimate, Verdict};
 use crate::units;
 
@@ -37,10 +37,8 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         described.extend(along(document, experiment, group, job));
     }
     if more > 0 {
-        described.push(format!(
-            "{} more in the tables.",
-            units::count(more, "kind of job").replace("jobs", "job")
-        ));
+        let more = units::count(more, "kind of job").replace("jobs", "job");
+        described.push(format!("{more} more in the tables."));
     }
     described.extend(cost(document, &all));
     described.extend(request_sentences(document, experiment, &all));
@@ -218,14 +216,12 @@ impl AxisVerdict<'_> {
             added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) < HELPS * share * added
         });
         match stop {
-            Some(pair) => {
-                text += &format!(
-                    "; beyond {} each addition brings less than 10% of the first",
-                    self.label(pair[0])
-                )
+            Some([last, ..]) => {
+                let last = self.label(last);
+                text += &format!("; beyond {last} each addition brings less than 10% of the first");
             }
-            None if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
-            None => {}
+            _ if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
+            _ => {}
         }
         let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
         if let Some((cell, index)) = fair {
@@ -322,7 +318,7 @@ fn request_sentences(document: &Document, experiment: &Experiment, lines: &[&Ser
 }
 
 fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Option<String> {
-    let mut found: Vec<(String, crate::stats::Estimate)> = Vec::new();
+    let mut found: Vec<(String, Estimate)> = Vec::new();
     for line in lines {
         for &c in &line.cells {
             let at = experiment.axis.of(&document.cells[c].labels);
@@ -332,9 +328,8 @@ fn latency(document: &Document, experiment: &Experiment, lines: &[&Series]) -> O
         }
     }
     found.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let described = |(name, tail): &(String, crate::stats::Estimate)| {
-        format!("{} ({name})", spanned(*tail, units::seconds))
-    };
+    let described =
+        |(name, tail): &(String, Estimate)| format!("{} ({name})", spanned(*tail, units::seconds));
     match found.as_slice() {
         [] => None,
         [only] => Some(format!("p99 of request time: {}.", described(only))),
@@ -352,10 +347,8 @@ fn phases(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Op
         let whole: f64 = sizes.iter().flatten().sum();
         let most =
             (0..PARTS.len()).max_by(|&a, &b| sizes[a].unwrap_or(0.0).total_cmp(&sizes[b].unwrap_or(0.0)))?;
-        let at = experiment
-            .axis
-            .of(&cell.labels)
-            .map_or_else(|| line.name.clone(), |at| experiment.axis.label(at));
+        let at = experiment.axis.of(&cell.labels);
+        let at = at.map_or_else(|| line.name.clone(), |at| experiment.axis.label(at));
         let share = units::percent(sizes[most].unwrap_or(0.0) / whole);
         Some(format!("{share} of {} in “{}” ({at})", units::seconds(whole), PARTS[most].0))
     };
@@ -373,23 +366,17 @@ fn pipeline(document: &Document) -> Option<String> {
     let real = narrow.real?;
     let mut text = format!("Narrowest stage: the {}, {}", narrow.name, spanned(real, units::rate));
     if let Some(advertised) = narrow.advertised.filter(|a| *a > 0.0) {
-        text += &format!(
-            ", {} of the {} advertised",
-            units::percent(real.value / advertised),
-            units::rate(advertised)
-        );
+        let share = units::percent(real.value / advertised);
+        text += &format!(", {share} of the {} advertised", units::rate(advertised));
     }
     let lost = pipeline.stages.iter().filter_map(|s| {
         let (real, advertised) = (s.real?.value, s.advertised.filter(|a| *a > 0.0)?);
         Some((s, real / advertised))
     });
-    if let Some((stage, share)) = lost.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|l| l.0.name != narrow.name)
-    {
-        text += &format!(
-            "; largest gap to the advertised rate: the {}, at {} of it",
-            stage.name,
-            units::percent(share)
-        );
+    let most = lost.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|lost| lost.0.name != narrow.name);
+    if let Some((Stage { name, .. }, share)) = most {
+        let share = units::percent(share);
+        text += &format!("; largest gap to the advertised rate: the {name}, at {share} of it");
     }
     Some(text + ".")
 }

@@ -14,7 +14,7 @@ use fullbore::file::{Access, CachePolicy, File, Hint, Mode, OpenOptions};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// An open file under an interface.
 pub(super) trait Interface {
@@ -76,7 +76,7 @@ impl Completion {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Allocation {
     #[default]
@@ -87,17 +87,6 @@ pub(super) enum Allocation {
     Reserve,
     /// Length and blocks are set first, as fallocate(1).
     Fallocate,
-}
-
-impl Allocation {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Extend => "extend",
-            Self::Size => "size",
-            Self::Reserve => "reserve",
-            Self::Fallocate => "fallocate",
-        }
-    }
 }
 
 #[derive(Debug, Clone)]

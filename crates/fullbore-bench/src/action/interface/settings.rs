@@ -20,45 +20,24 @@ const PEERS: [OpenInterface; 2] = [super::tokio::open, super::compio::open];
 const PEERS: [OpenInterface; 2] = [unavailable; 2];
 
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
-    InterfaceEntry { name: "std", takes: &[New], completions: &[Each], open: blocking::open_std },
-    InterfaceEntry {
-        name: "std-buffered",
-        takes: &[Buffer, New],
-        completions: &[Each],
-        open: blocking::open_std_buffered,
-    },
-    InterfaceEntry {
-        name: "std-positional",
-        takes: &[New],
-        completions: &[Each, Threads],
-        open: blocking::open_std_positional,
-    },
-    InterfaceEntry {
-        name: "file",
-        takes: &[Direct, Hints, New, Preallocation, Vectors],
-        completions: &[Each, Threads],
-        open: blocking::open_file,
-    },
-    InterfaceEntry {
-        name: "stream",
-        takes: &[Buffer, Hints, New, Preallocation],
-        completions: &[Each],
-        open: blocking::open_stream,
-    },
-    InterfaceEntry {
-        name: "asynchronous",
-        takes: &[Direct, Hints, Vectors],
-        completions: &[Each, Batch, Ordered, Any],
-        open: in_flight::open,
-    },
-    InterfaceEntry { name: "tokio", takes: &[], completions: &[Each, Tasks], open: PEERS[0] },
-    InterfaceEntry {
-        name: "compio",
-        takes: &[Direct],
-        completions: &[Each, Batch, Ordered, Any, Tasks],
-        open: PEERS[1],
-    },
+    entry("std", &[New], &[Each], blocking::open_std),
+    entry("std-buffered", &[Buffer, New], &[Each], blocking::open_std_buffered),
+    entry("std-positional", &[New], &[Each, Threads], blocking::open_std_positional),
+    entry("file", &[Direct, Hints, New, Preallocation, Vectors], &[Each, Threads], blocking::open_file),
+    entry("stream", &[Buffer, Hints, New, Preallocation], &[Each], blocking::open_stream),
+    entry("asynchronous", &[Direct, Hints, Vectors], &[Each, Batch, Ordered, Any], in_flight::open),
+    entry("tokio", &[], &[Each, Tasks], PEERS[0]),
+    entry("compio", &[Direct], &[Each, Batch, Ordered, Any, Tasks], PEERS[1]),
 ];
+
+const fn entry(
+    name: &'static str,
+    takes: &'static [OptionalSetting],
+    completions: &'static [Completion],
+    open: OpenInterface,
+) -> InterfaceEntry {
+    InterfaceEntry { name, takes, completions, open }
+}
 
 /// Returns the error for a peer that this program does not contain.
 #[cfg(not(feature = "peers"))]

@@ -13,7 +13,7 @@ use fullbore::operation::generate::Stamped;
 use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceSpec, ValidatedSpec};
 use crate::action::one_way::Precondition;
-use crate::action::settings::{RequestOrder, Settings, settings};
+use crate::action::settings::{RequestOrder, Settings, settings, word};
 use crate::action::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -154,7 +154,7 @@ impl Workload for InterfaceWorkload {
             workers: Some(workers as u32),
             // The engines' labels, so that rows differ only in the interface.
             model: Some(if threads { "pool" } else { "serial" }.into()),
-            allocation: spec.allocation.map(|allocation| allocation.word().into()),
+            allocation: spec.allocation.map(word),
             cache_policy: Some(if spec.direct { "direct" } else { "keep" }.into()),
             file_state: self.writes().then(|| state.into()),
             cache: spec.cache,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
 use super::one_way::{Direction, OneWayIo, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{RequestOrder, Settings, refuse, settings};
+use super::settings::{RequestOrder, Settings, refuse, settings, word};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -159,15 +159,8 @@ impl LatencyWorkload {
                     pattern::fill(data, &scope, &output, &strategy, context.progress)?
                 }
                 None => {
-                    pattern::visit(
-                        self.file(test_files),
-                        &scope,
-                        &strategy,
-                        context.progress,
-                        || (),
-                        |(), _, _| (),
-                    )?
-                    .0
+                    let file = self.file(test_files);
+                    pattern::visit(file, &scope, &strategy, context.progress, || (), |(), _, _| ())?.0
                 }
             };
             let seconds = stats.seconds.max(1e-9);
@@ -243,7 +236,7 @@ impl Workload for LatencyWorkload {
             cache: self.spec.cache,
             order: Some(self.spec.order.words().into()),
             load_per_s: (self.load > 0.0).then_some(self.load.round() as u64),
-            variant: Some(format!("open loop, {}", self.spec.arrivals.word())),
+            variant: Some(format!("open loop, {}", word(self.spec.arrivals))),
             ..self.io.labels()
         }
     }

@@ -11,28 +11,19 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::engine::{IoQueue, Latencies};
 use fullbore::error::{Error, ErrorKind};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::one_way::Target;
 use crate::clock::Clock;
 use crate::stats::Xoshiro256;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Spacing {
     /// Poisson arrivals, as of many independent users: exponentially distributed gaps.
     #[default]
     Poisson,
     Constant,
-}
-
-impl Spacing {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Poisson => "poisson",
-            Self::Constant => "constant",
-        }
-    }
 }
 
 /// Returns the arrival times of `load` requests per second over `seconds`, in seconds from the start, ascending.

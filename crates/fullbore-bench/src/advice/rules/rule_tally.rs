@@ -16,12 +16,8 @@ pub(super) struct RuleResult {
 impl RuleResult {
     /// A rule that these cells cannot decide.
     pub(super) fn not_testable(reason: impl Into<String>) -> Self {
-        Self {
-            verdict: RuleVerdict::NotTestable,
-            evidence: reason.into(),
-            experiment: String::new(),
-            cells: Vec::new(),
-        }
+        let (experiment, cells) = Default::default();
+        Self { verdict: RuleVerdict::NotTestable, evidence: reason.into(), experiment, cells }
     }
 }
 
