@@ -85,7 +85,6 @@ impl TransformWorkload {
         Ok((input.clone(), File::open_write(&test_files.output)?, test_files.transform_len))
     }
 
-    /// Returns the precondition of the input, independent of its access method.
     fn output(&self, test_files: &TestFiles, input: &File, old: &File) -> Result<Output> {
         match self.spec.output {
             OutputTarget::Existing => Output::create(old.path(), Placement::Overwrite, Some(input)),

@@ -54,15 +54,7 @@ impl Aspect {
 
     /// The word on the command line.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Machine => "machine",
-            Self::Limits => "limits",
-            Self::Kernel => "kernel",
-            Self::FileSystem => "file-system",
-            Self::Device => "device",
-            Self::Version => "version",
-            Self::FileSize => "file-size",
-        }
+        ["machine", "limits", "kernel", "file-system", "device", "version", "file-size"][self as usize]
     }
 }
 

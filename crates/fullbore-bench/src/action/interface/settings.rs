@@ -100,21 +100,13 @@ pub(super) enum AccessHint {
 }
 
 impl AccessHint {
-    pub(super) fn hint(self) -> Option<Hint> {
+    /// Returns the hint to the system, and its words in labels.
+    pub(super) fn hint(self) -> (Option<Hint>, &'static str) {
         match self {
-            Self::None => None,
-            Self::Sequential => Some(Hint::Sequential),
-            Self::Random => Some(Hint::Random),
-            Self::NoReuse => Some(Hint::NoReuse),
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::None => "no hint",
-            Self::Sequential => "hint sequential",
-            Self::Random => "hint random",
-            Self::NoReuse => "hint no reuse",
+            Self::None => (None, "no hint"),
+            Self::Sequential => (Some(Hint::Sequential), "hint sequential"),
+            Self::Random => (Some(Hint::Random), "hint random"),
+            Self::NoReuse => (Some(Hint::NoReuse), "hint no reuse"),
         }
     }
 }
@@ -229,7 +221,7 @@ impl ValidatedSpec {
             bytes => format!("buffer {}", crate::units::size(bytes as u64)),
         });
         let vectors = spec.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
-        let hint = spec.hint.map(|hint| hint.words().to_owned());
+        let hint = spec.hint.map(|hint| hint.hint().1.to_owned());
         let completion = (spec.completion != Completion::Each).then(|| spec.completion.words().to_owned());
         let words: Vec<String> = [buffer, vectors, hint, completion].into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))

@@ -95,7 +95,7 @@ impl InterfaceWorkload {
             record: *record,
             buffer: *buffer,
             direct: spec.direct,
-            hint: spec.hint.and_then(|hint| hint.hint()),
+            hint: spec.hint.and_then(|hint| hint.hint().0),
             vectors,
             depth: self.depth(),
             completion: spec.completion,
