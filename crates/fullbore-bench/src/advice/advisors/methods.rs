@@ -222,7 +222,9 @@ pub(super) fn economy<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -
 }
 
 /// A setting's name, and the function that clears the labels derived from it.
-const SETTINGS: [(&str, fn(&mut Labels)); 4] =
+type DerivedSetting = (&'static str, fn(&mut Labels));
+
+const SETTINGS: [DerivedSetting; 4] =
     [("model", |l| l.model = None), ("stripe", |_| ()), ("window", |_| ()), ("completion", |_| ())];
 
 /// Further settings of a strategy: model, stripe, window, completion order.
