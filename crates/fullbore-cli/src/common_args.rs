@@ -52,7 +52,7 @@ pub struct CommonArgs {
 
     /// When to show progress
     #[arg(long, value_parser = names::<When>(), value_name = "WHEN", default_value = "auto")]
-    progress: When,
+    pub progress: When,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -84,12 +84,15 @@ type Plans = Mutex<Vec<(PathBuf, Plan)>>;
 #[derive(Debug)]
 pub struct CliRun<'w> {
     common: &'w CommonArgs,
-    job: Job,
-    progress: Arc<Progress>,
+    /// The job of the common flags.
+    pub job: Job,
+    /// The progress shared with the job.
+    pub progress: Arc<Progress>,
     start: Instant,
     before: ProcessUsage,
     plans: Arc<Plans>,
-    output: Arc<Output>,
+    /// Standard output of the run, and its progress line.
+    pub output: Arc<Output>,
     learned: Option<Learned>,
 }
 
@@ -189,13 +192,8 @@ pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 5] {
 }
 
 impl CliRun<'_> {
-    /// Returns the job of the common flags.
-    pub fn job(&self) -> &Job {
-        &self.job
-    }
-
     /// Runs `work` with the executor of the job. A progress line headed `what` counts to `len` bytes if that is
-    /// known; [`print`](Self::print) clears it while it prints.
+    /// known; [`print`](Output::print) clears it while it prints.
     pub fn with_executor<T>(&self, what: &str, len: Option<u64>, work: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
         let result = work(&self.job.executor());
@@ -231,52 +229,6 @@ impl CliRun<'_> {
     /// Removes the progress line.
     pub fn clear_progress(&self) {
         *self.output.line() = None;
-    }
-
-    /// Prints to standard output: immediately to a terminal, with the progress line cleared, otherwise after a short
-    /// delay.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
-        self.output.print(text.as_ref())
-    }
-
-    /// As [`print`](Self::print), for text that may contain terminal control sequences.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn print_raw(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
-        self.output.print_raw(text.as_ref())
-    }
-
-    /// Writes the output that [`print`](Self::print) holds back. Nothing else flushes it, so an interrupted run has
-    /// printed a part.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn flush(&self) -> Result<(), Exit> {
-        self.output.flush()
-    }
-
-    /// Runs `write` with the progress line cleared.
-    pub fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.output.without_progress_line(write)
-    }
-
-    /// Prints to standard error, after all earlier output.
-    pub fn eprint(&self, text: &str) {
-        self.output.eprint(text);
-    }
-
-    /// Returns the progress shared with the run.
-    pub fn progress(&self) -> &Arc<Progress> {
-        &self.progress
-    }
-
-    /// Returns the value of `--progress`.
-    pub fn when(&self) -> When {
-        self.common.progress
     }
 
     /// Prints a line of `--explain` where there is no plan.

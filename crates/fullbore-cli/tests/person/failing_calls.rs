@@ -83,7 +83,7 @@ fn fail_each(words: &str, keeps: bool) {
     let template = template();
     let log = template.at("log");
     for (call, error) in CALLS {
-        for number in 1..=MOST {
+        for number in cases("failing calls", 2, 1..=MOST) {
             let mut command = template.command(words);
             command.current_dir(template.at("place"));
             let inject = format!("inject={call}:error={error}:when={number}");
@@ -126,17 +126,16 @@ fn linking_with_failing_calls_leaves_nothing() {
 #[test]
 fn without_descriptors_nothing_hidden_is_left() {
     let template = template();
-    for limit in 4..24 {
-        for words in
-            ["copy -r tree new", "copy in out", "copy -r tree/. there", "transform none in out", "gen 1M out"]
-        {
-            template.shell("rm -rf place && cp -a room place").succeeds();
-            let before = seen(&template.at("place"));
-            let ended = template.shell(&format!("cd place; ulimit -n {limit}; exec \"$0\" {words}"));
-            let after = seen(&template.at("place"));
-            let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
-            assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");
-            assert!(before.keys().all(|path| after.contains_key(path)), "{limit} {words}: {ended}");
-        }
+    let commands =
+        ["copy -r tree new", "copy in out", "copy -r tree/. there", "transform none in out", "gen 1M out"];
+    let every = (4..24).flat_map(|limit| commands.map(|words| (limit, words)));
+    for (limit, words) in cases("few descriptors", 3, every) {
+        template.shell("rm -rf place && cp -a room place").succeeds();
+        let before = seen(&template.at("place"));
+        let ended = template.shell(&format!("cd place; ulimit -n {limit}; exec \"$0\" {words}"));
+        let after = seen(&template.at("place"));
+        let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
+        assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");
+        assert!(before.keys().all(|path| after.contains_key(path)), "{limit} {words}: {ended}");
     }
 }

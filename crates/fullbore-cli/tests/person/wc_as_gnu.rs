@@ -138,7 +138,7 @@ fn hostile_files_count_alike_alone_and_together() {
         pair.locale = locale;
         let every = FLAGS.iter().flat_map(|flags| sets.iter().map(move |names| (*flags, names)));
         // The number of sets is not a multiple of the step: each is counted with other flags than the one before.
-        for (flags, names) in cases("wc of hostile files", 5, every) {
+        for (flags, names) in cases("wc of hostile files", 7, every) {
             let input = "stdin words ä\u{3000}x".as_bytes();
             pair.run_both(&format!("{flags} {names:?}"), pair.commands(flags, names), |command| {
                 run_with(command, input)

@@ -109,7 +109,7 @@ impl Cmp {
             run.end(0);
             return Err(Exit::Reported(1));
         }
-        let pair = run.job().pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
+        let pair = run.job.pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
         run.follow("cmp", pair.compared().into_iter().chain(request.limit).min());
         let words = Words { names: request.names, bytes: self.print_bytes, posix: in_posix_locale() };
         let result = match mode {
@@ -228,7 +228,7 @@ fn every(
     let (seen, stats) = pair.differences(
         request.limit,
         |offset, left, right| list.lines(offset, left, right),
-        |lines: Vec<u8>| run.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
+        |lines: Vec<u8>| run.output.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
     )?;
     run.end(stats.bytes);
     if let Some(end) = &seen.end {

@@ -94,7 +94,7 @@ fn search(
     terminal: bool,
 ) -> Result<(), Exit> {
     let run = common.begin()?;
-    let workers = run.job().spec().workers.unwrap_or_else(fullbore::probe::processors);
+    let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let items = walk(args, search_paths, workers).map_err(Exit::Failure)?;
     let serial = args.sort.is_some() || search_paths.one_file || args.threads == Some(1);
     let separators = Separators::new(query.settings(), serial);
@@ -139,8 +139,8 @@ fn search(
     if args.search.stats || json {
         printer.account(json)?;
     }
-    run.flush()?;
-    run.end(run.progress().bytes_done());
+    run.output.flush()?;
+    run.end(run.progress.bytes_done());
     outcome(args, printer.matched, printer.status)
 }
 
