@@ -130,10 +130,8 @@ fn deep_trees_are_copied_with_few_descriptors() {
 #[test]
 fn an_error_leaves_no_temporary_directory() {
     let dir = TestDir::new();
-    for directory in ["s", "s/a", "s/a/b"] {
-        fs::create_dir(dir.at(directory)).unwrap();
-        dir.file(&format!("{directory}/file"), "bytes");
-    }
+    dir.directories(["s/a/b"]);
+    dir.files(["s/file", "s/a/file", "s/a/b/file"], "bytes");
     for limit in 3..14 {
         let ended = dir.shell(&format!("ulimit -n {limit}; exec \"$0\" copy -r s d"));
         assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");

@@ -181,18 +181,18 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     if !path.exists() && path.extension().is_none_or(|suffix| suffix != "toml") {
         return Err(Exit::failure(unknown(name)));
     }
-    let text = std::fs::File::open(path)
-        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::failure(format!("{name}: cannot read the experiments: {error}")))?;
-    Ok((name.to_owned(), text))
+    Ok((name.to_owned(), read(path, "the experiments")?))
+}
+
+fn read(path: &Path, what: &str) -> Result<String, Exit> {
+    let text = std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT));
+    text.map_err(|error| Exit::failure(format!("{}: cannot read {what}: {error}", path.display())))
 }
 
 /// Returns the jobs of a fio file; deviations are reported.
 fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     let name = path.display().to_string();
-    let text = std::fs::File::open(path)
-        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::failure(format!("{name}: cannot read the jobs: {error}")))?;
+    let text = read(path, "the jobs")?;
     let imported = fio::import(&text, &name).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
     for note in &imported.notes {
         Exit::eprint(&format!("fullbore: {name}: {note}\n"));

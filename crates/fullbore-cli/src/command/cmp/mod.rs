@@ -209,7 +209,7 @@ impl Cmp {
         match (&found, mode) {
             (Comparison::Differ { at, lines }, CmpMode::First) => write(&words.differ(at, *lines))?,
             (Comparison::End(end), CmpMode::First | CmpMode::Discarded) => {
-                print_error(&words.end(end, extent.lines))
+                Exit::eprint(&words.end(end, extent.lines))
             }
             _ => {}
         }
@@ -232,7 +232,7 @@ fn every(
     )?;
     run.end(stats.bytes);
     if let Some(end) = &seen.end {
-        print_error(&words.end(end, false));
+        Exit::eprint(&words.end(end, false));
     }
     Ok(!seen.differ && seen.end.is_none())
 }
@@ -354,13 +354,8 @@ fn write(text: &[u8]) -> fullbore::Result<()> {
     StandardOutput.write_all(text).map_err(|error| Error::io("write", "standard output", error))
 }
 
-/// Writes to standard error; if that fails, the exit code still reports the result.
-fn print_error(text: &[u8]) {
-    Exit::eprint(text);
-}
-
 fn system_failure(name: &OsStr, error: io::Error) -> Exit {
-    print_error(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
+    Exit::eprint(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
     Exit::Reported(2)
 }
 
@@ -369,12 +364,12 @@ fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::BrokenPipe, _) => Exit::BrokenPipe,
         (ErrorKind::Changed, _) => {
-            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::eprint(&format!("cmp: {error}\n"));
             Exit::Reported(3)
         }
         (_, Some(number)) => system_failure(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
         _ => {
-            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::eprint(&format!("cmp: {error}\n"));
             Exit::Reported(2)
         }
     }
@@ -382,7 +377,7 @@ fn report_error(error: &Error) -> Exit {
 
 fn usage(text: &[u8]) -> Exit {
     let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
-    print_error(&[b"cmp: ", text, hint].concat());
+    Exit::eprint(&[b"cmp: ", text, hint].concat());
     Exit::Reported(2)
 }
 
