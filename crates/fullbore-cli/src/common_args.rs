@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fullbore::engine::CachePolicy;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::exit::{Exit, program};
 use crate::output::Output;
 use crate::progress::{ProgressLine, When};
-use crate::values::names;
+use crate::values::{choices, names};
 
 /// The flags of every tool that moves bytes.
 #[derive(Debug, Args)]
@@ -27,8 +27,8 @@ pub struct CommonArgs {
     strategy: String,
 
     /// Page-cache policy: keep, drop after use, or bypass (O_DIRECT) [default: keep]
-    #[arg(long, value_parser = names::<CacheArg>(), value_name = "POLICY")]
-    cache: Option<CacheArg>,
+    #[arg(long, value_parser = choices(&CACHE_POLICIES), value_name = "POLICY")]
+    cache: Option<CachePolicy>,
 
     /// Number of worker threads [default: number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
@@ -55,26 +55,15 @@ pub struct CommonArgs {
     pub progress: When,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CacheArg {
-    Keep,
-    Drop,
-    Direct,
-}
+const CACHE_POLICIES: [(&str, &str, CachePolicy); 3] = [
+    ("keep", "", CachePolicy::Keep),
+    ("drop", "", CachePolicy::DontCache),
+    ("direct", "", CachePolicy::Direct),
+];
 
 fn memory(text: &str) -> Result<u64, String> {
     let bytes = size::parse(text).map_err(|error| error.to_string())?;
     if bytes < 1 << 20 { Err("the minimum is 1M".into()) } else { Ok(bytes) }
-}
-
-impl From<CacheArg> for CachePolicy {
-    fn from(policy: CacheArg) -> Self {
-        match policy {
-            CacheArg::Keep => Self::Keep,
-            CacheArg::Drop => Self::DontCache,
-            CacheArg::Direct => Self::Direct,
-        }
-    }
 }
 
 /// The plans of a run, for the summary.
@@ -119,7 +108,7 @@ impl CommonArgs {
             .strategy(&self.strategy)
             .map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
         if let Some(policy) = self.cache {
-            job = job.cache(policy.into());
+            job = job.cache(policy);
         }
         if let Some(workers) = self.workers {
             job = job.workers(workers as usize);
