@@ -25,7 +25,7 @@ fn unmeasured_sizes_are_predicted_from_measured_ones() {
         "fullbore-results-1",
         &[10, 30, 90],
         |seconds| {
-            let options = "--size 16M --precision 5 --no-save --output fullbore-results-1";
+            let options = "--size 16M --precision 20 --no-save --output fullbore-results-1";
             format!("bench run own.toml --time {seconds} {options}")
         },
         |document| {
