@@ -98,7 +98,7 @@ fn hostile_files_count_alike_alone_and_together() {
     let names = corpus(&pair.dir);
     let list = names.join(OsStr::new("\0"));
     pair.dir.file("list", list.as_bytes());
-    let none = [OsString::new(); 0];
+    let none: [OsString; 0] = [];
     let together = |paths: &[&str]| paths.iter().map(OsString::from).collect::<Vec<_>>();
     let sets =
         [names.clone(), together(&["--files0-from=list"]), none.to_vec(), together(&["-", "large", "-"])];

@@ -17,7 +17,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 
 use super::args::{GrepArgs, Listing, Pattern};
 use super::command::Filter;
-use super::file::{Search, Turn};
+use super::file::{Search, SearchWorker};
 use super::haystacks::{Item, SearchPaths, types};
 use super::print::{Printer, Separators};
 use super::settings::settings;
@@ -115,7 +115,7 @@ fn search(
             items,
             || query.whole_searcher(),
             |item, sender, worker, tool, executor| {
-                search.item(item, &mut Turn { sender, worker, executor }, tool)
+                search.item(item, &mut SearchWorker { sender, worker, executor }, tool)
             },
             |output| Ok(printer.put(output)),
         )
