@@ -41,18 +41,11 @@ fn template() -> TestDir {
 
 /// Returns every file with its content, by its path.
 fn seen(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let (mut found, mut open) = (BTreeMap::new(), vec![directory.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
-            let kind = path.symlink_metadata().unwrap();
-            let content = if kind.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-            if kind.is_dir() {
-                open.push(path.clone());
-            }
-            found.insert(path, content);
-        }
-    }
-    found
+    let content = |(path, kind): (PathBuf, fs::Metadata)| {
+        let content = if kind.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        (path, content)
+    };
+    walked(directory).into_iter().map(content).collect()
 }
 
 /// Runs a command on the files of a template. Fails if it leaves a hidden file, unless it failed and `keeps` a part and a

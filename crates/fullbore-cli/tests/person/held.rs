@@ -29,23 +29,11 @@ fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     true
 }
 
-/// All names below a directory.
-fn all(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for name in names(directory) {
-        let path = directory.join(&name);
-        if path.symlink_metadata().unwrap().is_dir() {
-            found.extend(all(&path).into_iter().map(|inner| format!("{name}/{inner}")));
-        }
-        found.push(name);
-    }
-    found.sort();
-    found
-}
-
 /// Temporary names that remain.
 fn left(directory: &Path) -> Vec<String> {
-    all(directory).into_iter().filter(|name| name.contains(".fullbore")).collect()
+    let names =
+        walked(directory).into_iter().map(|(path, _)| path.file_name().unwrap().display().to_string());
+    names.filter(|name| name.contains(".fullbore")).collect()
 }
 
 /// Each file of a directory with its content and inode.

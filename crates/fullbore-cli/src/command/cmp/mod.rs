@@ -290,8 +290,12 @@ fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
 
 /// Returns the number of bytes of a file to compare, if its size is reliable.
 fn remaining(file: &File, skip: u64) -> Option<u64> {
-    let stamp = (file.kind() == FileKind::Regular).then(|| file.starting_stamp().ok()).flatten()?;
-    Some(stamp.len.saturating_sub(position(file, skip).unwrap_or(0)))
+    Some(regular_len(file)?.saturating_sub(position(file, skip).unwrap_or(0)))
+}
+
+fn regular_len(file: &File) -> Option<u64> {
+    let stamp = (file.kind() == FileKind::Regular).then(|| file.starting_stamp().ok())?;
+    stamp.map(|stamp| stamp.len)
 }
 
 /// Sizes up to this many bytes are unreliable: files of `/proc` report 0, those of `/sys` a page.
@@ -300,10 +304,7 @@ const PAGE: u64 = 4096;
 /// True if the sizes alone show that the compared parts differ.
 fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     let size = |place: usize| {
-        let len = (files[place].kind() == FileKind::Regular)
-            .then(|| files[place].starting_stamp().ok())
-            .flatten()?
-            .len;
+        let len = regular_len(files[place])?;
         let counts = len.saturating_sub(position(files[place], request.skip[place])?);
         (len > PAGE).then_some(counts)
     };

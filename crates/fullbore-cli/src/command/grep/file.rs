@@ -13,7 +13,7 @@ use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::sys::{self, AsHandle};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
-use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
+use fullbore_grep::{PartOutcome, Query, ReadMode, SearchResult, SourceInfo, WholeSearcher};
 
 use super::command::Filter;
 use super::haystacks::{Haystack, Item};
@@ -72,6 +72,21 @@ impl SearchWorker<'_, '_, '_> {
     fn send(&mut self, output: FileOutput) -> fullbore::Result<ControlFlow<()>> {
         let weight = output.weight();
         self.sender.send(output, weight)
+    }
+
+    /// Sends the last output of a file with its counts.
+    fn send_last(
+        &mut self,
+        mut output: FileOutput,
+        result: io::Result<SearchResult>,
+    ) -> Result<(), SearchError> {
+        if let Ok(result) = &result {
+            output.lines = result.lines;
+            output.count(result);
+        }
+        let _ = self.send(output)?;
+        result?;
+        Ok(())
     }
 }
 
@@ -242,14 +257,8 @@ impl Search<'_> {
         if let Some(why) = self.query.whole_file_reason(opening) {
             self.run.remark(&format!("{}: searched as a whole by one worker: {why}", path.display()));
         } else {
-            let why = match self.parts(path, opening, file, here)? {
-                PartsEnd::Done => return Ok(()),
-                PartsEnd::Again(count, why) => {
-                    printed = count;
-                    why
-                }
-            };
-            long = why == WholeFileReason::Long;
+            let Some(again) = self.parts(path, opening, file, here)? else { return Ok(()) };
+            (printed, long) = (again.printed, again.long);
             let why = if long { "it has a very long line" } else { "it contains NUL" };
             let path = path.display();
             self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
@@ -274,13 +283,14 @@ impl Search<'_> {
         unchanged(file, &before, path)
     }
 
+    /// Searches a file in parts; returns the reason if it must be searched as a whole.
     fn parts(
         &self,
         path: &Path,
         opening: SourceInfo,
         file: &File,
         here: &mut SearchWorker<'_, '_, '_>,
-    ) -> Result<PartsEnd, SearchError> {
+    ) -> Result<Option<SearchAgain>, SearchError> {
         let parts = self.query.part_searcher(path, opening);
         let mut page = self.query.file_printer(path, opening);
         let (mut out, mut begins, mut again) = (Vec::new(), true, false);
@@ -302,21 +312,16 @@ impl Search<'_> {
         // A file with a length can be mapped.
         let long = searched.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) && file.seekable();
         again |= long;
-        let result = match (searched, again) {
-            (Ok(_), false) => page.finish(&mut out),
-            // Results found so far are printed before the error.
-            (_, true) => Ok(Default::default()),
-            (Err(error), _) => Err(io::Error::other(error)),
-        };
-        let mut output = FileOutput::of_lines(std::mem::take(&mut out), begins);
-        if let (Ok(result), false) = (&result, again) {
-            output.lines = result.lines;
-            output.count(result);
+        if again {
+            let _ = here.send(FileOutput::of_lines(out, begins))?;
+            return Ok(Some(SearchAgain { printed, long }));
         }
-        let _ = here.send(output)?;
-        result?;
-        let why = if long { WholeFileReason::Long } else { WholeFileReason::Nul };
-        Ok(if again { PartsEnd::Again(printed, why) } else { PartsEnd::Done })
+        let result = match searched {
+            Ok(_) => page.finish(&mut out),
+            // Results found so far are printed before the error.
+            Err(error) => Err(io::Error::other(error)),
+        };
+        here.send_last(FileOutput::of_lines(out, begins), result).map(|()| None)
     }
 
     /// Searches a file as a whole, and sends its output except for the first `printed` bytes.
@@ -324,7 +329,7 @@ impl Search<'_> {
         &self,
         here: &mut SearchWorker<'_, '_, '_>,
         printed: u64,
-        search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<fullbore_grep::SearchResult>,
+        search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<SearchResult>,
     ) -> Result<(), SearchError> {
         let (mut left_out, mut begins) = (printed, printed == 0);
         let mut rest = Vec::new();
@@ -354,28 +359,16 @@ impl Search<'_> {
             return Ok(());
         }
         let bytes = rest.split_off(rest.len().min(left_out as usize));
-        let mut output = FileOutput::of_lines(bytes, begins);
-        if let Ok(result) = &result {
-            output.lines = result.lines;
-            output.count(result);
-        }
-        let _ = here.send(output)?;
-        result?;
-        Ok(())
+        here.send_last(FileOutput::of_lines(bytes, begins), result)
     }
 }
 
-enum PartsEnd {
-    Done,
-    /// The file must be searched as a whole; this many bytes are already printed.
-    Again(u64, WholeFileReason),
-}
-
-/// Reasons why a file cannot be searched in parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WholeFileReason {
-    Nul,
-    Long,
+/// A file found in parts to need a search as a whole.
+struct SearchAgain {
+    /// Number of bytes already printed.
+    printed: u64,
+    /// True for a very long line; false for NUL.
+    long: bool,
 }
 
 /// Reads until the buffer is full or the end of the file is reached. At the reported length (0: unknown) no further
