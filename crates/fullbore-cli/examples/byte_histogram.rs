@@ -37,7 +37,7 @@ fn main() -> std::process::ExitCode {
         fold_files(&common, "histogram", &Histogram, &files, |run, path, counts| {
             let seen = (0..=255u8).zip(*counts).filter(|(_, count)| *count > 0);
             let lines: String = seen.map(|(byte, count)| format!("{byte:3} {count}\n")).collect();
-            run.print(format!("{}:\n{lines}", path.display()))
+            run.output.print(format!("{}:\n{lines}", path.display()))
         })
     })
 }

@@ -52,7 +52,7 @@ fn main() -> std::process::ExitCode {
         fold_files(&common, "sum of a column", &Column(column.into()), &files, |run, path, (sum, without)| {
             let (sign, cents) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
             let sum = format!("{sign}{}.{:02}", cents / 100, cents % 100);
-            run.print(format!("{sum} {} ({without} lines without a number)\n", path.display()))
+            run.output.print(format!("{sum} {} ({without} lines without a number)\n", path.display()))
         })
     })
 }

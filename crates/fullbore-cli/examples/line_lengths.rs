@@ -45,7 +45,7 @@ fn main() -> std::process::ExitCode {
         fold_files(&common, "line lengths", &Lengths, &files, |run, path, lengths| {
             let lines: String =
                 lengths.iter().map(|(length, count)| format!("{length:6} {count}\n")).collect();
-            run.print(format!("{}:\n{lines}", path.display()))
+            run.output.print(format!("{}:\n{lines}", path.display()))
         })
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fullbore::engine::CachePolicy;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::exit::{Exit, program};
 use crate::output::Output;
 use crate::progress::{ProgressLine, When};
-use crate::values::names;
+use crate::values::{choices, names};
 
 /// The flags of every tool that moves bytes.
 #[derive(Debug, Args)]
@@ -27,8 +27,8 @@ pub struct CommonArgs {
     strategy: String,
 
     /// Page-cache policy: keep, drop after use, or bypass (O_DIRECT) [default: keep]
-    #[arg(long, value_parser = names::<CacheArg>(), value_name = "POLICY")]
-    cache: Option<CacheArg>,
+    #[arg(long, value_parser = choices(&CACHE_POLICIES), value_name = "POLICY")]
+    cache: Option<CachePolicy>,
 
     /// Number of worker threads [default: number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
@@ -52,29 +52,18 @@ pub struct CommonArgs {
 
     /// When to show progress
     #[arg(long, value_parser = names::<When>(), value_name = "WHEN", default_value = "auto")]
-    progress: When,
+    pub progress: When,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CacheArg {
-    Keep,
-    Drop,
-    Direct,
-}
+const CACHE_POLICIES: [(&str, &str, CachePolicy); 3] = [
+    ("keep", "", CachePolicy::Keep),
+    ("drop", "", CachePolicy::DontCache),
+    ("direct", "", CachePolicy::Direct),
+];
 
 fn memory(text: &str) -> Result<u64, String> {
     let bytes = size::parse(text).map_err(|error| error.to_string())?;
     if bytes < 1 << 20 { Err("the minimum is 1M".into()) } else { Ok(bytes) }
-}
-
-impl From<CacheArg> for CachePolicy {
-    fn from(policy: CacheArg) -> Self {
-        match policy {
-            CacheArg::Keep => Self::Keep,
-            CacheArg::Drop => Self::DontCache,
-            CacheArg::Direct => Self::Direct,
-        }
-    }
 }
 
 /// The plans of a run, for the summary.
@@ -84,12 +73,15 @@ type Plans = Mutex<Vec<(PathBuf, Plan)>>;
 #[derive(Debug)]
 pub struct CliRun<'w> {
     common: &'w CommonArgs,
-    job: Job,
-    progress: Arc<Progress>,
+    /// The job of the common flags.
+    pub job: Job,
+    /// The progress shared with the job.
+    pub progress: Arc<Progress>,
     start: Instant,
     before: ProcessUsage,
     plans: Arc<Plans>,
-    output: Arc<Output>,
+    /// Standard output of the run, and its progress line.
+    pub output: Arc<Output>,
     learned: Option<Learned>,
 }
 
@@ -116,7 +108,7 @@ impl CommonArgs {
             .strategy(&self.strategy)
             .map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
         if let Some(policy) = self.cache {
-            job = job.cache(policy.into());
+            job = job.cache(policy);
         }
         if let Some(workers) = self.workers {
             job = job.workers(workers as usize);
@@ -189,13 +181,8 @@ pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 5] {
 }
 
 impl CliRun<'_> {
-    /// Returns the job of the common flags.
-    pub fn job(&self) -> &Job {
-        &self.job
-    }
-
     /// Runs `work` with the executor of the job. A progress line headed `what` counts to `len` bytes if that is
-    /// known; [`print`](Self::print) clears it while it prints.
+    /// known; [`print`](Output::print) clears it while it prints.
     pub fn with_executor<T>(&self, what: &str, len: Option<u64>, work: impl FnOnce(&Executor<'_>) -> T) -> T {
         self.follow(what, len);
         let result = work(&self.job.executor());
@@ -231,52 +218,6 @@ impl CliRun<'_> {
     /// Removes the progress line.
     pub fn clear_progress(&self) {
         *self.output.line() = None;
-    }
-
-    /// Prints to standard output: immediately to a terminal, with the progress line cleared, otherwise after a short
-    /// delay.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
-        self.output.print(text.as_ref())
-    }
-
-    /// As [`print`](Self::print), for text that may contain terminal control sequences.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn print_raw(&self, text: impl AsRef<[u8]>) -> Result<(), Exit> {
-        self.output.print_raw(text.as_ref())
-    }
-
-    /// Writes the output that [`print`](Self::print) holds back. Nothing else flushes it, so an interrupted run has
-    /// printed a part.
-    ///
-    /// # Errors
-    /// If the write fails.
-    pub fn flush(&self) -> Result<(), Exit> {
-        self.output.flush()
-    }
-
-    /// Runs `write` with the progress line cleared.
-    pub fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.output.without_progress_line(write)
-    }
-
-    /// Prints to standard error, after all earlier output.
-    pub fn eprint(&self, text: &str) {
-        self.output.eprint(text);
-    }
-
-    /// Returns the progress shared with the run.
-    pub fn progress(&self) -> &Arc<Progress> {
-        &self.progress
-    }
-
-    /// Returns the value of `--progress`.
-    pub fn when(&self) -> When {
-        self.common.progress
     }
 
     /// Prints a line of `--explain` where there is no plan.

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use fullbore::error::{Error, ErrorKind};
+use fullbore::error::ErrorKind;
 use fullbore::file::File;
 use fullbore::operation::Fold;
-use fullbore::pattern::{Executor, Worker};
+use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::sys::{self, FileKind};
 
 use crate::common_args::{CliRun, CommonArgs};
@@ -46,34 +46,51 @@ pub fn fold_files<F: Fold>(
         |file, executor, worker| Ok(executor.fold(operation, file, worker)?.1),
         |path, state| report(&run, path, state),
     )?;
-    run.end(run.progress().bytes_done());
+    run.end(run.progress.bytes_done());
     Ok(())
 }
 
-/// Collects the outcome of reporting: continues until a report fails, and keeps the failure.
-#[derive(Debug, Default)]
-pub struct FirstFailure {
-    failed: Option<Exit>,
+/// Applies `work` to each of `items`, several at once, and passes the results to `report` in their order; `work` returns
+/// each with the number of bytes that it occupies while it waits. `arriving`: the items come from a pipe, and each is
+/// processed on arrival.
+///
+/// # Errors
+/// If `report` or `work` fails; then no more items are processed.
+pub fn in_order<T: Send, R: Send>(
+    run: &CliRun<'_>,
+    what: &str,
+    items: impl Iterator<Item = T> + Send,
+    arriving: bool,
+    work: impl Fn(T, &mut Worker, &Executor<'_>) -> fullbore::Result<(R, usize)> + Sync,
+    mut report: impl FnMut(R) -> Result<(), Exit> + Send,
+) -> Result<(), Exit> {
+    let mut failed = None;
+    let work = |item, sender: &mut OrderedSender<'_, '_, R>, worker: &mut Worker, executor: &Executor<'_>| {
+        let (result, weight) = work(item, worker, executor)?;
+        sender.send(result, weight).map(drop)
+    };
+    let emit = |result| {
+        failed = report(result).err();
+        Ok(if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    };
+    let ended = run.with_executor(what, None, |executor| match arriving {
+        true => executor.map_ordered_arriving(items, work, emit),
+        false => executor.map_ordered(items, work, emit),
+    });
+    match failed {
+        Some(exit) => Err(exit),
+        None => ended.map_err(Exit::from),
+    }
 }
 
-impl FirstFailure {
-    /// Returns whether to continue after `outcome`.
-    pub fn check(&mut self, outcome: Result<(), Exit>) -> ControlFlow<()> {
-        match outcome {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(exit) => {
-                self.failed = Some(exit);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// Returns the overall outcome.
-    ///
-    /// # Errors
-    /// The failure that ended it.
-    pub fn end(self) -> Result<(), Exit> {
-        self.failed.map_or(Ok(()), Err)
+/// Returns the result of one item, unless the run was cancelled.
+///
+/// # Errors
+/// If the run was cancelled.
+pub fn unless_cancelled<T>(result: fullbore::Result<T>) -> fullbore::Result<fullbore::Result<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        result => Ok(result),
     }
 }
 
@@ -91,34 +108,27 @@ pub fn for_each_file<R: Send>(
 ) -> Result<(), Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if files.is_empty() { &standard_input[..] } else { files };
-    let (mut first_failure, mut worst) = (FirstFailure::default(), 0);
-    let result = run.with_executor(what, None, |executor| {
-        executor.map_ordered(
-            files.iter(),
-            |path, sender, worker, executor| {
-                let result = open(path, worker).and_then(|file| work(&file, executor, worker));
-                match result {
-                    Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-                    result => sender.send((path, result), 0).map(drop),
-                }
-            },
-            |(path, result)| {
-                let outcome = match result {
-                    Ok(result) => report(path, result),
-                    Err(error) => {
-                        run.eprint(&format!("{}: {}\n", program(""), message(&error)));
-                        worst = worst.max(if error.kind() == ErrorKind::Changed { 3 } else { 2 });
-                        Ok(())
-                    }
-                };
-                Ok(first_failure.check(outcome))
-            },
-        )
-    });
+    let mut worst = 0;
+    let ended = in_order(
+        run,
+        what,
+        files.iter(),
+        false,
+        |path, worker, executor| {
+            let result = open(path, worker).and_then(|file| work(&file, executor, worker));
+            Ok(((path, unless_cancelled(result)?), 0))
+        },
+        |(path, result)| match result {
+            Ok(result) => report(path, result),
+            Err(error) => {
+                run.output.eprint(&format!("{}: {}\n", program(""), message(&error)));
+                worst = worst.max(if error.kind() == ErrorKind::Changed { 3 } else { 2 });
+                Ok(())
+            }
+        },
+    );
     // The lines printed for files before the failed one stay valid.
-    let flushed = run.flush();
-    result.map_err(|error: Error| Exit::from(error))?;
-    flushed?;
-    first_failure.end()?;
+    let flushed = run.output.flush();
+    ended.and(flushed)?;
     if worst > 0 { Err(Exit::Reported(worst)) } else { Ok(()) }
 }

@@ -6,7 +6,7 @@
 pub mod common_args;
 pub mod exit;
 pub mod for_each;
-mod output;
+pub mod output;
 pub mod progress;
 mod signals;
 pub mod values;

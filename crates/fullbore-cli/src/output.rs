@@ -27,7 +27,7 @@ static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
 
 /// Standard output, and the progress line that is cleared while something is printed.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub struct Output {
     held: Mutex<Buffered>,
     line: Mutex<Option<ProgressLine>>,
     terminal: LazyLock<bool>,
@@ -63,7 +63,8 @@ impl Output {
         lock(&self.line)
     }
 
-    pub(crate) fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
+    /// Runs `write` with the progress line cleared.
+    pub fn without_progress_line<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.line() {
             Some(line) => line.without_progress_line(write),
             None => write(),
@@ -71,15 +72,23 @@ impl Output {
     }
 
     /// As [`print_raw`](Self::print_raw); control characters in names are escaped on a terminal.
-    pub(crate) fn print(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
+    ///
+    /// # Errors
+    /// If the write fails.
+    pub fn print(self: &Arc<Self>, text: impl AsRef<[u8]>) -> Result<(), Exit> {
         match *self.terminal {
-            true => self.print_raw(&printable_bytes(text)),
+            true => self.print_raw(printable_bytes(text.as_ref())),
             false => self.print_raw(text),
         }
     }
 
-    /// Prints `text`: immediately to a terminal, with the progress line cleared, otherwise after a short delay.
-    pub(crate) fn print_raw(self: &Arc<Self>, text: &[u8]) -> Result<(), Exit> {
+    /// Prints `text`, which may contain terminal control sequences: immediately to a terminal, with the progress line
+    /// cleared, otherwise after a short delay.
+    ///
+    /// # Errors
+    /// If the write fails.
+    pub fn print_raw(self: &Arc<Self>, text: impl AsRef<[u8]>) -> Result<(), Exit> {
+        let text = text.as_ref();
         let mut held = lock(&self.held);
         held.bytes.extend_from_slice(text);
         held.at_once |= *self.terminal;
@@ -94,13 +103,17 @@ impl Output {
 
     /// Writes to standard error after the held output, so that both are in order if they go to the same file. An error
     /// of standard output is returned by the next print.
-    pub(crate) fn eprint(&self, text: &str) {
+    pub fn eprint(&self, text: &str) {
         let mut held = lock(&self.held);
         held.failed = self.write(&mut held).err();
         self.without_progress_line(|| Exit::eprint(text));
     }
 
-    pub(crate) fn flush(&self) -> Result<(), Exit> {
+    /// Writes the held output. Nothing else flushes it, so an interrupted run has printed a part.
+    ///
+    /// # Errors
+    /// If the write fails.
+    pub fn flush(&self) -> Result<(), Exit> {
         self.write(&mut lock(&self.held))
     }
 

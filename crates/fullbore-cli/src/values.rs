@@ -1,64 +1,58 @@
 //! Named flag values, which may be abbreviated.
 
 use std::ffi::OsStr;
-use std::marker::PhantomData;
 
-use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
 
-/// Parses the names of `T`'s values and their unambiguous beginnings, as the GNU tools do.
+/// Parses the names of values and their unambiguous beginnings, as the GNU tools do.
+#[derive(Debug, Clone)]
+struct Choices<T> {
+    values: Vec<(PossibleValue, T)>,
+    /// True if an argument that is not UTF-8 is an error of its own, not an unknown name.
+    strict: bool,
+}
+
+/// Parses the names of `T`'s values.
 pub fn names<T: ValueEnum + Clone + Send + Sync + 'static>() -> impl TypedValueParser<Value = T> {
-    Names(PhantomData)
+    let named = |value: &T| Some((value.to_possible_value()?, value.clone()));
+    Choices { values: T::value_variants().iter().filter_map(named).collect(), strict: false }
 }
 
-#[derive(Debug)]
-struct Names<T>(PhantomData<fn() -> T>);
-
-impl<T> Clone for Names<T> {
-    fn clone(&self) -> Self {
-        Self(PhantomData)
-    }
+/// Parses names that stand for values, each with its help.
+pub fn choices<T: Clone + Send + Sync + 'static>(
+    all: &[(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> + use<T> {
+    let named = |(name, help, value): &(&'static str, &'static str, T)| {
+        let name = PossibleValue::new(*name);
+        (if help.is_empty() { name } else { name.help(*help) }, value.clone())
+    };
+    Choices { values: all.iter().map(named).collect(), strict: false }
 }
 
-impl<T: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
+/// Parses words.
+pub fn words(words: &[&'static str]) -> impl TypedValueParser<Value = String> + use<> {
+    let values = words.iter().map(|word| (PossibleValue::new(*word), (*word).to_owned()));
+    Choices { values: values.collect(), strict: true }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choices<T> {
     type Value = T;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
-        let whole = value.to_str().and_then(|text| {
-            let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-            completed(text, values)
-        });
+        let names = || self.values.iter().map(|(name, _)| name.clone());
+        let lossy = value.to_string_lossy();
+        let value = if self.strict { value } else { OsStr::new(&*lossy) };
+        let whole = value.to_str().and_then(|text| completed(text, names()));
         let whole = whole.as_deref().map_or(value, OsStr::new);
-        EnumValueParser::<T>::new().parse_ref(command, arg, whole)
+        let name = PossibleValuesParser::new(names()).parse_ref(command, arg, whole)?;
+        let found = self.values.iter().find(|(known, _)| known.matches(&name, false));
+        Ok(found.expect("a name that was accepted").1.clone())
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values: Vec<_> = T::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
-        Some(Box::new(values.into_iter()))
-    }
-}
-
-/// As [`names`], for values that are words.
-pub fn words(words: &'static [&'static str]) -> impl TypedValueParser<Value = String> {
-    Words(words)
-}
-
-#[derive(Debug, Clone)]
-struct Words(&'static [&'static str]);
-
-impl TypedValueParser for Words {
-    type Value = String;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        let values = self.0.iter().map(PossibleValue::new);
-        let whole = value.to_str().and_then(|text| completed(text, values));
-        let whole = whole.as_deref().map_or(value, OsStr::new);
-        PossibleValuesParser::new(self.0).parse_ref(command, arg, whole)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+        Some(Box::new(self.values.iter().map(|(name, _)| name.clone())))
     }
 }
 

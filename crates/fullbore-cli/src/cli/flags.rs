@@ -74,22 +74,7 @@ mod tests {
     use super::*;
 
     /// Sample values; every flag accepts at least one.
-    const VALUES: &[&str] = &[
-        "1",
-        "iops=1",
-        "1M",
-        "2%",
-        "64",
-        "slower:5%",
-        "buffered",
-        "md5",
-        "fio",
-        "machine",
-        "1:1",
-        "path",
-        "auto",
-        "a",
-    ];
+    const VALUES: &str = "1 iops=1 1M 2% 64 slower:5% buffered md5 fio machine 1:1 path auto a";
 
     fn parse(words: &[String]) -> Result<clap::ArgMatches, ErrorKind> {
         Cli::flags().try_get_matches_from(words).map_err(|error| error.kind())
@@ -116,7 +101,7 @@ mod tests {
             return flag.to_owned();
         }
         let named = arg.get_possible_values().into_iter().map(|value| value.get_name().to_owned());
-        let values = named.chain(VALUES.iter().map(|&value| value.to_owned()));
+        let values = named.chain(VALUES.split(' ').map(str::to_owned));
         let join = if flag.starts_with("--") { "=" } else { "" };
         let mut candidates = values.map(|value| format!("{flag}{join}{value}"));
         let taken = candidates.find(|word| {
@@ -131,23 +116,17 @@ mod tests {
         let mut tried = 0;
         for (command, words) in all() {
             for arg in command.get_arguments().filter(|arg| !arg.is_positional()) {
+                let action = arg.get_action();
                 if matches!(
-                    arg.get_action(),
+                    action,
                     ArgAction::Help | ArgAction::HelpLong | ArgAction::HelpShort | ArgAction::Version
                 ) {
                     continue;
                 }
-                let long = arg
-                    .get_long_and_visible_aliases()
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|name| format!("--{name}"));
-                let short = arg
-                    .get_short_and_visible_aliases()
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|name| format!("-{name}"));
-                for flag in long.chain(short) {
+                let long = arg.get_long_and_visible_aliases().into_iter().flatten();
+                let short = arg.get_short_and_visible_aliases().into_iter().flatten();
+                let long = long.map(|name| format!("--{name}"));
+                for flag in long.chain(short.map(|name| format!("-{name}"))) {
                     let word = spelt(&flag, arg, &words);
                     let once = [&words[..], std::slice::from_ref(&word)].concat();
                     let twice = [&once[..], std::slice::from_ref(&word)].concat();
@@ -176,11 +155,8 @@ mod tests {
                         let parsed = parse(&[&words[..], &[format!("{flag}{short}")]].concat()).map(drop);
                         let fits = names.iter().filter(|name| name.starts_with(short)).count();
                         let invalid = fits > 1 && !names.contains(&short);
-                        assert_eq!(
-                            parsed == Err(ErrorKind::InvalidValue),
-                            invalid,
-                            "{words:?} {flag}{short}"
-                        );
+                        let is_invalid = parsed == Err(ErrorKind::InvalidValue);
+                        assert_eq!(is_invalid, invalid, "{words:?} {flag}{short}");
                         tried += 1;
                     }
                 }

@@ -54,13 +54,20 @@ fn explained(path: &Path, error: &probe::ProbeError) -> String {
 
 /// Tries each method on the path.
 fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
-    let tried = |files: Result<ProbeFiles, String>| -> Vec<EngineFact> {
-        methods()
-            .map(|method| match &files {
-                Ok(files) => files.try_out(method),
-                Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
-            })
-            .collect()
+    let every = |fact: &dyn Fn(&'static Method) -> EngineFact| {
+        METHODS.iter().copied().filter(|method| method.name != "null").map(fact).collect()
+    };
+    let tried = |files: Result<ProbeFiles, String>| match &files {
+        Ok(files) => every(&|method| files.try_out(method)),
+        Err(reason) => every(&|method| fact(method, Err(format!("not tried: {reason}")), None)),
+    };
+    // Only one method reads such paths, sequentially. They are not opened: opening a pipe blocks until its other end is
+    // open, and opening some devices changes them.
+    let without_offsets = |why: &str| {
+        every(&|method| match method.name {
+            "buffered" => fact(method, Ok(()), Some("sequentially, by read and write".into())),
+            _ => fact(method, Err(why.to_owned()), None),
+        })
     };
     match facts.kind {
         PathKind::Directory => tried(ProbeFiles::in_directory(path)),
@@ -71,14 +78,9 @@ fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
         PathKind::Fifo => without_offsets("a pipe has no offsets"),
         PathKind::CharacterDevice => without_offsets("a character device has no offsets"),
         PathKind::Socket | PathKind::Other => {
-            methods().map(|method| fact(method, Err("it cannot be opened by name".into()), None)).collect()
+            every(&|method| fact(method, Err("it cannot be opened by name".into()), None))
         }
     }
-}
-
-/// The methods that move bytes of files.
-fn methods() -> impl Iterator<Item = &'static Method> {
-    METHODS.iter().copied().filter(|method| method.name != "null")
 }
 
 fn fact(method: &Method, result: Result<(), String>, note: Option<String>) -> EngineFact {
@@ -91,32 +93,11 @@ fn fact(method: &Method, result: Result<(), String>, note: Option<String>) -> En
     }
 }
 
-/// Facts of a path that only one method reads, sequentially. The path is not opened: opening a pipe blocks until its
-/// other end is open, and opening some devices changes them.
-fn without_offsets(why: &str) -> Vec<EngineFact> {
-    methods()
-        .map(|method| match method.name {
-            "buffered" => fact(method, Ok(()), Some("sequentially, by read and write".into())),
-            _ => fact(method, Err(why.to_owned()), None),
-        })
-        .collect()
-}
-
 /// True for a file that the kernel generates: reading it may block or consume its content.
 fn is_generated_on_read(facts: &Facts) -> bool {
-    const KERNEL_FILES: [&str; 10] = [
-        "proc",
-        "sysfs",
-        "cgroup",
-        "cgroup2",
-        "debugfs",
-        "tracefs",
-        "securityfs",
-        "configfs",
-        "pstore",
-        "bpf",
-    ];
-    facts.file_system.as_ref().is_some_and(|found| KERNEL_FILES.contains(&found.kind.as_str()))
+    const KERNEL_FILES: &str = "proc sysfs cgroup cgroup2 debugfs tracefs securityfs configfs pstore bpf";
+    let is_kernel = |kind: &str| KERNEL_FILES.split(' ').any(|known| known == kind);
+    facts.file_system.as_ref().is_some_and(|found| is_kernel(&found.kind))
 }
 
 struct ProbeFiles {
@@ -150,14 +131,11 @@ impl ProbeFiles {
 
     fn try_out(&self, method: &'static Method) -> EngineFact {
         if method.capabilities.copies_in_kernel {
-            return match &self.beside {
-                Ok(target) => fact(
-                    method,
-                    attempt(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
-                    None,
-                ),
-                Err(reason) => fact(method, Err(format!("not tried: {reason}")), None),
+            let result = match &self.beside {
+                Ok(target) => attempt(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
+                Err(reason) => Err(format!("not tried: {reason}")),
             };
+            return fact(method, result, None);
         }
         let with = |cache| attempt(method, &self.file, None, self.write, cache);
         let mut notes = Vec::new();

@@ -98,6 +98,10 @@ fn help_fits_a_terminal_of_80_columns() {
             assert!(text.contains("Usage: fullbore"), "{words:?}: {text}");
             let wide = text.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None, "{words:?} {flag}");
+            assert!(
+                words != "report" || text.contains("--fail-on") && text.contains("Exit status"),
+                "{text}"
+            );
         }
     }
     let text = run(fullbore(["--version"]).env("COLUMNS", "80")).succeeds().text();

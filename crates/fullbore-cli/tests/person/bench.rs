@@ -1,7 +1,7 @@
 //! `fullbore bench`: the quick run, its results, and clean-up.
 
 use crate::support::*;
-use fullbore_bench::document::{Document, Proof};
+use fullbore_bench::document::{Cell, Document, Proof};
 
 pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
@@ -75,23 +75,15 @@ fn quick_run_measures_reports_and_saves_a_usable_profile() {
 fn memory_file_system_reports_unmeasurable_cells() {
     let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return println!("skipped: no /dev/shm") };
     let results = TestDir::new();
-    let mut command = fullbore(["bench", "--time", "10", "--size", "16M", "--no-save", "--json", "--dir"]);
-    command.arg(dir.path()).arg("--output").arg(results.at("results"));
-    let ended = run(command.env("XDG_CONFIG_HOME", results.at("config")));
+    let words = "bench --time 10 --size 16M --no-save --json --output results --dir";
+    let ended = run(results.command(words).arg(dir.path()));
     let document = Document::parse(&ended.succeeds().text()).unwrap();
-    let cold: Vec<_> = document
-        .cells
-        .iter()
-        .filter(|cell| cell.labels.cache.is_some_and(|cache| cache.word() == "cold"))
-        .collect();
+    let is_cold = |cell: &&Cell| cell.labels.cache.is_some_and(|cache| cache.word() == "cold");
+    let cold: Vec<_> = document.cells.iter().filter(is_cold).collect();
     assert!(!cold.is_empty());
     for cell in cold {
-        assert!(
-            cell.skipped.as_ref().is_some_and(|reason| reason.contains("memory")),
-            "{}: {:?}",
-            cell.id,
-            cell.skipped
-        );
+        let told = cell.skipped.as_ref().is_some_and(|reason| reason.contains("memory"));
+        assert!(told, "{}: {:?}", cell.id, cell.skipped);
     }
     assert!(!results.at("config").exists(), "--no-save saves nothing");
     assert!(names(dir.path()).is_empty());
@@ -122,14 +114,21 @@ fn interrupted_run_leaves_no_files() {
 #[test]
 fn unmeasurable_directories_are_rejected_first() {
     let dir = TestDir::new();
-    dir.run("bench --dir . --size 1K").fails(2, &["too small", "--size"]);
-    dir.run("bench --dir . --size 1000T").fails(2, &["less than a tenth", "--size"]);
-    dir.run("bench --dir . --time 1").fails(2, &["--time"]);
-    dir.run("bench --dir missing").fails(2, &["missing", "--dir"]);
     dir.file("file", "x");
-    dir.run("bench --dir file").fails(2, &["file", "irectory"]);
     dir.directories(["taken"]);
-    dir.run("bench --dir . --output taken").fails(2, &["taken", "--output"]);
+    for (words, told) in [
+        ("bench --dir . --size 1K", ["too small", "--size"]),
+        ("bench --dir . --size 1000T", ["less than a tenth", "--size"]),
+        ("bench --dir . --time 1", ["--time"; 2]),
+        ("bench --dir missing", ["missing", "--dir"]),
+        ("bench --dir file", ["file", "irectory"]),
+        ("bench --dir . --output taken", ["taken", "--output"]),
+        // Without results there is advice.
+        ("bench export --fio --job read", ["--from"; 2]),
+        ("predict read request=64K", ["--results", "fullbore bench"]),
+    ] {
+        dir.run(words).fails(2, &told);
+    }
     assert_eq!(dir.names(), ["file", "taken"]);
 }
 
@@ -153,11 +152,8 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
     let dir = TestDir::new();
     let listed = dir.run("bench list").succeeds().text();
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
-    for name in ["out-of-box", "unbuffered", "file-size"] {
-        assert!(listed.lines().any(|line| line.starts_with(name)), "{name}: {listed}");
-    }
-    let json: serde_json::Value =
-        serde_json::from_str(&dir.run("bench list --json").succeeds().text()).unwrap();
+    assert_contains(&format!("\n{listed}"), &["\nout-of-box", "\nunbuffered", "\nfile-size"]);
+    let json = dir.run("bench list --json").succeeds().json();
     assert_eq!(json.as_array().unwrap().len(), listed.lines().count());
 
     // The output of `show` is valid input of `run`.

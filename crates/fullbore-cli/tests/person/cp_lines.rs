@@ -224,16 +224,12 @@ fn files_of_sysfs_are_copied() {
     let dir = TestDir::new();
     // Some of them are write-only; the others are still copied.
     let _ = dir.run(&format!("cp -r {} target", source.display()));
-    let (mut read, mut open) = (Vec::new(), vec![source.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                open.push(path);
-            } else if let Ok(bytes) = fs::read(&path) {
-                let copy = dir.at("target").join(path.strip_prefix(source).unwrap());
-                assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
-                read.push((path, bytes));
-            }
+    let mut read = Vec::new();
+    for (path, _) in walked(source) {
+        if let Ok(bytes) = fs::read(&path) {
+            let copy = dir.at("target").join(path.strip_prefix(source).unwrap());
+            assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
+            read.push((path, bytes));
         }
     }
     let (file, bytes) = read.iter().find(|(_, bytes)| bytes.len() < 4096).unwrap();

@@ -133,19 +133,13 @@ fn finds_the_same_groups_as_fclones() {
 type State = BTreeMap<PathBuf, (Vec<u8>, (u64, u64), fs::Permissions)>;
 
 fn state(dir: &Path) -> State {
-    let (mut state, mut open) = (BTreeMap::new(), vec![dir.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
-            let found = path.symlink_metadata().unwrap();
-            if found.is_dir() {
-                open.push(path);
-            } else if found.is_file() {
-                let properties = (fs::read(&path).unwrap(), identity(&path), found.permissions());
-                state.insert(path, properties);
-            }
-        }
-    }
-    state
+    let files = walked(dir).into_iter().filter(|(_, found)| found.is_file());
+    files
+        .map(|(path, found)| {
+            let properties = (fs::read(&path).unwrap(), identity(&path), found.permissions());
+            (path, properties)
+        })
+        .collect()
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn block_device_needs_serial_and_no_data() {
     let serial = image.canonicalize().unwrap().display().to_string();
     let measure = |serial: &str, seconds: u32| {
         format!(
-            "bench run roof own.toml --time {seconds} --output results --precision 50 --device {name} --serial {serial}"
+            "bench run own.toml --time {seconds} --output results --precision 50 --device {name} --serial {serial}"
         )
     };
     dir.file("own.toml", TWO_CELLS.replace("method=buffered", "method=direct").replace("cache = 'warm'", ""));

@@ -29,10 +29,7 @@ fn cell_and_choice_become_valid_fio_jobs() {
     let export = |words: &str| dir.run(&format!("bench export --fio {words}"));
     let id = "own/read/method=buffered,request=64K,workers=1,model=serial/cache=warm";
     let job = export(id).succeeds().text();
-    assert!(
-        job.contains("ioengine=psync\n") && job.contains("bs=65536\n") && job.contains("pre_read=1\n"),
-        "{job}"
-    );
+    assert_contains(&job, &["ioengine=psync\n", "bs=65536\n", "pre_read=1\n"]);
     // The system's name of the current directory; fio separates files by colons.
     let place = if cfg!(windows) { dir.path().to_owned() } else { dir.path().canonicalize().unwrap() };
     let file = place.join("fullbore-fio-test").display().to_string().replace(':', "\\:");
@@ -42,8 +39,7 @@ fn cell_and_choice_become_valid_fio_jobs() {
 
     if let Some(()) = or_skip("check by fio", installed("fio")) {
         dir.file("job.fio", &job);
-        let mut fio = std::process::Command::new("fio");
-        run(fio.args(["--parse-only", "job.fio"]).current_dir(dir.path())).succeeds();
+        run(Command::new("fio").args(["--parse-only", "job.fio"]).current_dir(dir.path())).succeeds();
     }
 
     let other = "own/read/method=stdio,request=64K,workers=1,model=serial/cache=warm";
@@ -53,10 +49,4 @@ fn cell_and_choice_become_valid_fio_jobs() {
     export("--job read --from missing.json").fails(2, &["missing.json"]);
     export("").fails(2, &["CELL"]);
     assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "no file is created");
-}
-
-#[test]
-fn missing_results_give_advice() {
-    let dir = TestDir::new();
-    dir.run("bench export --fio --job read").fails(2, &["--from"]);
 }

@@ -41,18 +41,11 @@ fn template() -> TestDir {
 
 /// Returns every file with its content, by its path.
 fn seen(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let (mut found, mut open) = (BTreeMap::new(), vec![directory.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
-            let kind = path.symlink_metadata().unwrap();
-            let content = if kind.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-            if kind.is_dir() {
-                open.push(path.clone());
-            }
-            found.insert(path, content);
-        }
-    }
-    found
+    let content = |(path, kind): (PathBuf, fs::Metadata)| {
+        let content = if kind.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        (path, content)
+    };
+    walked(directory).into_iter().map(content).collect()
 }
 
 /// Runs a command on the files of a template. Fails if it leaves a hidden file, unless it failed and `keeps` a part and a
@@ -83,7 +76,7 @@ fn fail_each(words: &str, keeps: bool) {
     let template = template();
     let log = template.at("log");
     for (call, error) in CALLS {
-        for number in 1..=MOST {
+        for number in cases("failing calls", 2, 1..=MOST) {
             let mut command = template.command(words);
             command.current_dir(template.at("place"));
             let inject = format!("inject={call}:error={error}:when={number}");
@@ -126,17 +119,16 @@ fn linking_with_failing_calls_leaves_nothing() {
 #[test]
 fn without_descriptors_nothing_hidden_is_left() {
     let template = template();
-    for limit in 4..24 {
-        for words in
-            ["copy -r tree new", "copy in out", "copy -r tree/. there", "transform none in out", "gen 1M out"]
-        {
-            template.shell("rm -rf place && cp -a room place").succeeds();
-            let before = seen(&template.at("place"));
-            let ended = template.shell(&format!("cd place; ulimit -n {limit}; exec \"$0\" {words}"));
-            let after = seen(&template.at("place"));
-            let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
-            assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");
-            assert!(before.keys().all(|path| after.contains_key(path)), "{limit} {words}: {ended}");
-        }
+    let commands =
+        ["copy -r tree new", "copy in out", "copy -r tree/. there", "transform none in out", "gen 1M out"];
+    let every = (4..24).flat_map(|limit| commands.map(|words| (limit, words)));
+    for (limit, words) in cases("few descriptors", 3, every) {
+        template.shell("rm -rf place && cp -a room place").succeeds();
+        let before = seen(&template.at("place"));
+        let ended = template.shell(&format!("cd place; ulimit -n {limit}; exec \"$0\" {words}"));
+        let after = seen(&template.at("place"));
+        let hidden = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(".fullbore-");
+        assert_eq!(after.keys().find(hidden), None, "{limit} {words}: {ended}");
+        assert!(before.keys().all(|path| after.contains_key(path)), "{limit} {words}: {ended}");
     }
 }

@@ -139,11 +139,12 @@ fn messages_besides_results_match() {
 fn line_longer_than_the_memory_is_searched() {
     let dir = TestDir::new();
     let x = |count: usize| vec![b'x'; count << 20];
-    let input = [b"first needle\n", &x(200)[..], b" needle ", &x(100), b"\nlast needle\n"].concat();
+    let input = [b"first needle\n", &x(160)[..], b" needle ", &x(60), b"\nlast needle\n"].concat();
     dir.file("long", &input);
     // Only anonymous memory counts here: mapped pages can be reclaimed at any time.
     let line = r#"ulimit -d 150000; exec "$@""#;
-    for words in ["-c needle", "-n needle", "-ob n..dle", "-c -v xyz"] {
+    let searches = ["-c needle", "-n needle", "-ob n..dle", "-c -v xyz"];
+    for words in cases("searches of a long line", 2, searches) {
         // Windows has no such limit, and no `grep`.
         if cfg!(windows) {
             let ours = dir.run(&format!("grep --memory 16M {words} long")).succeeds();

@@ -29,23 +29,11 @@ fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     true
 }
 
-/// All names below a directory.
-fn all(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for name in names(directory) {
-        let path = directory.join(&name);
-        if path.symlink_metadata().unwrap().is_dir() {
-            found.extend(all(&path).into_iter().map(|inner| format!("{name}/{inner}")));
-        }
-        found.push(name);
-    }
-    found.sort();
-    found
-}
-
 /// Temporary names that remain.
 fn left(directory: &Path) -> Vec<String> {
-    all(directory).into_iter().filter(|name| name.contains(".fullbore")).collect()
+    let names =
+        walked(directory).into_iter().map(|(path, _)| path.file_name().unwrap().display().to_string());
+    names.filter(|name| name.contains(".fullbore")).collect()
 }
 
 /// Each file of a directory with its content and inode.
@@ -130,10 +118,8 @@ fn deep_trees_are_copied_with_few_descriptors() {
 #[test]
 fn an_error_leaves_no_temporary_directory() {
     let dir = TestDir::new();
-    for directory in ["s", "s/a", "s/a/b"] {
-        fs::create_dir(dir.at(directory)).unwrap();
-        dir.file(&format!("{directory}/file"), "bytes");
-    }
+    dir.directories(["s/a/b"]);
+    dir.files(["s/file", "s/a/file", "s/a/b/file"], "bytes");
     for limit in 3..14 {
         let ended = dir.shell(&format!("ulimit -n {limit}; exec \"$0\" copy -r s d"));
         assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");

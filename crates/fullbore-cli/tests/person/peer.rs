@@ -11,7 +11,7 @@ use crate::support::*;
 /// Maximum number of listed differences.
 const LISTED: usize = 40;
 
-/// What is compared of a result: the exit code, the output, and messages.
+/// The compared parts of a result: the exit code, the output, and messages.
 type Compared = (i32, Vec<u8>, String);
 
 /// A tool and its peer, which get the same arguments.
@@ -38,7 +38,7 @@ impl Pair {
         Some(Self { tool, peer, dir, locale: "C.UTF-8", compared, differences: Vec::new(), stripped: false })
     }
 
-    /// Sets what is compared, instead of the exit code and standard output.
+    /// Sets the compared parts, instead of the exit code and standard output.
     pub(crate) fn comparing(self, compared: fn(&Finished) -> Compared) -> Self {
         Self { compared, ..self }
     }

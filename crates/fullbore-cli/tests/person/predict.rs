@@ -25,17 +25,18 @@ fn unmeasured_sizes_are_predicted_from_measured_ones() {
         "fullbore-results-1",
         &[10, 30, 90],
         |seconds| {
-            let options = "--size 16M --precision 5 --no-save --output fullbore-results-1";
+            let options = "--size 16M --precision 20 --no-save --output fullbore-results-1";
             format!("bench run own.toml --time {seconds} {options}")
         },
-        |document| document.findings.predictions.len() == 4,
+        |document| {
+            let changed = "predict read request=64K cache=warm workers=4 --cpus 4";
+            document.findings.predictions.len() == 4 && (cfg!(windows) || dir.run(changed).code() == 0)
+        },
     );
 
     let within = dir.run("predict read request=64K cache=warm").succeeds().text();
-    assert!(
-        within.contains("/s to ") && within.contains("limited by") && !within.contains("extrapolated"),
-        "{within}"
-    );
+    assert_contains(&within, &["/s to ", "limited by"]);
+    assert!(!within.contains("extrapolated"), "{within}");
     let beyond = dir.run("predict read request=4M,cache=warm --results fullbore-results-1").succeeds().text();
     assert!(beyond.contains(", extrapolated"), "{beyond}");
     // Windows counts CPU time in ticks, which short samples do not reach.
@@ -43,15 +44,13 @@ fn unmeasured_sizes_are_predicted_from_measured_ones() {
         let changed = dir.run("predict read request=64K cache=warm workers=4 --cpus 4").succeeds().text();
         assert!(changed.contains(", extrapolated"), "{changed}");
     }
-    let json = dir.run("predict read request=64K cache=warm --json").succeeds().text();
-    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let found = dir.run("predict read request=64K cache=warm --json").succeeds().json();
     let rate = |of: &str| found["rate"][of].as_f64().unwrap();
-    assert!(rate("low") < rate("value") && rate("value") < rate("high"), "{json}");
+    assert!(rate("low") < rate("value") && rate("value") < rate("high"), "{found}");
     assert_eq!(found["extrapolated"], false);
 
     // Each cell has a prediction from the other three in the document.
-    let document = std::fs::read_to_string(dir.path().join("fullbore-results-1/results.json")).unwrap();
-    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let document: Value = serde_json::from_slice(&dir.read("fullbore-results-1/results.json")).unwrap();
     assert_eq!(document["findings"]["predictions"].as_array().unwrap().len(), 4);
 
     dir.run("predict read request=64K cache=cold").fails(2, &["no cells", "fullbore bench run unbuffered"]);
@@ -60,10 +59,4 @@ fn unmeasured_sizes_are_predicted_from_measured_ones() {
     dir.run("predict read request=64K speed=9").fails(2, &["speed", "method, request"]);
     dir.run("predict read request=64K --device iops=none").fails(2, &["iops=NUMBER"]);
     dir.run("predict read request=64K --results missing.json").fails(2, &["missing.json"]);
-}
-
-#[test]
-fn missing_results_give_advice() {
-    let dir = TestDir::new();
-    dir.run("predict read request=64K").fails(2, &["--results", "fullbore bench"]);
 }

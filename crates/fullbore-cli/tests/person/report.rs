@@ -273,15 +273,6 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
 }
 
 #[test]
-fn help_fits_a_terminal() {
-    for flag in ["-h", "--help"] {
-        let text = run(fullbore(["report", flag]).env("COLUMNS", "80")).succeeds().text();
-        assert!(text.contains("--fail-on") && text.contains("Exit status"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    }
-}
-
-#[test]
 fn one_document_renders_as_text_and_charts() {
     let dir = dir();
     dir.run("report a.json --quiet --markdown a.md --svg charts").succeeds();

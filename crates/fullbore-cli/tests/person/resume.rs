@@ -3,7 +3,7 @@
 use crate::support::*;
 
 /// Long enough to interrupt a run in the middle.
-const LENGTH: usize = 64 << 20;
+const LENGTH: usize = 96 << 20;
 
 /// A copy of `source` to `target` in a directory, with further words.
 fn resume(dir: &TestDir, words: &str) -> Command {

@@ -65,8 +65,7 @@ const PRINTING: &[(&str, i32)] = &[
 
 fn dir() -> TestDir {
     let dir = TestDir::new();
-    dir.file("a", "x\ny\n");
-    dir.file("a2", "x\ny\n");
+    dir.files(["a", "a2"], "x\ny\n");
     dir.file("b", "x\nz\n");
     dir.file("list", dir.run("sum a").succeeds().stdout);
     dir

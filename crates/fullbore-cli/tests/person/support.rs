@@ -156,6 +156,19 @@ impl TestDir {
     }
 }
 
+/// Returns every path from `root` down, with its metadata; links are not followed.
+pub(crate) fn walked(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
+    let (mut found, mut open) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(path) = open.pop() {
+        let metadata = path.symlink_metadata().unwrap();
+        if metadata.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        found.push((path, metadata));
+    }
+    found
+}
+
 /// Returns the names in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();

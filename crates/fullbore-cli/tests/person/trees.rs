@@ -5,14 +5,10 @@ use crate::support::*;
 /// Returns all visible properties of the tree below a path, by name.
 pub(crate) fn seen(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
     let mut all = BTreeMap::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(path) = open.pop() {
-        let found = fs::symlink_metadata(&path).unwrap();
+    for (path, found) in walked(root) {
         let name = path.strip_prefix(root).unwrap().as_os_str().as_encoded_bytes().to_owned();
         let mut said = metadata(&path, &found, times);
-        if found.is_dir() {
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else {
+        if !found.is_dir() {
             said += &format!(" {}", found.len());
         }
         if found.is_symlink() {

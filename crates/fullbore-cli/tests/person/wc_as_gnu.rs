@@ -33,40 +33,10 @@ fn pair() -> Option<Pair> {
 
 /// Text with many kinds of invalid UTF-8, generated from `seed`.
 fn broken(seed: u64, len: usize) -> Vec<u8> {
-    let pieces: [&[u8]; 32] = [
-        b"a",
-        b" ",
-        b"\n",
-        b"\t",
-        b"\r",
-        b"\x0b",
-        b"\x0c",
-        b"\0",
-        b"word",
-        b"\x80",
-        b"\xe2\x80",
-        b"\xe2",
-        b"\xff",
-        b"\xf0\x9f\x98\x80",
-        b"\xf0\x9f",
-        b"\xed\xa0\x80",
-        b"\xf4\x90\x80\x80",
-        b"\xfc\x84\x80\x80\x80\x80",
-        b"\xf8\x88\x80\x80\x80",
-        b"\xc3\xa9",
-        b"\xe4\xb8\xad",
-        b"\xcc\x81",
-        b"\xe3\x80\x80",
-        b"\xe2\x81\xa0",
-        b"\xc2\xa0",
-        b"\xe2\x80\xa8",
-        b"\xe2\x80\x8b",
-        b"\x7f",
-        b"\xc0\x80",
-        b"\xfe",
-        b"\xd0\x96\xd0\xb6",
-        b"\xcd\xb8",
-    ];
+    let pieces = b"a| |\n|\t|\r|\x0b|\x0c|\0|word|\x80|\xe2\x80|\xe2|\xff|\xf0\x9f\x98\x80|\xf0\x9f|\xed\xa0\x80|\
+                   \xf4\x90\x80\x80|\xfc\x84\x80\x80\x80\x80|\xf8\x88\x80\x80\x80|\xc3\xa9|\xe4\xb8\xad|\
+                   \xcc\x81|\xe3\x80\x80|\xe2\x81\xa0|\xc2\xa0|\xe2\x80\xa8|\xe2\x80\x8b|\x7f|\xc0\x80|\xfe|\xd0\x96\xd0\xb6|\xcd\xb8";
+    let pieces: Vec<&[u8]> = pieces.split(|&byte| byte == b'|').collect();
     bytes(len, seed).iter().flat_map(|&byte| pieces[usize::from(byte) % 32]).copied().collect()
 }
 
@@ -128,7 +98,7 @@ fn hostile_files_count_alike_alone_and_together() {
     let names = corpus(&pair.dir);
     let list = names.join(OsStr::new("\0"));
     pair.dir.file("list", list.as_bytes());
-    let none = [OsString::new(); 0];
+    let none: [OsString; 0] = [];
     let together = |paths: &[&str]| paths.iter().map(OsString::from).collect::<Vec<_>>();
     let sets =
         [names.clone(), together(&["--files0-from=list"]), none.to_vec(), together(&["-", "large", "-"])];
@@ -138,7 +108,7 @@ fn hostile_files_count_alike_alone_and_together() {
         pair.locale = locale;
         let every = FLAGS.iter().flat_map(|flags| sets.iter().map(move |names| (*flags, names)));
         // The number of sets is not a multiple of the step: each is counted with other flags than the one before.
-        for (flags, names) in cases("wc of hostile files", 5, every) {
+        for (flags, names) in cases("wc of hostile files", 7, every) {
             let input = "stdin words ä\u{3000}x".as_bytes();
             pair.run_both(&format!("{flags} {names:?}"), pair.commands(flags, names), |command| {
                 run_with(command, input)
@@ -165,38 +135,11 @@ fn hostile_files_count_alike_alone_and_together() {
 #[test]
 fn names_in_messages_are_quoted_alike() {
     let Some(mut pair) = pair() else { return };
-    let pieces: [&[u8]; 24] = [
-        b"a",
-        b" ",
-        b"'",
-        b"\"",
-        b"$",
-        b"\\",
-        b"\n",
-        b"\x01",
-        b"#",
-        b"~",
-        b"{",
-        b"}",
-        b":",
-        b"=",
-        b"\xc3\xa9",
-        b"?",
-        b"\xe2\x80\x8b",
-        b"\xff",
-        b"!",
-        b"@",
-        b"\t",
-        b"\x7f",
-        b"\xcd\xb8",
-        b"*",
-    ];
+    let pieces = b"a| |'|\"|$|\\|\n|\x01|#|~|{|}|:|=|\xc3\xa9|?|\xe2\x80\x8b|\xff|!|@|\t|\x7f|\xcd\xb8|*";
+    let pieces: Vec<&[u8]> = pieces.split(|&byte| byte == b'|').collect();
     for seed in cases("names in messages", 3, 0..150) {
-        let name: Vec<u8> = bytes(1 + seed % 6, seed as u64)
-            .iter()
-            .flat_map(|&byte| pieces[usize::from(byte) % 24])
-            .copied()
-            .collect();
+        let name = bytes(1 + seed % 6, seed as u64);
+        let name: Vec<u8> = name.iter().flat_map(|&byte| pieces[usize::from(byte) % 24]).copied().collect();
         for locale in LOCALES {
             pair.locale = locale;
             pair.paths("", &[OsStr::from_bytes(&name)]);

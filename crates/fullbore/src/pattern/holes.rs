@@ -71,7 +71,8 @@ impl<'a> StripeQueue<'a> {
         Self::new(end, stripe, vec![Holes::of(file, 0, end, sparse)])
     }
 
-    /// The next stripe in which some side has data; passes the holes before it to `hole`.
+    /// The next stripe in which some side has data, in a single file at most up to its next hole; passes the holes
+    /// before it to `hole`.
     pub(super) fn next_stripe(&mut self, mut hole: impl FnMut(Range<u64>)) -> Option<Range<u64>> {
         while self.next < self.end {
             let at = self.next;
@@ -82,7 +83,12 @@ impl<'a> StripeQueue<'a> {
                 continue;
             }
             let stop = ((at + self.shift) / self.stripe + 1).saturating_mul(self.stripe) - self.shift;
-            self.next = stop.min(self.end);
+            let run = match self.sides.as_slice() {
+                // A hole punched since then is read as zeros.
+                [one] => one.data.end.max(at + 1),
+                _ => u64::MAX,
+            };
+            self.next = stop.min(run).min(self.end);
             return Some(at..self.next);
         }
         None
@@ -163,6 +169,10 @@ mod tests {
             return;
         }
         let end = 64 << 20;
+        let mut runs = StripeQueue::of_data(&left, end, u64::MAX, true);
+        let runs: Vec<_> = std::iter::from_fn(|| runs.next_stripe(|_| ())).collect();
+        assert_eq!(runs.len(), 2, "{runs:?}");
+        assert!(runs.iter().all(|run| run.end - run.start <= 1 << 20), "{runs:?}");
         for base in [0, 5] {
             let sides = [&left, &right].map(|file| Holes::of(file, base, end - base, true)).into();
             let mut stripes = StripeQueue::new(end - base, 64 << 10, sides);

@@ -1,7 +1,9 @@
 //! `fullbore bench list` and `show`: the built-in experiments.
 
 use clap::Args;
+use fullbore_bench::document::Experiment;
 use fullbore_bench::experiment::{BUILT_IN, built_in, describe};
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 
@@ -29,20 +31,15 @@ impl List {
             sets.push((set.name, experiments));
         }
         if self.json {
-            let sets: Vec<serde_json::Value> = sets
-                .iter()
-                .map(|(name, experiments)| {
-                    let experiments: Vec<serde_json::Value> = experiments
-                        .iter()
-                        .map(|(told, cells)| {
-                            serde_json::json!({
-                                "name": told.name, "title": told.title, "question": told.question, "cells": cells,
-                            })
-                        })
-                        .collect();
-                    serde_json::json!({ "name": name, "experiments": experiments })
-                })
-                .collect();
+            let cells = |(told, cells): &(Experiment, usize)| {
+                let Experiment { name, title, question, .. } = told;
+                json!({ "name": name, "title": title, "question": question, "cells": cells })
+            };
+            let set = |(name, experiments): &(&str, Vec<(Experiment, usize)>)| {
+                let experiments: Vec<Value> = experiments.iter().map(cells).collect();
+                json!({ "name": name, "experiments": experiments })
+            };
+            let sets = sets.iter().map(set).collect::<Value>();
             let text = serde_json::to_string_pretty(&sets).map_err(Exit::failure)?;
             return Exit::print(&(text + "\n"));
         }

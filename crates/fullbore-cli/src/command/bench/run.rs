@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::size;
@@ -11,7 +11,7 @@ use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::document::{DOCUMENT, Document, Regime};
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
 use fullbore_bench::{Event, Measured, Options, fio, table};
-use fullbore_cli::values::names;
+use fullbore_cli::values::{choices, names};
 
 use super::list::unknown;
 use super::live::LiveDisplay;
@@ -19,22 +19,10 @@ use super::results::ResultsFolder;
 use crate::command::report::table_options;
 use crate::exit::Exit;
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum RegimeName {
-    /// The device's credit is spent before a sample.
-    Sustained,
-    /// Samples start with the credit that the device has.
-    Burst,
-}
-
-impl From<RegimeName> for Regime {
-    fn from(name: RegimeName) -> Self {
-        match name {
-            RegimeName::Sustained => Self::Sustained,
-            RegimeName::Burst => Self::Burst,
-        }
-    }
-}
+const REGIMES: [(&str, &str, Regime); 2] = [
+    ("sustained", "The device's credit is spent before a sample", Regime::Sustained),
+    ("burst", "Samples start with the credit that the device has", Regime::Burst),
+];
 
 /// Flags of every measurement.
 #[derive(Debug, Args)]
@@ -58,8 +46,8 @@ pub(crate) struct MeasureArgs {
     precision: f64,
 
     /// Figures to lead with where a device has a burst and a sustained throughput
-    #[arg(long, default_value = "sustained", value_parser = names::<RegimeName>())]
-    regime: RegimeName,
+    #[arg(long, default_value = "sustained", value_parser = choices(&REGIMES))]
+    regime: Regime,
 
     /// New directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR")]
@@ -181,18 +169,18 @@ fn set(name: &str) -> Result<(String, String), Exit> {
     if !path.exists() && path.extension().is_none_or(|suffix| suffix != "toml") {
         return Err(Exit::failure(unknown(name)));
     }
-    let text = std::fs::File::open(path)
-        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::failure(format!("{name}: cannot read the experiments: {error}")))?;
-    Ok((name.to_owned(), text))
+    Ok((name.to_owned(), read(path, "the experiments")?))
+}
+
+fn read(path: &Path, what: &str) -> Result<String, Exit> {
+    let text = std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT));
+    text.map_err(|error| Exit::failure(format!("{}: cannot read {what}: {error}", path.display())))
 }
 
 /// Returns the jobs of a fio file; deviations are reported.
 fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     let name = path.display().to_string();
-    let text = std::fs::File::open(path)
-        .and_then(|file| read_text(file, DOCUMENT_LIMIT))
-        .map_err(|error| Exit::failure(format!("{name}: cannot read the jobs: {error}")))?;
+    let text = read(path, "the jobs")?;
     let imported = fio::import(&text, &name).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
     for note in &imported.notes {
         Exit::eprint(&format!("fullbore: {name}: {note}\n"));
@@ -255,7 +243,7 @@ impl MeasureArgs {
     fn options(&self) -> Options {
         Options {
             precision: self.precision,
-            regime: self.regime.into(),
+            regime: self.regime,
             program: std::env::current_exe().ok(),
             ..Options::default()
         }

@@ -109,7 +109,7 @@ impl Cmp {
             run.end(0);
             return Err(Exit::Reported(1));
         }
-        let pair = run.job().pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
+        let pair = run.job.pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
         run.follow("cmp", pair.compared().into_iter().chain(request.limit).min());
         let words = Words { names: request.names, bytes: self.print_bytes, posix: in_posix_locale() };
         let result = match mode {
@@ -209,7 +209,7 @@ impl Cmp {
         match (&found, mode) {
             (Comparison::Differ { at, lines }, CmpMode::First) => write(&words.differ(at, *lines))?,
             (Comparison::End(end), CmpMode::First | CmpMode::Discarded) => {
-                print_error(&words.end(end, extent.lines))
+                Exit::eprint(&words.end(end, extent.lines))
             }
             _ => {}
         }
@@ -228,11 +228,11 @@ fn every(
     let (seen, stats) = pair.differences(
         request.limit,
         |offset, left, right| list.lines(offset, left, right),
-        |lines: Vec<u8>| run.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
+        |lines: Vec<u8>| run.output.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
     )?;
     run.end(stats.bytes);
     if let Some(end) = &seen.end {
-        print_error(&words.end(end, false));
+        Exit::eprint(&words.end(end, false));
     }
     Ok(!seen.differ && seen.end.is_none())
 }
@@ -290,8 +290,12 @@ fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
 
 /// Returns the number of bytes of a file to compare, if its size is reliable.
 fn remaining(file: &File, skip: u64) -> Option<u64> {
-    let stamp = (file.kind() == FileKind::Regular).then(|| file.starting_stamp().ok()).flatten()?;
-    Some(stamp.len.saturating_sub(position(file, skip).unwrap_or(0)))
+    Some(regular_len(file)?.saturating_sub(position(file, skip).unwrap_or(0)))
+}
+
+fn regular_len(file: &File) -> Option<u64> {
+    let stamp = (file.kind() == FileKind::Regular).then(|| file.starting_stamp().ok())?;
+    stamp.map(|stamp| stamp.len)
 }
 
 /// Sizes up to this many bytes are unreliable: files of `/proc` report 0, those of `/sys` a page.
@@ -300,10 +304,7 @@ const PAGE: u64 = 4096;
 /// True if the sizes alone show that the compared parts differ.
 fn sizes_differ(request: &CmpRequest<'_>, files: [&File; 2]) -> bool {
     let size = |place: usize| {
-        let len = (files[place].kind() == FileKind::Regular)
-            .then(|| files[place].starting_stamp().ok())
-            .flatten()?
-            .len;
+        let len = regular_len(files[place])?;
         let counts = len.saturating_sub(position(files[place], request.skip[place])?);
         (len > PAGE).then_some(counts)
     };
@@ -354,13 +355,8 @@ fn write(text: &[u8]) -> fullbore::Result<()> {
     StandardOutput.write_all(text).map_err(|error| Error::io("write", "standard output", error))
 }
 
-/// Writes to standard error; if that fails, the exit code still reports the result.
-fn print_error(text: &[u8]) {
-    Exit::eprint(text);
-}
-
 fn system_failure(name: &OsStr, error: io::Error) -> Exit {
-    print_error(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
+    Exit::eprint(&[b"cmp: ", name.as_bytes(), b": ", reason(&error).as_bytes(), b"\n"].concat());
     Exit::Reported(2)
 }
 
@@ -369,12 +365,12 @@ fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::BrokenPipe, _) => Exit::BrokenPipe,
         (ErrorKind::Changed, _) => {
-            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::eprint(&format!("cmp: {error}\n"));
             Exit::Reported(3)
         }
         (_, Some(number)) => system_failure(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
         _ => {
-            print_error(format!("cmp: {error}\n").as_bytes());
+            Exit::eprint(&format!("cmp: {error}\n"));
             Exit::Reported(2)
         }
     }
@@ -382,7 +378,7 @@ fn report_error(error: &Error) -> Exit {
 
 fn usage(text: &[u8]) -> Exit {
     let hint = b"\ncmp: Try 'cmp --help' for more information.\n";
-    print_error(&[b"cmp: ", text, hint].concat());
+    Exit::eprint(&[b"cmp: ", text, hint].concat());
     Exit::Reported(2)
 }
 

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
+use fullbore::pattern::{Existing, Reflink, Sparse};
 use fullbore_cli::common_args::CommonArgs;
-use fullbore_cli::values::{names, words};
+use fullbore_cli::values::{choices, words};
 
 /// Copy files and directories
 #[derive(Debug, Args)]
@@ -57,8 +58,8 @@ pub(super) struct Flags {
     /// Replace existing targets: all, none, none-fail (and fail), older (than the source) [default without a value:
     /// older]
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "older",
-          value_parser = names::<Update>())]
-    pub(super) update: Option<Update>,
+          value_parser = choices(&UPDATES))]
+    pub(super) update: Option<Existing>,
 
     /// Same as --update=older
     #[arg(short = 'u')]
@@ -143,13 +144,13 @@ pub(super) struct Flags {
     pub(super) debug: bool,
 
     /// Share blocks (reflink) instead of copying them
-    #[arg(long, value_parser = names::<Sharing>(), value_name = "WHEN", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_parser = choices(&REFLINKS), value_name = "WHEN", num_args = 0..=1, require_equals = true,
           default_value = "auto", default_missing_value = "always")]
-    pub(super) reflink: Sharing,
+    pub(super) reflink: Reflink,
 
     /// Create holes in the copies
-    #[arg(long, value_parser = names::<Holes>(), value_name = "WHEN", require_equals = false, default_value = "auto")]
-    pub(super) sparse: Holes,
+    #[arg(long, value_parser = choices(&HOLES), value_name = "WHEN", require_equals = false, default_value = "auto")]
+    pub(super) sparse: Sparse,
 
     /// Read the copies back from the device and compare
     #[arg(long)]
@@ -206,34 +207,21 @@ fn backups() -> impl TypedValueParser<Value = String> {
     words(&["", "none", "off", "simple", "never", "existing", "nil", "numbered", "t"])
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Update {
-    /// Every target
-    All,
-    /// None
-    None,
-    /// None, and fail
-    NoneFail,
-    /// Targets older than their source
-    Older,
-}
+const UPDATES: [(&str, &str, Existing); 4] = [
+    ("all", "Every target", Existing::Replace),
+    ("none", "None", Existing::Skip),
+    ("none-fail", "None, and fail", Existing::Refuse),
+    ("older", "Targets older than their source", Existing::Update),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Sharing {
-    /// Share blocks if the file system can, otherwise copy
-    Auto,
-    /// Share blocks or fail
-    Always,
-    /// Never share blocks
-    Never,
-}
+const REFLINKS: [(&str, &str, Reflink); 3] = [
+    ("auto", "Share blocks if the file system can, otherwise copy", Reflink::Auto),
+    ("always", "Share blocks or fail", Reflink::Always),
+    ("never", "Never share blocks", Reflink::Never),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Holes {
-    /// Copy the holes of sparse sources
-    Auto,
-    /// Turn all blocks of zeros into holes
-    Always,
-    /// Create no holes
-    Never,
-}
+const HOLES: [(&str, &str, Sparse); 3] = [
+    ("auto", "Copy the holes of sparse sources", Sparse::Auto),
+    ("always", "Turn all blocks of zeros into holes", Sparse::Always),
+    ("never", "Create no holes", Sparse::Never),
+];

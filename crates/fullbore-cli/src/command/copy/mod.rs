@@ -58,7 +58,7 @@ impl Copy {
         let run = flags.common.begin()?;
         raise_open_file_limit();
         let asks = options.confirm.is_some();
-        let following = match run.when() {
+        let following = match flags.common.progress {
             When::Auto => std::io::stderr().is_terminal() && !asks,
             When::Always => true,
             When::Never => false,
@@ -72,9 +72,10 @@ impl Copy {
         let unheard = AtomicBool::new(false);
         let print = |line: &[u8]| {
             // A prompt follows the lines printed before it.
-            let printed = run.print(line).and_then(|()| if asks { run.flush() } else { Ok(()) });
+            let printed =
+                run.output.print(line).and_then(|()| if asks { run.output.flush() } else { Ok(()) });
             if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
-                run.progress().cancel();
+                run.progress.cancel();
             }
         };
         let report = |event: CopyEvent| match event {
@@ -90,20 +91,20 @@ impl Copy {
             CopyEvent::Skipped(path) if flags.debug => print(&messages::about("skipped ", &path, "\n")),
             CopyEvent::Skipped(_) => {}
             CopyEvent::Repeated { source, directory } => {
-                run.without_progress_line(|| messages::eprint(messages::repeated(&source, directory)));
+                run.output.without_progress_line(|| messages::eprint(messages::repeated(&source, directory)));
             }
             CopyEvent::Failed(error) => {
-                run.without_progress_line(|| messages::eprint(messages::failed(&error)))
+                run.output.without_progress_line(|| messages::eprint(messages::failed(&error)))
             }
             // Plans, and events that later versions add.
             _ => {}
         };
-        let stats = run.job().clone().durability(durability).copy_with(&pairs, &options, &report);
+        let stats = run.job.clone().durability(durability).copy_with(&pairs, &options, &report);
         run.clear_progress();
         if unheard.into_inner() {
             return Err(Exit::BrokenPipe);
         }
-        run.flush()?;
+        run.output.flush()?;
         let stats = stats?;
         run.summarize(&format!("copied: {}", summary(&stats)));
         let summary = run.end(stats.bytes());

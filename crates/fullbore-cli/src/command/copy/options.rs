@@ -11,7 +11,7 @@ use fullbore::pattern::{
 use fullbore::sys::is_separator;
 use fullbore_cli::exit::Exit;
 
-use super::flags::{Attribute, CONTROLS, Flags, Holes, Sharing, Update};
+use super::flags::{Attribute, CONTROLS, Flags};
 use super::{messages, prompt};
 
 /// The positions of flags whose order matters.
@@ -69,7 +69,7 @@ impl Flags {
             None => Follow::All,
         };
         let existing = self.existing(order);
-        let asks = order.asks && self.update != Some(Update::All);
+        let asks = order.asks && self.update != Some(Existing::Replace);
         let confirm = asks && !matches!(existing, Existing::Skip | Existing::Refuse);
         Ok(CopyOptions {
             recursive,
@@ -94,16 +94,8 @@ impl Flags {
             one_file_system: self.one_file_system,
             parents: self.parents,
             follow_directory_links: self.keep_directory_symlink,
-            reflink: match self.reflink {
-                Sharing::Auto => Reflink::Auto,
-                Sharing::Always => Reflink::Always,
-                Sharing::Never => Reflink::Never,
-            },
-            sparse: match self.sparse {
-                Holes::Auto => Sparse::Auto,
-                Holes::Always => Sparse::Always,
-                Holes::Never => Sparse::Never,
-            },
+            reflink: self.reflink,
+            sparse: self.sparse,
             verify: self.verify,
             resume: self.resume,
             tell_names: (self.verbose || self.debug) && !self.json,
@@ -117,10 +109,10 @@ impl Flags {
             () if self.no_clobber && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
                 "options --backup and --no-clobber are mutually exclusive"
             }
-            () if self.reflink == Sharing::Always && self.sparse != Holes::Auto => {
+            () if self.reflink == Reflink::Always && self.sparse != Sparse::Auto => {
                 "--reflink can be used only with --sparse=auto"
             }
-            () if self.sparse == Holes::Always && (self.verify || self.resume) => {
+            () if self.sparse == Sparse::Always && (self.verify || self.resume) => {
                 "--sparse=always cannot be combined with --verify or --resume"
             }
             () if self.target_directory.is_some() && self.no_target_directory => {
@@ -138,14 +130,8 @@ impl Flags {
         if self.no_clobber && !order.asks {
             return Existing::Skip;
         }
-        match self.update {
-            Some(Update::None) => Existing::Skip,
-            Some(Update::NoneFail) => Existing::Refuse,
-            Some(Update::All) => Existing::Replace,
-            Some(Update::Older) => Existing::Update,
-            None if self.update_older => Existing::Update,
-            None => Existing::Replace,
-        }
+        let usual = if self.update_older { Existing::Update } else { Existing::Replace };
+        self.update.unwrap_or(usual)
     }
 
     fn preserve(&self, order: &FlagOrder) -> Preserve {

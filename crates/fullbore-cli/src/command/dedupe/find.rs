@@ -184,7 +184,7 @@ fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Optio
 impl Search<'_> {
     fn eprint(&mut self, error: &Error) {
         self.failed = true;
-        self.run.without_progress_line(|| Exit::eprint(&format!("fullbore: {error}\n")));
+        self.run.output.without_progress_line(|| Exit::eprint(&format!("fullbore: {error}\n")));
     }
 
     /// Returns every regular file within the bounds.

@@ -44,7 +44,7 @@ impl<'r> Report<'r> {
             groups.len(),
             size::human(redundant),
         );
-        self.run.print(text.as_bytes())
+        self.run.output.print(text.as_bytes())
     }
 
     /// Prints one group, with the results of its names if they were to be linked.
@@ -56,7 +56,7 @@ impl<'r> Report<'r> {
         let linked = outcomes.iter().flat_map(|all| all.iter());
         self.linked += linked.filter(|(_, outcome)| matches!(outcome, LinkResult::Linked)).count() as u64;
         let text = if self.json { Self::object(group, outcomes) } else { Self::lines(group, outcomes) };
-        self.run.print(&text)
+        self.run.output.print(&text)
     }
 
     fn lines(group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
@@ -108,9 +108,9 @@ impl<'r> Report<'r> {
         if self.json {
             self.summary["linked_names"] = self.linked.into();
             let text = format!("{}\n", json!({ "summary": self.summary, "account": summary.json() }));
-            self.run.print(text.as_bytes())?;
+            self.run.output.print(text.as_bytes())?;
         }
-        self.run.flush()
+        self.run.output.flush()
     }
 }
 

@@ -13,7 +13,7 @@ use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::sys::{self, AsHandle};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
-use fullbore_grep::{PartOutcome, Query, ReadMode, SourceInfo, WholeSearcher};
+use fullbore_grep::{PartOutcome, Query, ReadMode, SearchResult, SourceInfo, WholeSearcher};
 
 use super::command::Filter;
 use super::haystacks::{Haystack, Item};
@@ -62,16 +62,31 @@ impl From<Error> for SearchError {
 }
 
 /// The worker that searches a file, and the sender of its results.
-pub(super) struct Turn<'t, 'w, 'e> {
+pub(super) struct SearchWorker<'t, 'w, 'e> {
     pub(super) sender: &'t mut OrderedSender<'w, 'e, FileOutput>,
     pub(super) worker: &'t mut Worker,
     pub(super) executor: &'t Executor<'t>,
 }
 
-impl Turn<'_, '_, '_> {
+impl SearchWorker<'_, '_, '_> {
     fn send(&mut self, output: FileOutput) -> fullbore::Result<ControlFlow<()>> {
         let weight = output.weight();
         self.sender.send(output, weight)
+    }
+
+    /// Sends the last output of a file with its counts.
+    fn send_last(
+        &mut self,
+        mut output: FileOutput,
+        result: io::Result<SearchResult>,
+    ) -> Result<(), SearchError> {
+        if let Ok(result) = &result {
+            output.lines = result.lines;
+            output.count(result);
+        }
+        let _ = self.send(output)?;
+        result?;
+        Ok(())
     }
 }
 
@@ -80,7 +95,7 @@ impl Search<'_> {
     pub(crate) fn item(
         &self,
         item: Item,
-        turn: &mut Turn<'_, '_, '_>,
+        here: &mut SearchWorker<'_, '_, '_>,
         searcher: &mut WholeSearcher<'static>,
     ) -> fullbore::Result<()> {
         // An unreadable file counts as searched.
@@ -91,7 +106,7 @@ impl Search<'_> {
             Item::Diagnostic(text) => self.diagnostic(2, text),
             Item::Remark(text) if self.messages && self.remarks => FileOutput::from_text(0, text),
             Item::Remark(_) => return Ok(()),
-            Item::Haystack(haystack) => match self.one(&haystack, searcher, turn) {
+            Item::Haystack(haystack) => match self.one(&haystack, searcher, here) {
                 Ok(Some(output)) => output,
                 Ok(None) => return Ok(()),
                 Err(SearchError::Own(error)) if error.kind() == ErrorKind::Cancelled => return Err(error),
@@ -103,7 +118,7 @@ impl Search<'_> {
                     let mut text = format!("{}: {error}", haystack.path.display());
                     // The searcher's buffer limit has no error kind of its own.
                     if text.contains("configured allocation limit") {
-                        let more = (2 * turn.executor.budget()).next_power_of_two() >> 20;
+                        let more = (2 * here.executor.budget()).next_power_of_two() >> 20;
                         text.push_str(&format!(
                             ": a line is longer: raise the limit, for example --memory {more}M"
                         ));
@@ -113,7 +128,7 @@ impl Search<'_> {
             },
         };
         // Most files of a directory have no match and need not be sent.
-        if output.counts() { turn.send(output).map(drop) } else { Ok(()) }
+        if output.counts() { here.send(output).map(drop) } else { Ok(()) }
     }
 
     fn diagnostic(&self, status: u8, text: String) -> FileOutput {
@@ -126,38 +141,38 @@ impl Search<'_> {
         &self,
         haystack: &Haystack,
         searcher: &mut WholeSearcher<'static>,
-        turn: &mut Turn<'_, '_, '_>,
+        here: &mut SearchWorker<'_, '_, '_>,
     ) -> Result<Option<FileOutput>, SearchError> {
         let (path, named) = (haystack.path.as_path(), haystack.named);
         if haystack.stdin {
-            return self.standard_input(path, turn).map(|()| None);
+            return self.standard_input(path, here).map(|()| None);
         }
         let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
         if let Some(mut output) = started.flatten() {
             let result =
-                self.search_whole(turn, 0, |searcher| searcher.search_reader(path, named, &mut output));
+                self.search_whole(here, 0, |searcher| searcher.search_reader(path, named, &mut output));
             let closed = output.close();
             result?;
             closed?;
             return Ok(None);
         }
-        let beside = turn.worker.open_beside(path);
+        let beside = here.worker.open_beside(path);
         let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
         let mapped = if named { self.mapped } else { self.mapped_all };
-        if let Some(bytes) = turn.worker.read_settled(&file) {
-            turn.executor.progress().add(bytes.len() as u64);
+        if let Some(bytes) = here.worker.read_settled(&file) {
+            here.executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
         let before = FileStamp::of_open(&file)?;
         let (kind, FileStamp { len, .. }) = before;
         if (named || mapped) && kind != FileKind::Regular {
-            return self.special(path, file, turn).map(|()| None);
+            return self.special(path, file, here).map(|()| None);
         }
         // A file that reports a length of zero cannot be mapped: it may be in `/proc`.
         let mapped = mapped && len > 0;
-        let held = fill(&mut file, turn.worker.buffer(), len as usize)?;
-        turn.executor.progress().add(held as u64);
-        let bytes = &turn.worker.buffer()[..held];
+        let held = fill(&mut file, here.worker.buffer(), len as usize)?;
+        here.executor.progress().add(held as u64);
+        let bytes = &here.worker.buffer()[..held];
         if held <= SMALL {
             unchanged(&file, &before, path)?;
             return self.small(path, named, mapped, bytes, searcher).map(Some);
@@ -167,7 +182,7 @@ impl Search<'_> {
         file.rewind()?;
         let again = file.try_clone()?;
         let file = File::from_fd(file.into(), path)?;
-        self.large(path, named, read_mode, opening, (&file, Some(again)), turn).map(|()| None)
+        self.large(path, named, read_mode, opening, (&file, Some(again)), here).map(|()| None)
     }
 
     /// Searches a file whose whole content is in memory.
@@ -194,17 +209,17 @@ impl Search<'_> {
         &self,
         path: &Path,
         mut file: fs::File,
-        turn: &mut Turn<'_, '_, '_>,
+        here: &mut SearchWorker<'_, '_, '_>,
     ) -> Result<(), SearchError> {
         let own = File::from_fd(file.try_clone()?.into(), path)?;
         if own.kind() == FileKind::Fifo && first_is_plain(&file) {
             let opening = self.query.source_info(ReadMode::Piped, true, &[]);
-            return self.large(path, true, ReadMode::Piped, opening, (&own, Some(file)), turn);
+            return self.large(path, true, ReadMode::Piped, opening, (&own, Some(file)), here);
         }
-        self.search_whole(turn, 0, |searcher| searcher.search_reader(path, true, &mut file))
+        self.search_whole(here, 0, |searcher| searcher.search_reader(path, true, &mut file))
     }
 
-    fn standard_input(&self, path: &Path, turn: &mut Turn<'_, '_, '_>) -> Result<(), SearchError> {
+    fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
         let file = File::stdin()?;
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
@@ -218,13 +233,13 @@ impl Search<'_> {
                 ReadMode::Piped
             }
             _ => {
-                return self.search_whole(turn, 0, |searcher| {
+                return self.search_whole(here, 0, |searcher| {
                     searcher.search_reader(path, true, &mut io::stdin().lock())
                 });
             }
         };
         let opening = self.query.source_info(read_mode, true, &first);
-        self.large(path, true, read_mode, opening, (&file, None), turn)
+        self.large(path, true, read_mode, opening, (&file, None), here)
     }
 
     /// Searches a file in parts or as a whole. The second of the two handles reads it as a whole; `None`: standard
@@ -236,20 +251,14 @@ impl Search<'_> {
         read_mode: ReadMode,
         opening: SourceInfo,
         (file, again): (&File, Option<fs::File>),
-        turn: &mut Turn<'_, '_, '_>,
+        here: &mut SearchWorker<'_, '_, '_>,
     ) -> Result<(), SearchError> {
         let (mut printed, mut long) = (0, false);
         if let Some(why) = self.query.whole_file_reason(opening) {
             self.run.remark(&format!("{}: searched as a whole by one worker: {why}", path.display()));
         } else {
-            let why = match self.parts(path, opening, file, turn)? {
-                PartsEnd::Done => return Ok(()),
-                PartsEnd::Again(count, why) => {
-                    printed = count;
-                    why
-                }
-            };
-            long = why == WholeFileReason::Long;
+            let Some(again) = self.parts(path, opening, file, here)? else { return Ok(()) };
+            (printed, long) = (again.printed, again.long);
             let why = if long { "it has a very long line" } else { "it contains NUL" };
             let path = path.display();
             self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
@@ -260,13 +269,13 @@ impl Search<'_> {
             && (long || read_mode == ReadMode::Mapped || self.query.settings().multiline)
         {
             let window = file.map(0..len)?;
-            self.search_whole(turn, printed, |searcher| {
+            self.search_whole(here, printed, |searcher| {
                 window
                     .with(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
                     .map_err(io::Error::other)?
             })?;
         } else {
-            self.search_whole(turn, printed, |searcher| match again {
+            self.search_whole(here, printed, |searcher| match again {
                 Some(mut file) => searcher.search_reader(path, named, &mut file),
                 None => searcher.search_reader(path, named, &mut io::stdin().lock()),
             })?;
@@ -274,18 +283,19 @@ impl Search<'_> {
         unchanged(file, &before, path)
     }
 
+    /// Searches a file in parts; returns the reason if it must be searched as a whole.
     fn parts(
         &self,
         path: &Path,
         opening: SourceInfo,
         file: &File,
-        turn: &mut Turn<'_, '_, '_>,
-    ) -> Result<PartsEnd, SearchError> {
+        here: &mut SearchWorker<'_, '_, '_>,
+    ) -> Result<Option<SearchAgain>, SearchError> {
         let parts = self.query.part_searcher(path, opening);
         let mut page = self.query.file_printer(path, opening);
         let (mut out, mut begins, mut again) = (Vec::new(), true, false);
         let at_once = !file.seekable();
-        let Turn { sender, worker, executor } = turn;
+        let SearchWorker { sender, worker, executor } = here;
         let searched = executor.search(&parts, file, worker, |found| {
             let taken = page.take(found, &mut out);
             again |= taken == PartOutcome::SearchWhole;
@@ -302,29 +312,24 @@ impl Search<'_> {
         // A file with a length can be mapped.
         let long = searched.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) && file.seekable();
         again |= long;
-        let result = match (searched, again) {
-            (Ok(_), false) => page.finish(&mut out),
-            // Results found so far are printed before the error.
-            (_, true) => Ok(Default::default()),
-            (Err(error), _) => Err(io::Error::other(error)),
-        };
-        let mut output = FileOutput::of_lines(std::mem::take(&mut out), begins);
-        if let (Ok(result), false) = (&result, again) {
-            output.lines = result.lines;
-            output.count(result);
+        if again {
+            let _ = here.send(FileOutput::of_lines(out, begins))?;
+            return Ok(Some(SearchAgain { printed, long }));
         }
-        let _ = turn.send(output)?;
-        result?;
-        let why = if long { WholeFileReason::Long } else { WholeFileReason::Nul };
-        Ok(if again { PartsEnd::Again(printed, why) } else { PartsEnd::Done })
+        let result = match searched {
+            Ok(_) => page.finish(&mut out),
+            // Results found so far are printed before the error.
+            Err(error) => Err(io::Error::other(error)),
+        };
+        here.send_last(FileOutput::of_lines(out, begins), result).map(|()| None)
     }
 
     /// Searches a file as a whole, and sends its output except for the first `printed` bytes.
     fn search_whole(
         &self,
-        turn: &mut Turn<'_, '_, '_>,
+        here: &mut SearchWorker<'_, '_, '_>,
         printed: u64,
-        search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<fullbore_grep::SearchResult>,
+        search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<SearchResult>,
     ) -> Result<(), SearchError> {
         let (mut left_out, mut begins) = (printed, printed == 0);
         let mut rest = Vec::new();
@@ -338,7 +343,7 @@ impl Search<'_> {
                     return Ok(());
                 }
                 let output = FileOutput::of_lines(bytes, std::mem::take(&mut begins));
-                match turn.send(output).map_err(io::Error::other)? {
+                match here.send(output).map_err(io::Error::other)? {
                     ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => {
                         enough = true;
@@ -354,28 +359,16 @@ impl Search<'_> {
             return Ok(());
         }
         let bytes = rest.split_off(rest.len().min(left_out as usize));
-        let mut output = FileOutput::of_lines(bytes, begins);
-        if let Ok(result) = &result {
-            output.lines = result.lines;
-            output.count(result);
-        }
-        let _ = turn.send(output)?;
-        result?;
-        Ok(())
+        here.send_last(FileOutput::of_lines(bytes, begins), result)
     }
 }
 
-enum PartsEnd {
-    Done,
-    /// The file must be searched as a whole; this many bytes are already printed.
-    Again(u64, WholeFileReason),
-}
-
-/// Reasons why a file cannot be searched in parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WholeFileReason {
-    Nul,
-    Long,
+/// A file found in parts to need a search as a whole.
+struct SearchAgain {
+    /// Number of bytes already printed.
+    printed: u64,
+    /// True for a very long line; false for NUL.
+    long: bool,
 }
 
 /// Reads until the buffer is full or the end of the file is reached. At the reported length (0: unknown) no further

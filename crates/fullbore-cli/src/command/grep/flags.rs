@@ -21,8 +21,8 @@ const fn on(short: char, long: &'static str, help: &'static str, set: fn(&mut Gr
     flag(short, long, help, FlagEffect::Switch(set))
 }
 
-const fn value(short: char, long: &'static str, name: &'static str, help: &'static str, set: Setter) -> Flag {
-    flag(short, long, help, FlagEffect::Value(name, set))
+const fn value(short: char, long: &'static str, name: &'static str, set: Setter) -> Flag {
+    flag(short, long, "", FlagEffect::Value(name, set))
 }
 
 /// A flag that sets a field, or has another effect, and that `--no-` before its name negates.
@@ -46,6 +46,10 @@ macro_rules! opt_out {
 }
 
 impl Flag {
+    const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+
     const fn or(self, negated: &'static str) -> Self {
         Self { negated: Some(negated), ..self }
     }
@@ -147,20 +151,10 @@ fn generated(value: Option<&OsStr>) -> Result<Option<Listing>, String> {
 }
 
 pub(super) const FLAGS: &[Flag] = &[
-    value(
-        'e',
-        "regexp",
-        "PATTERN",
-        "Pattern to search for; may be repeated; replaces the PATTERN argument",
-        |a, v| push(&mut a.patterns, owned(v).map(Pattern::Given)),
-    ),
-    value(
-        'f',
-        "file",
-        "FILE",
-        "Search for the patterns in FILE, one per line; - is standard input",
-        |a, v| push(&mut a.patterns, Ok(Pattern::File(v.unwrap_or_default().into()))),
-    ),
+    value('e', "regexp", "PATTERN", |a, v| push(&mut a.patterns, owned(v).map(Pattern::Given)))
+        .help("Pattern to search for; may be repeated; replaces the PATTERN argument"),
+    value('f', "file", "FILE", |a, v| push(&mut a.patterns, Ok(Pattern::File(v.unwrap_or_default().into()))))
+        .help("Search for the patterns in FILE, one per line; - is standard input"),
     toggle!('F', "fixed-strings", "Treat patterns as literal text", search.fixed_strings),
     on('i', "ignore-case", "Ignore case", |a, _| a.search.case = Case::Insensitive),
     on('s', "case-sensitive", "Match case [default]", |a, _| a.search.case = Case::Sensitive),
@@ -186,32 +180,22 @@ pub(super) const FLAGS: &[Flag] = &[
     toggle!('P', "pcre2", "Use PCRE2 patterns, with look-around and backreferences", |a, yes| {
         a.search.engine = if yes { Engine::Pcre2 } else { Engine::Rust };
     }),
-    value(
-        ' ',
-        "engine",
-        "ENGINE",
-        "Regular expression engine: default, pcre2, or auto for the first that accepts the pattern",
-        |a, v| put(&mut a.search.engine, engine(v)),
+    value(' ', "engine", "ENGINE", |a, v| put(&mut a.search.engine, engine(v))).help(
+        "Regular expression engine: default, pcre2, or auto for the first that accepts the \
+             pattern",
     ),
     toggle!(' ', "auto-hybrid-regex", "Same as --engine auto", |a, yes| {
         a.search.engine = if yes { Engine::Auto } else { Engine::Rust };
     }),
     opt_out!("pcre2-unicode", "Same as --no-unicode", |a, yes| a.search.unicode = !yes),
     on(' ', "pcre2-version", "Print the version of PCRE2", |a, _| a.pcre2_version = true),
-    value(' ', "regex-size-limit", "SIZE", "Size limit of a compiled pattern", |a, v| {
-        put(&mut a.search.regex_size_limit, size(v))
-    }),
-    value(' ', "dfa-size-limit", "SIZE", "Memory limit of the matcher's state cache", |a, v| {
-        put(&mut a.search.dfa_size_limit, size(v))
-    }),
-    value(
-        'E',
-        "encoding",
-        "ENCODING",
-        "Text encoding; none ignores byte order marks too [default: auto]",
-        |a, v| put(&mut a.search.coding, coding(v)),
-    )
-    .or("no-encoding"),
+    value(' ', "regex-size-limit", "SIZE", |a, v| put(&mut a.search.regex_size_limit, size(v)))
+        .help("Size limit of a compiled pattern"),
+    value(' ', "dfa-size-limit", "SIZE", |a, v| put(&mut a.search.dfa_size_limit, size(v)))
+        .help("Memory limit of the matcher's state cache"),
+    value('E', "encoding", "ENCODING", |a, v| put(&mut a.search.coding, coding(v)))
+        .help("Text encoding; none ignores byte order marks too [default: auto]")
+        .or("no-encoding"),
     toggle!('a', "text", "Search binary files as text", |a, yes| {
         a.search.nuls = if yes { Nuls::Text } else { Nuls::Auto };
     }),
@@ -227,25 +211,18 @@ pub(super) const FLAGS: &[Flag] = &[
             a.pre = a.pre.take().filter(|_| !yes);
         }
     ),
-    value(
-        ' ',
-        "pre",
-        "COMMAND",
-        "Search the output of COMMAND for each file, which is its argument and its standard input",
-        |a, v| {
-            a.pre = v.filter(|command| !command.is_empty()).map(Into::into);
-            a.search_zip &= a.pre.is_none();
-            Ok(())
-        },
-    )
+    value(' ', "pre", "COMMAND", |a, v| {
+        a.pre = v.filter(|command| !command.is_empty()).map(Into::into);
+        a.search_zip &= a.pre.is_none();
+        Ok(())
+    })
+    .help("Search the output of COMMAND for each file, which is its argument and its standard input")
     .or("no-pre"),
-    value(' ', "pre-glob", "GLOB", "With --pre, use COMMAND only for files whose paths match", |a, v| {
-        push(&mut a.pre_globs, owned(v))
-    }),
+    value(' ', "pre-glob", "GLOB", |a, v| push(&mut a.pre_globs, owned(v)))
+        .help("With --pre, use COMMAND only for files whose paths match"),
     toggle!(' ', "mmap", "Detect NULs as rg does in a memory map", |a, yes| a.mapped = Some(yes)),
-    value('m', "max-count", "N", "Stop searching a file after N matching lines", |a, v| {
-        put(&mut a.search.max_count, number(v))
-    }),
+    value('m', "max-count", "N", |a, v| put(&mut a.search.max_count, number(v)))
+        .help("Stop searching a file after N matching lines"),
     on(
         ' ',
         "stop-on-nonmatch",
@@ -254,15 +231,12 @@ pub(super) const FLAGS: &[Flag] = &[
             (a.search.stop_on_nonmatch, a.search.multiline) = (true, false);
         },
     ),
-    value('A', "after-context", "N", "Print N lines after each match", |a, v| {
-        put(&mut a.limited().after, number(v))
-    }),
-    value('B', "before-context", "N", "Print N lines before each match", |a, v| {
-        put(&mut a.limited().before, number(v))
-    }),
-    value('C', "context", "N", "Print N lines before and after each match", |a, v| {
-        put(&mut a.limited().both, number(v))
-    }),
+    value('A', "after-context", "N", |a, v| put(&mut a.limited().after, number(v)))
+        .help("Print N lines after each match"),
+    value('B', "before-context", "N", |a, v| put(&mut a.limited().before, number(v)))
+        .help("Print N lines before each match"),
+    value('C', "context", "N", |a, v| put(&mut a.limited().both, number(v)))
+        .help("Print N lines before and after each match"),
     on(' ', "passthru", "Print all lines", |a, _| a.search.passthru = true).also("passthrough"),
     on('c', "count", "Print the number of matching lines", |a, _| a.search.show = Show::Count),
     on(' ', "count-matches", "Print the number of matches", |a, _| a.search.show = Show::CountMatches),
@@ -280,13 +254,8 @@ pub(super) const FLAGS: &[Flag] = &[
     on('q', "quiet", "Print nothing; only set the exit status", |a, _| a.search.quiet = true),
     toggle!(' ', "include-zero", "With -c, print files without a match too", search.include_zero),
     on('o', "only-matching", "Print only the matches", |a, _| a.search.only_matching = true),
-    value(
-        'r',
-        "replace",
-        "TEXT",
-        "Print TEXT instead of each match; $1 and $name stand for groups",
-        |a, v| put(&mut a.search.replace, text(v).map(|text| Some(text.into()))),
-    ),
+    value('r', "replace", "TEXT", |a, v| put(&mut a.search.replace, text(v).map(|text| Some(text.into()))))
+        .help("Print TEXT instead of each match; $1 and $name stand for groups"),
     on('n', "line-number", "Print line numbers [default on a terminal]", |a, _| a.line_number = Some(true)),
     on('N', "no-line-number", "Print no line numbers", |a, _| a.line_number = Some(false)),
     toggle!(
@@ -307,61 +276,43 @@ pub(super) const FLAGS: &[Flag] = &[
         a.heading = Some(yes);
     }),
     on('0', "null", "Print NUL after each path", |a, _| a.search.path_terminator = Some(0)),
-    value(' ', "path-separator", "BYTE", "Separator in printed paths instead of /", |a, v| {
-        put(&mut a.search.path_separator, path_separator(v))
-    }),
-    value(
-        ' ',
-        "context-separator",
-        "TEXT",
-        "Separator between non-contiguous lines [default: --]",
-        |a, v| put(&mut a.search.context_separator, v.map(|_| escaped(v)).transpose()),
-    )
+    value(' ', "path-separator", "BYTE", |a, v| put(&mut a.search.path_separator, path_separator(v)))
+        .help("Separator in printed paths instead of /"),
+    value(' ', "context-separator", "TEXT", |a, v| {
+        put(&mut a.search.context_separator, v.map(|_| escaped(v)).transpose())
+    })
+    .help("Separator between non-contiguous lines [default: --]")
     .or("no-context-separator"),
-    value(' ', "field-match-separator", "TEXT", "Separator after numbers and paths [default: :]", |a, v| {
-        put(&mut a.search.field_match_separator, escaped(v))
-    }),
-    value(
-        ' ',
-        "field-context-separator",
-        "TEXT",
-        "Separator after numbers and paths of context lines [default: -]",
-        |a, v| put(&mut a.search.field_context_separator, escaped(v)),
-    ),
+    value(' ', "field-match-separator", "TEXT", |a, v| put(&mut a.search.field_match_separator, escaped(v)))
+        .help("Separator after numbers and paths [default: :]"),
+    value(' ', "field-context-separator", "TEXT", |a, v| {
+        put(&mut a.search.field_context_separator, escaped(v))
+    })
+    .help("Separator after numbers and paths of context lines [default: -]"),
     toggle!(' ', "trim", "Remove leading white space from printed lines", search.trim),
-    value('M', "max-columns", "N", "Omit lines of more than N bytes", |a, v| {
-        put(&mut a.search.max_columns, positive(v))
-    }),
+    value('M', "max-columns", "N", |a, v| put(&mut a.search.max_columns, positive(v)))
+        .help("Omit lines of more than N bytes"),
     toggle!(' ', "max-columns-preview", "Print the start of lines that -M omits", search.max_columns_preview),
-    value(' ', "color", "WHEN", "When to use colours: never, auto, always or ansi", |a, v| {
-        put(&mut a.color, color(v))
-    }),
-    value(
-        ' ',
-        "colors",
-        "SPEC",
-        "Colours as TYPE:ATTRIBUTE:VALUE; types path, line, column, match, highlight; attributes fg, bg, style",
-        |a, v| push(&mut a.colors, text(v)?.parse().map_err(|error| format!("{error}"))),
+    value(' ', "color", "WHEN", |a, v| put(&mut a.color, color(v)))
+        .help("When to use colours: never, auto, always or ansi"),
+    value(' ', "colors", "SPEC", |a, v| {
+        push(&mut a.colors, text(v)?.parse().map_err(|error| format!("{error}")))
+    })
+    .help(
+        "Colours as TYPE:ATTRIBUTE:VALUE; types path, line, column, match, highlight; \
+             attributes fg, bg, style",
     ),
-    value(
-        ' ',
-        "hyperlink-format",
-        "FORMAT",
+    value(' ', "hyperlink-format", "FORMAT", |a, v| {
+        let format = v.map(|_| text(v)).transpose()?.map(str::parse).transpose();
+        put(&mut a.hyperlink_format, format.map_err(|error| format!("invalid hyperlink format: {error}")))
+    })
+    .help(
         "Print paths as links if colours are on: none, default, file, grep+, kitty, vscode and others, \
          or a URL with {path}, {host}, {line}, {column}",
-        |a, v| {
-            let format = v.map(|_| text(v)).transpose()?.map(str::parse).transpose();
-            put(&mut a.hyperlink_format, format.map_err(|error| format!("invalid hyperlink format: {error}")))
-        },
     )
     .or("no-hyperlink-format"),
-    value(
-        ' ',
-        "hostname-bin",
-        "COMMAND",
-        "With --hyperlink-format, get the host name from COMMAND",
-        |a, v| put(&mut a.hostname_bin, Ok(v.map(Into::into))),
-    ),
+    value(' ', "hostname-bin", "COMMAND", |a, v| put(&mut a.hostname_bin, Ok(v.map(Into::into))))
+        .help("With --hyperlink-format, get the host name from COMMAND"),
     on('p', "pretty", "Same as --color always --heading --line-number", |a, _| {
         a.color = ColorChoice::Always;
         (a.heading, a.line_number) = (Some(true), Some(true));
@@ -373,45 +324,33 @@ pub(super) const FLAGS: &[Flag] = &[
         a.line_buffered = yes.then_some(false);
     }),
     toggle!(' ', "stats", "Print statistics of the search at the end", search.stats),
-    value(
-        'g',
-        "glob",
-        "GLOB",
-        "Search only files whose paths match; with ! before it, those that do not",
-        |a, v| push(&mut a.globs, owned(v)),
-    ),
-    value(' ', "iglob", "GLOB", "Same as -g, ignoring case", |a, v| push(&mut a.iglobs, owned(v))),
+    value('g', "glob", "GLOB", |a, v| push(&mut a.globs, owned(v)))
+        .help("Search only files whose paths match; with ! before it, those that do not"),
+    value(' ', "iglob", "GLOB", |a, v| push(&mut a.iglobs, owned(v))).help("Same as -g, ignoring case"),
     toggle!(' ', "glob-case-insensitive", "Treat -g as --iglob", glob_case_insensitive),
-    value('t', "type", "TYPE", "Search only files of this type", |a, v| {
-        push(&mut a.types, owned(v).map(TypeChange::Select))
-    }),
-    value('T', "type-not", "TYPE", "Search no files of this type", |a, v| {
-        push(&mut a.types, owned(v).map(TypeChange::Negate))
-    }),
-    value(' ', "type-add", "NAME:GLOB", "Add a glob to a type", |a, v| {
-        push(&mut a.types, owned(v).map(TypeChange::Add))
-    }),
-    value(' ', "type-clear", "TYPE", "Remove the globs of a type", |a, v| {
-        push(&mut a.types, owned(v).map(TypeChange::Clear))
-    }),
+    value('t', "type", "TYPE", |a, v| push(&mut a.types, owned(v).map(TypeChange::Select)))
+        .help("Search only files of this type"),
+    value('T', "type-not", "TYPE", |a, v| push(&mut a.types, owned(v).map(TypeChange::Negate)))
+        .help("Search no files of this type"),
+    value(' ', "type-add", "NAME:GLOB", |a, v| push(&mut a.types, owned(v).map(TypeChange::Add)))
+        .help("Add a glob to a type"),
+    value(' ', "type-clear", "TYPE", |a, v| push(&mut a.types, owned(v).map(TypeChange::Clear)))
+        .help("Remove the globs of a type"),
     on(' ', "type-list", "Print the types and their globs", |a, _| a.listing = Some(Listing::Types)),
     on(' ', "files", "Print the paths of the files that would be searched", |a, _| {
         a.listing = Some(Listing::Files);
     }),
-    value(
-        ' ',
-        "generate",
-        "KIND",
-        "Print the manual page (man) or completions for a shell (complete-bash, -zsh, -fish, -powershell)",
-        |a, v| put(&mut a.listing, generated(v)),
+    value(' ', "generate", "KIND", |a, v| put(&mut a.listing, generated(v))).help(
+        "Print the manual page (man) or completions for a shell \
+             (complete-bash, -zsh, -fish, -powershell)",
     ),
     toggle!('.', "hidden", "Search hidden files and directories", hidden),
     toggle!('L', "follow", "Follow symbolic links", follow),
-    value('d', "max-depth", "N", "Descend at most N directories", |a, v| put(&mut a.max_depth, number(v)))
+    value('d', "max-depth", "N", |a, v| put(&mut a.max_depth, number(v)))
+        .help("Descend at most N directories")
         .also("maxdepth"),
-    value(' ', "max-filesize", "SIZE", "Skip files larger than SIZE", |a, v| {
-        put(&mut a.max_filesize, size(v))
-    }),
+    value(' ', "max-filesize", "SIZE", |a, v| put(&mut a.max_filesize, size(v)))
+        .help("Skip files larger than SIZE"),
     toggle!(' ', "one-file-system", "Stay on the file systems of the named paths", one_file_system),
     opt_out!("ignore", "Search files that ignore files exclude", |a, yes| a.no_ignore(yes)),
     opt_out!("ignore-dot", "Do not obey .ignore and .rgignore files", no_ignore_dot),
@@ -422,9 +361,8 @@ pub(super) const FLAGS: &[Flag] = &[
     opt_out!("ignore-parent", "Do not obey ignore files of parent directories", no_ignore_parent),
     opt_out!("ignore-vcs", "Do not obey .gitignore files", no_ignore_vcs),
     opt_out!("require-git", "Obey .gitignore files outside of repositories too", no_require_git),
-    value(' ', "ignore-file", "FILE", "Additional ignore file", |a, v| {
-        push(&mut a.ignore_files, Ok(v.unwrap_or_default().into()))
-    }),
+    value(' ', "ignore-file", "FILE", |a, v| push(&mut a.ignore_files, Ok(v.unwrap_or_default().into())))
+        .help("Additional ignore file"),
     toggle!(' ', "ignore-file-case-insensitive", "Ignore case in ignore files", ignore_file_case_insensitive),
     on('u', "unrestricted", "Same as --no-ignore; -uu: also --hidden; -uuu: also --binary", |a, _| {
         a.unrestrict()
@@ -436,18 +374,13 @@ pub(super) const FLAGS: &[Flag] = &[
     on(' ', "trace", "Print more debugging messages than --debug", |a, _| a.log = Some(LevelFilter::Trace)),
     // The configuration file is read before the flags are parsed.
     on(' ', "no-config", "Do not read the configuration file, FULLBORE_GREP_CONFIG_PATH", |_, _| {}),
-    value(
-        ' ',
-        "sort",
-        "BY",
-        "Order of the files: path, modified, accessed, created, or none (by path too)",
-        |a, v| put(&mut a.sort, sort(v, false)),
-    ),
-    value(' ', "sortr", "BY", "Same as --sort, in reverse order", |a, v| put(&mut a.sort, sort(v, true))),
+    value(' ', "sort", "BY", |a, v| put(&mut a.sort, sort(v, false)))
+        .help("Order of the files: path, modified, accessed, created, or none (by path too)"),
+    value(' ', "sortr", "BY", |a, v| put(&mut a.sort, sort(v, true)))
+        .help("Same as --sort, in reverse order"),
     toggle!(' ', "sort-files", "Same as --sort path", |a, yes| {
         a.sort = yes.then_some(Sort { by: SortBy::Path, reverse: false });
     }),
-    value('j', "threads", "N", "Same as --workers; 0 is the number of processors", |a, v| {
-        put(&mut a.threads, positive(v))
-    }),
+    value('j', "threads", "N", |a, v| put(&mut a.threads, positive(v)))
+        .help("Same as --workers; 0 is the number of processors"),
 ];

@@ -139,7 +139,7 @@ impl<'r> Printer<'r> {
         if let Some((status, text)) = &output.said {
             self.status = self.status.max(*status);
             if !text.is_empty() {
-                self.run.without_progress_line(|| Exit::eprint(&format!("{}: {text}\n", program(""))));
+                self.run.output.without_progress_line(|| Exit::eprint(&format!("{}: {text}\n", program(""))));
             }
         }
         self.matched |= output.matched;
@@ -160,15 +160,15 @@ impl<'r> Printer<'r> {
 
     fn write(&mut self, output: &FileOutput) -> Result<(), Exit> {
         if std::mem::replace(&mut self.written, true) && output.begins {
-            self.run.print_raw(self.separators.before(output.lines))?;
+            self.run.output.print_raw(self.separators.before(output.lines))?;
         }
         if output.bytes.len() < MUCH {
-            self.run.print_raw(&output.bytes)?;
+            self.run.output.print_raw(&output.bytes)?;
         } else {
-            self.run.flush()?;
-            self.run.without_progress_line(|| Exit::print_raw(&output.bytes))?;
+            self.run.output.flush()?;
+            self.run.output.without_progress_line(|| Exit::print_raw(&output.bytes))?;
         }
-        if self.soon { self.run.flush() } else { Ok(()) }
+        if self.soon { self.run.output.flush() } else { Ok(()) }
     }
 
     /// Prints the statistics, if they are collected.
@@ -187,9 +187,9 @@ impl<'r> Printer<'r> {
                     },
                 },
             });
-            return self.run.print_raw(format!("{message}\n"));
+            return self.run.output.print_raw(format!("{message}\n"));
         }
-        self.run.print_raw(format!(
+        self.run.output.print_raw(format!(
             "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
              {} bytes searched\n{:0.6} seconds spent searching\n{:0.6} seconds total\n",
             stats.matches(),

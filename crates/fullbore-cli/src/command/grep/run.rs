@@ -17,7 +17,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 
 use super::args::{GrepArgs, Listing, Pattern};
 use super::command::Filter;
-use super::file::{Search, Turn};
+use super::file::{Search, SearchWorker};
 use super::haystacks::{Item, SearchPaths, types};
 use super::print::{Printer, Separators};
 use super::settings::settings;
@@ -94,7 +94,7 @@ fn search(
     terminal: bool,
 ) -> Result<(), Exit> {
     let run = common.begin()?;
-    let workers = run.job().spec().workers.unwrap_or_else(fullbore::probe::processors);
+    let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let items = walk(args, search_paths, workers).map_err(Exit::Failure)?;
     let serial = args.sort.is_some() || search_paths.one_file || args.threads == Some(1);
     let separators = Separators::new(query.settings(), serial);
@@ -115,7 +115,7 @@ fn search(
             items,
             || query.whole_searcher(),
             |item, sender, worker, tool, executor| {
-                search.item(item, &mut Turn { sender, worker, executor }, tool)
+                search.item(item, &mut SearchWorker { sender, worker, executor }, tool)
             },
             |output| Ok(printer.put(output)),
         )
@@ -139,8 +139,8 @@ fn search(
     if args.search.stats || json {
         printer.account(json)?;
     }
-    run.flush()?;
-    run.end(run.progress().bytes_done());
+    run.output.flush()?;
+    run.end(run.progress.bytes_done());
     outcome(args, printer.matched, printer.status)
 }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
-use fullbore::pattern::{Executor, OrderedSender, Worker};
+use fullbore::pattern::{Executor, Worker};
 use fullbore::quote::Shown;
 use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::{FirstFailure, is_stream};
+use fullbore_cli::for_each::{in_order, is_stream};
 
 use super::flags::{CheckArgs, Sum, is_cksum};
 use super::lines::{end, error_line, escape, message, named};
@@ -57,11 +57,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
     let arriving = files.iter().any(|list| is_stream(list));
     let lists = Lists::new(files.into(), Parser::new(requested).like(called()));
-    let mut first_failure = FirstFailure::default();
-    let work = |item: Item,
-                sender: &mut OrderedSender<'_, '_, Verdict>,
-                worker: &mut Worker,
-                executor: &Executor<'_>| {
+    let work = |item: Item, worker: &mut Worker, executor: &Executor<'_>| {
         let verdict = match item {
             Item::ChecksumLine(expected) => checker.check(expected, executor, worker)?,
             other => Verdict::Passed(other),
@@ -72,15 +68,9 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
             }
             Verdict::Passed(_) => 0,
         };
-        sender.send(verdict, weight).map(drop)
+        Ok((verdict, weight))
     };
-    let emit = |verdict| Ok(first_failure.check(reporter.report(verdict)));
-    run.with_executor("check", None, |executor| match arriving {
-        true => executor.map_ordered_arriving(lists, work, emit),
-        false => executor.map_ordered(lists, work, emit),
-    })
-    .map_err(Exit::from)?;
-    first_failure.end()?;
+    in_order(&run, "check", lists, arriving, work, |verdict| reporter.report(verdict))?;
     end(&run, reporter.bytes, sum.json)?;
     match (reporter.changed, reporter.bad) {
         (true, _) => Err(Exit::Reported(3)),
@@ -287,7 +277,7 @@ impl VerdictReporter<'_> {
             text.extend_from_slice(verdict.as_bytes());
         }
         text.push(b'\n');
-        self.run.print(&text)
+        self.run.output.print(&text)
     }
 
     fn end(&mut self) {
@@ -322,7 +312,7 @@ impl VerdictReporter<'_> {
     }
 
     fn eprint(&mut self, text: &str) {
-        self.run.eprint(text);
+        self.run.output.eprint(text);
     }
 }
 

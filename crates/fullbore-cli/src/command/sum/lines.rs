@@ -177,9 +177,9 @@ pub(super) fn error_line(name: &Path, error: &Error) -> String {
 pub(super) fn end(run: &CliRun<'_>, bytes: u64, json: bool) -> Result<(), Exit> {
     let summary = run.end(bytes);
     if json {
-        run.print(format!("{}\n", json!({ "account": summary.json() })))?;
+        run.output.print(format!("{}\n", json!({ "account": summary.json() })))?;
     }
-    run.flush()
+    run.output.flush()
 }
 
 #[cfg(test)]

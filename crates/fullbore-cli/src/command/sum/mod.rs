@@ -13,7 +13,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Hash, hex};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::FirstFailure;
+use fullbore_cli::for_each::{in_order, unless_cancelled};
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -102,24 +102,13 @@ impl Sum {
             }
             false => Box::new(files.into_iter().map(|name| (name, Ok(())))),
         };
-        let mut first_failure = FirstFailure::default();
-        run.with_executor("sum", None, |executor| {
-            executor.map_ordered(
-                walked,
-                |(name, found): (PathBuf, Result<(), Error>), sender, worker, executor| match found
-                    .and_then(|()| sums(&name, executor, worker))
-                {
-                    Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-                    result => {
-                        let weight = name.as_os_str().len() + hashes.len() * 64;
-                        sender.send((name, result), weight).map(drop)
-                    }
-                },
-                |(name, result)| Ok(first_failure.check(printer.print_result(&name, &result))),
-            )
-        })
-        .map_err(Exit::from)?;
-        first_failure.end()?;
+        let work =
+            |(name, found): (PathBuf, Result<(), Error>), worker: &mut Worker, executor: &Executor<'_>| {
+                let result = unless_cancelled(found.and_then(|()| sums(&name, executor, worker)))?;
+                let weight = name.as_os_str().len() + hashes.len() * 64;
+                Ok(((name, result), weight))
+            };
+        in_order(&run, "sum", walked, false, work, |(name, result)| printer.print_result(&name, &result))?;
         end(&run, printer.bytes, self.json)?;
         match printer.worst {
             0 => Ok(()),
@@ -150,7 +139,7 @@ impl Printer<'_> {
                     value["error"] = message(error).into();
                     text.extend_from_slice(format!("{value}\n").as_bytes());
                 }
-                self.run.eprint(&error_line(name, error));
+                self.run.output.eprint(&error_line(name, error));
             }
             Ok((bytes, sums)) => {
                 self.bytes += bytes;
@@ -167,6 +156,6 @@ impl Printer<'_> {
                 }
             }
         }
-        self.run.print(&text)
+        self.run.output.print(&text)
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::vec;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
@@ -67,11 +68,8 @@ enum Names {
     None {
         done: bool,
     },
-    Known {
-        names: Vec<PathBuf>,
-        next: usize,
-    },
-    Coming(Box<dyn BufRead + Send>),
+    Known(vec::IntoIter<PathBuf>),
+    Coming(io::Split<BufReader<fs::File>>),
 }
 
 impl Inputs {
@@ -90,7 +88,7 @@ impl Inputs {
                 )));
             }
             (None, None) => Names::None { done: false },
-            (Some(names), None) => Names::Known { names, next: 0 },
+            (Some(names), None) => Names::Known(names.into_iter()),
             (None, Some(list)) => listed(list, encoding)?,
         };
         Ok(Self { names, encoding, list: list.map(Path::to_owned), number: 0, turns: 0 })
@@ -100,7 +98,7 @@ impl Inputs {
     pub(super) fn known(&self) -> Option<Vec<&Path>> {
         match &self.names {
             Names::None { .. } => Some(vec![Path::new("-")]),
-            Names::Known { names, .. } => Some(names.iter().map(PathBuf::as_path).collect()),
+            Names::Known(names) => Some(names.as_slice().iter().map(PathBuf::as_path).collect()),
             Names::Coming(_) => None,
         }
     }
@@ -137,15 +135,11 @@ impl Iterator for Inputs {
             Names::None { done } => {
                 return (!std::mem::replace(done, true)).then(|| self.standard_input(false));
             }
-            Names::Known { names, next } => {
-                let name = names.get_mut(*next).map(std::mem::take);
-                *next += 1;
-                name?
-            }
-            Names::Coming(reader) => match name(reader) {
-                Ok(name) => name?,
+            Names::Known(names) => names.next()?,
+            Names::Coming(names) => match names.next()? {
+                Ok(name) => path(name),
                 Err(error) => {
-                    self.names = Names::Known { names: Vec::new(), next: 0 };
+                    self.names = Names::Known(Vec::new().into_iter());
                     let list = self.list.clone().unwrap_or_default();
                     let list = self.encoding.quoted(&list, false);
                     return Some(Input::Diagnostic(format!("{list}: read error: {}", reason(&error))));
@@ -166,32 +160,18 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
         Diagnostic::new(format!("cannot open {list} for reading: {}", reason(&error)))
     })?;
     let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
-    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let names = BufReader::with_capacity(64 << 10, file).split(0);
     if !short {
-        return Ok(Names::Coming(Box::new(reader)));
+        return Ok(Names::Coming(names));
     }
-    let mut names = Vec::new();
-    loop {
-        match name(&mut reader) {
-            Ok(Some(name)) => names.push(name),
-            Ok(None) => return Ok(Names::Known { names, next: 0 }),
-            Err(_) => {
-                let list = encoding.quoted(list, true);
-                return Err(Diagnostic::new(format!("cannot read file names from {list}")));
-            }
-        }
-    }
+    let names: io::Result<Vec<_>> = names.map(|name| name.map(path)).collect();
+    names
+        .map(|names| Names::Known(names.into_iter()))
+        .map_err(|_| Diagnostic::new(format!("cannot read file names from {}", encoding.quoted(list, true))))
 }
 
-fn name(reader: &mut impl BufRead) -> io::Result<Option<PathBuf>> {
-    let mut name = Vec::new();
-    if reader.read_until(0, &mut name)? == 0 {
-        return Ok(None);
-    }
-    if name.last() == Some(&0) {
-        name.pop();
-    }
-    Ok(Some(std::ffi::OsString::from_vec(name).into()))
+fn path(name: Vec<u8>) -> PathBuf {
+    std::ffi::OsString::from_vec(name).into()
 }
 
 /// Standard input, handed to its users one after the other.

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fullbore::error::ErrorKind;
 use fullbore::operation::{Count, Counts, Encoding};
-use fullbore::pattern::{Executor, OrderedSender, Worker};
+use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::Exit;
-use fullbore_cli::for_each::{FirstFailure, is_stream};
+use fullbore_cli::for_each::{in_order, is_stream};
 use fullbore_cli::values::names;
 
 use crate::environment;
@@ -109,29 +109,20 @@ impl Wc {
             run: &run,
         };
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
-        let (mut first_failure, mut code) = (FirstFailure::default(), 0);
+        let mut code = 0;
         let arriving = self.files0_from.as_deref().is_some_and(is_stream);
-        let work = |input: Input,
-                    sender: &mut OrderedSender<'_, '_, FileResult>,
-                    worker: &mut Worker,
-                    executor: &Executor<'_>| {
+        let work = |input: Input, worker: &mut Worker, executor: &Executor<'_>| {
             let file_result = context.count_input(input, worker, executor)?;
             let weight = file_result.name.as_ref().map_or(0, |name| name.as_os_str().len());
-            sender.send(file_result, weight).map(drop)
+            Ok((file_result, weight))
         };
-        let emit = |file_result: FileResult| {
+        in_order(&run, "wc", inputs, arriving, work, |file_result: FileResult| {
             if let Some(diagnostic) = &file_result.diagnostic {
-                run.eprint(&diagnostic.line());
+                run.output.eprint(&diagnostic.line());
                 code = code.max(diagnostic.code);
             }
-            Ok(first_failure.check(report.file(file_result.name.as_deref(), file_result.counts, &run)))
-        };
-        let result = run.with_executor("wc", None, |executor| match arriving {
-            true => executor.map_ordered_arriving(inputs, work, emit),
-            false => executor.map_ordered(inputs, work, emit),
-        });
-        first_failure.end()?;
-        result?;
+            report.file(file_result.name.as_deref(), file_result.counts, &run)
+        })?;
         report.end(&run)?;
         if code > 0 { Err(Exit::Reported(code)) } else { Ok(()) }
     }

@@ -147,7 +147,7 @@ impl Report {
             self.line(&counts, name.as_deref());
         }
         self.lines += 1;
-        run.print(std::mem::take(&mut self.waiting))
+        run.output.print(std::mem::take(&mut self.waiting))
     }
 
     fn line(&mut self, counts: &Counts, name: Option<&[u8]>) {
@@ -173,7 +173,7 @@ impl Report {
                 Total::Auto | Total::Never => {}
             }
         }
-        run.print(self.waiting)?;
-        run.flush()
+        run.output.print(self.waiting)?;
+        run.output.flush()
     }
 }
