@@ -42,7 +42,7 @@ fn stopped(law: Law, width: f64) -> (f64, f64) {
 /// A law's intervals hold in 93% of runs, but not always: that would mean uselessly wide.
 #[test]
 fn stopped_cells_hold_the_truth() {
-    for (law, width) in [
+    let laws = [
         (Law::Normal(5.0), 0.05),
         (Law::Normal(5.0), 0.03),
         (Law::Heavy(4.0), 0.05),
@@ -58,7 +58,8 @@ fn stopped_cells_hold_the_truth() {
         (Law::Correlated(0.2), 0.035),
         (Law::Correlated(0.2), 0.05),
         (Law::Correlated(0.2), 0.08),
-    ] {
+    ];
+    for (law, width) in fullbore_testkit::cases("laws of samples", 3, laws) {
         let (held, _) = stopped(law, width);
         assert!((0.93..0.995).contains(&held), "{law:?} to {width}: {held}");
     }
