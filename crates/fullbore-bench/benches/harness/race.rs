@@ -69,6 +69,9 @@ pub(crate) enum Figure {
     Slowest,
     /// The throughput of one ÷ that of the fastest of others.
     Throughput,
+    /// The time of one ÷ that of the fastest of others. The fastest is chosen in the even rounds and compared in the odd ones, and
+    /// the other way round, so that no chance selects it; the geometric mean of both.
+    Regret,
     /// The time of one, in milliseconds.
     Time,
 }
@@ -231,11 +234,28 @@ impl Demand {
             }
             Figure::Slowest if ran.clone().count() < self.peers.len() => return None,
             Figure::Slowest => ran.max_by(by_time)?,
+            Figure::Regret => {
+                let [even, odd] = [0, 1].map(|half| regret(mine, ran.clone(), half));
+                let best = ran.min_by(by_time)?.label.clone();
+                let ours = format!("best of all rounds: {best}");
+                return Some(Finding::new(&self.what, ours, ((even? * odd?).sqrt(), ""), self.bound));
+            }
             Figure::Fastest | Figure::Throughput => ran.min_by(by_time)?,
         };
         let ratio = Finding::ratio(&self.what, mine, peer, |run| run.wall, time, self.bound);
         Some(if self.figure == Figure::Throughput { ratio.inverted() } else { ratio })
     }
+}
+
+/// The time of `mine` ÷ that of the contender that was the fastest in the other rounds, in the rounds whose numbers have this
+/// remainder of 2.
+fn regret<'s>(mine: &Series, others: impl Iterator<Item = &'s Series>, half: usize) -> Option<f64> {
+    let rounds = |series: &Series, half: usize| Series {
+        label: series.label.clone(),
+        runs: series.runs.iter().skip(half).step_by(2).cloned().collect(),
+    };
+    let best = others.min_by(|a, b| wall(&rounds(a, 1 - half)).total_cmp(&wall(&rounds(b, 1 - half))))?;
+    Some(rounds(mine, half).paired(&rounds(best, half), |run| run.wall))
 }
 
 fn wall(series: &Series) -> f64 {

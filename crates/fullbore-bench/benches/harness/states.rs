@@ -51,6 +51,17 @@ pub(crate) fn cold_or_warm(path: &Path, is_cold: bool) -> Attempt<()> {
     if is_cold { cold(path) } else { warm(path) }
 }
 
+/// Evicts a whole file and reads this share of it again, from its start.
+pub(crate) fn partly(path: &Path, share: f64) -> Attempt<()> {
+    if share == 1.0 {
+        return warm(path);
+    }
+    cold(path)?;
+    let len = (fs::metadata(path)?.len() as f64 * share) as u64;
+    io::copy(&mut fs::File::open(path)?.take(len), &mut io::sink())?;
+    Ok(())
+}
+
 fn every_file(path: &Path, visit: &dyn Fn(&Path) -> Attempt<()>) -> Attempt<()> {
     let found = fs::symlink_metadata(path)?;
     match found.file_type() {

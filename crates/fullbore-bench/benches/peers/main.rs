@@ -1,4 +1,4 @@
-//! Compares the program with its peers (`dd`, `cp`, fio) and its own strategies, and reports which bounds are kept.
+//! Compares the program with its peers (`dd`, `cp`, fio), and reports which bounds are kept.
 //!
 //! `cargo bench -p fullbore-bench --bench peers` builds the release binary itself and runs every comparison.
 //! Each comparison runs its commands once unmeasured, then in rounds, in random order within each round.
@@ -9,7 +9,6 @@ mod files;
 mod harness;
 mod meter;
 mod processes;
-mod strategies;
 
 use std::process::ExitCode;
 
@@ -18,7 +17,7 @@ use clap::Parser;
 use harness::commands::Bench;
 use harness::options::{CommandOptions, EXIT_STATUS, TextOptions};
 
-/// Compares fullbore with dd, cp, fio and its own strategies.
+/// Compares fullbore with dd, cp and fio.
 #[derive(Parser)]
 #[command(bin_name = "cargo bench -p fullbore-bench --bench peers --", after_help = EXIT_STATUS)]
 #[command(args_override_self = true)]
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
     }
     let Options { commands } = Options::parse();
     let common = commands.common.clone();
-    let cases = [processes::CASES, files::CASES, meter::CASES, strategies::CASES].concat();
+    let cases = [processes::CASES, files::CASES, meter::CASES].concat();
     let make = || {
         let data = format!("file: {}", fullbore::size::human(commands.size));
         let programs: (&[_], &[_]) = (&["transform"], &["dd", "cp", "fio"]);

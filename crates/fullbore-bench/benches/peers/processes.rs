@@ -6,7 +6,6 @@ use super::harness::data::Data;
 use super::harness::finding::Bound;
 use super::harness::race::Race;
 use super::harness::{Attempt, states};
-use super::strategies::STRATEGIES;
 
 pub(super) const CASES: &[Case] = &[
     ("start-up", "duration of a run with nothing to do", start_up),
@@ -35,6 +34,23 @@ fn start_up(bench: &mut Bench) -> Attempt<()> {
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const MEMORY: Bound = Bound::AtMost(80.0);
+
+const STRATEGIES: &[&str] = &[
+    "cci",
+    "cci-stdio",
+    "cci-mm",
+    "cci-mt",
+    "cci-tp",
+    "cci-ov",
+    "cci-ex",
+    "cci-mtmm",
+    "cci-mmtp",
+    "method=uring,cache=direct,depth=8,request=1M",
+    "method=direct,request=1M",
+    "read=mmap,write=buffered,workers=2",
+    "workers=1",
+    "workers=2,request=1M",
+];
 
 /// Strategies that map the whole file: their memory is the file.
 const WHOLE: &[&str] = &["cci-mm", "cci-mtmm", "cci-mmtp"];

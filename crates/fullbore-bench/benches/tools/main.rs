@@ -17,14 +17,14 @@ use harness::commands::{Bench, LOCALE};
 use harness::options::{CommandOptions, EXIT_STATUS, TextOptions};
 use harness::{Attempt, finding, race, states, tree};
 
-const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe"];
+const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe", "transform"];
 
 const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha256sum", "fclones"];
 
 const NOTES: &str = "Reflinks are measured in DIR or in a directory of FULLBORE_TEST_DIRS that supports them; scripts/file-systems makes \
      some.\n\n";
 
-/// Compares fullbore's tools with wc, cat, rg, cmp, cp, b3sum, sha256sum, fclones.
+/// Compares fullbore's tools with wc, cat, rg, cmp, cp, b3sum, sha256sum, fclones, and with their own strategies.
 #[derive(Parser)]
 #[command(bin_name = "cargo bench -p fullbore-bench --bench tools --", args_override_self = true)]
 #[command(after_help = [NOTES, EXIT_STATUS].concat())]

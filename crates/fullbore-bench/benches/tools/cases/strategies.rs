@@ -1,0 +1,78 @@
+//! `auto` beside strategies that are fixed for the whole run: every tool, with its input in the page cache, not in it, and with
+//! the first half in it. No profile, and nothing learned.
+
+use crate::finding::Bound;
+use crate::harness::commands::Case;
+use crate::harness::data::Data;
+use crate::race::{Figure, Race};
+use crate::{Attempt, Bench, states};
+
+const TITLE: &str = "auto beside fixed strategies";
+
+pub(super) const CASES: &[Case] = &[
+    ("auto-wc", TITLE, |bench| compare(bench, "wc", &["text"])),
+    ("auto-sum", TITLE, |bench| compare(bench, "sum", &["text"])),
+    ("auto-grep-literal", TITLE, |bench| {
+        let literal = bench.text.literal.clone();
+        compare(bench, "grep", &["-c", &literal, "text"])
+    }),
+    ("auto-grep-regex", TITLE, |bench| compare(bench, "grep", &["-c", r"[a-z]+ing\s", "text"])),
+    ("auto-cmp", TITLE, |bench| compare(bench, "cmp", &["text", "twin"])),
+    ("auto-copy", TITLE, |bench| compare(bench, "copy", &["--reflink=never", "text", NEW])),
+    ("auto-transform-new", TITLE, |bench| compare(bench, "transform", &["shift:10", "text", NEW])),
+    ("auto-transform-over", TITLE, |bench| {
+        compare(bench, "transform", &["shift:10", "text", OLD, "--overwrite"])
+    }),
+];
+
+/// An output that is new in each run, and one that exists.
+const NEW: &str = "new";
+const OLD: &str = "old";
+
+/// The fixed strategies; `P` stands for the number of processors.
+const STRATEGIES: &[&str] = &[
+    "read=mmap,write=buffered,request=1M,stripe=8M,window=8M,workers=P,model=pool",
+    "read=mmap,write=buffered,request=512K,stripe=16M,window=64M,workers=P,model=pool",
+    "method=buffered,request=256K,stripe=1M,workers=P,model=pool",
+    "method=buffered,request=512K,stripe=4M,workers=P,model=pool",
+    "method=buffered,request=256K,stripe=8M,workers=P,model=pool",
+    "read=direct,write=buffered,request=4M,stripe=4M,workers=P,model=pool",
+    "read=uring,write=buffered,read-cache=direct,request=1M,depth=8,workers=1,model=serial",
+    "read=uring,write=buffered,read-cache=direct,request=1M,depth=8,stripe=8M,workers=P,model=pool",
+];
+
+/// The states of the input, and the bounds: of a file that is half in the page cache, no fixed strategy suits both halves.
+const STATES: [(&str, f64, f64); 3] = [("warm", 1.0, 1.08), ("cold", 0.0, 1.08), ("half cached", 0.5, 0.92)];
+
+fn compare(bench: &mut Bench, tool: &'static str, words: &[&str]) -> Attempt<()> {
+    let inputs: Vec<Data> = match tool {
+        "cmp" => vec![Data::Text, Data::Twin],
+        _ => vec![Data::Text],
+    };
+    let paths: Vec<_> = inputs.iter().map(|data| bench.place.of(*data)).collect();
+    let (new, old) = (bench.place.path(NEW), bench.place.path(OLD));
+    let has = |name| words.contains(&name);
+    let processors = fullbore::probe::processors().to_string();
+    let fixed: Vec<String> = STRATEGIES.iter().map(|fixed| fixed.replace('P', &processors)).collect();
+    let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
+    for (state, share, bound) in STATES {
+        let prepare = || {
+            if has(OLD) {
+                states::whole(&old, &paths[0])?;
+            }
+            if has(NEW) {
+                states::memory().and_then(|()| states::absent(&new))?;
+            }
+            paths.iter().try_for_each(|path| states::partly(path, share))
+        };
+        let mut race = Race::new(&inputs, bench.place.size * inputs.len() as u64);
+        for strategy in ["auto"].iter().chain(&fixed) {
+            let ours = bench.ours(tool, &[words, &["--strategy", strategy]].concat());
+            race = race.shaped(strategy, ours, |one| one.prepare(prepare).clear(|| states::remove(&new)));
+        }
+        let what = format!("{tool} {}, {state}: auto ÷ the best fixed strategy", words.join(" "));
+        race.demand(&what, Figure::Regret, "auto", &fixed, Bound::AtMost(bound)).run(bench)?;
+    }
+    states::remove(&old);
+    Ok(())
+}
