@@ -1,5 +1,7 @@
 //! Compiled settings: the matcher, the searchers and the printers.
 
+use std::sync::Arc;
+
 use grep_matcher::LineTerminator;
 use grep_printer::{
     ColorSpecs, HyperlinkConfig, JSON, JSONBuilder, Standard, StandardBuilder, Summary, SummaryBuilder,
@@ -15,7 +17,7 @@ use crate::settings::{Coding, Detection, Nuls, READ_SIZE, ReadMode, Settings, Sh
 /// A search ready to run.
 #[derive(Debug, Clone)]
 pub struct Query {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) matcher: AnyMatcher,
     pub(crate) escapes: Escapes,
     whole_file_reason: Option<&'static str>,
@@ -42,7 +44,7 @@ impl Query {
         settings.color &= settings.show != Show::Json;
         let matcher = AnyMatcher::new(&settings)?;
         let escapes = Escapes::new(settings.color, &settings.colors);
-        let mut query = Self { settings, matcher, escapes, whole_file_reason: None };
+        let mut query = Self { settings: Arc::new(settings), matcher, escapes, whole_file_reason: None };
         query.whole_file_reason = query.pattern_whole_file_reason();
         Ok(query)
     }

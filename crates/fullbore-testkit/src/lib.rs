@@ -1,6 +1,8 @@
 //! Helpers shared by the workspace's test suites.
 #![forbid(unsafe_code)]
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 pub mod ground;
 pub mod numbers;
 
@@ -19,10 +21,31 @@ pub fn runs_all(test: &str) -> bool {
     }
 }
 
-/// The cases of a long list that `test` checks: all if slow tests run too, else the first of every `one_in`.
+/// The cases of a long list that `test` checks: all if slow tests run too, else one of every `one_in`, at a place that differs
+/// from group to group, so that no column of a table is left out. The same in every run.
 pub fn cases<T>(test: &str, one_in: usize, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let step = if runs_all(&format!("{test}: all cases but one in {one_in}")) { 1 } else { one_in };
-    all.into_iter().step_by(step)
+    let place = move |group: usize| {
+        let mut hasher = DefaultHasher::new();
+        (group, one_in).hash(&mut hasher);
+        hasher.finish() as usize % step
+    };
+    all.into_iter()
+        .enumerate()
+        .filter_map(move |(index, case)| (index % step == place(index / step)).then_some(case))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cases_are_of_every_row_and_column() {
+        let table = (0..12).flat_map(|row| (0..12).map(move |column| (row, column)));
+        let found: Vec<_> = super::cases("rows and columns", 4, table).collect();
+        for number in 0..12 {
+            assert!(found.iter().any(|(row, _)| *row == number), "{number}: {found:?}");
+            assert!(found.iter().any(|(_, column)| *column == number), "{number}: {found:?}");
+        }
+    }
 }
 
 /// Runs the examples of `docs/files.md` as tests.

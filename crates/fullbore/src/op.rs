@@ -176,3 +176,15 @@ impl fmt::Debug for HashState {
         f.write_str("HashState")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_their_names() {
+        for (fold, name) in [(sha256(), "sha256"), (xxh3(), "xxh3"), (blake3(), "blake3")] {
+            assert_eq!(fold.hash.algorithm().name, name);
+        }
+    }
+}

@@ -76,7 +76,7 @@ fn fail_each(words: &str, keeps: bool) {
     let template = template();
     let log = template.at("log");
     for (call, error) in CALLS {
-        for number in cases("failing calls", 2, 1..=MOST) {
+        for number in (1..7).chain(cases("failing calls", 2, 7..=MOST)) {
             let mut command = template.command(words);
             command.current_dir(template.at("place"));
             let inject = format!("inject={call}:error={error}:when={number}");

@@ -2,7 +2,7 @@
 //! no locks, so that every interleaving can be tested:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg fullbore_loom" cargo test --release -p fullbore --lib asynchronous::slots
+//! RUSTFLAGS="--cfg fullbore_loom" cargo test --release -p fullbore-io --lib asynchronous::slots
 //! ```
 use std::collections::VecDeque;
 use std::io;

@@ -13,7 +13,7 @@ use super::stream_reader::StreamReader;
 use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
-use crate::strategy::{Adaptive, Choice, Model, Strategy};
+use crate::strategy::{Adaptive, Choice, Contender, Model, Strategy};
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, ErrorKind, Result};
 
@@ -43,8 +43,9 @@ enum Shares<'a> {
     Fixed { strategy: &'a Strategy, cut: Cut, stripes: Stripes },
     /// Leases under several contenders.
     Adaptive(Leases<'a>),
-    /// Blocks of a stream, read with the sizes and by the workers of several contenders; the strategy has the most of both.
-    Stream { reader: &'a StreamReader, most: Strategy },
+    /// Blocks of a stream: the first ones by the workers of one strategy, the others with the sizes and by the workers of several
+    /// contenders, of which `most` has the most of both.
+    Stream { reader: &'a StreamReader, first: Strategy, most: Strategy },
 }
 
 impl Shares<'_> {
@@ -70,7 +71,7 @@ impl Run<'_> {
     ) -> Result<(Stats, Vec<S>)> {
         let Transfer { sink, progress, .. } = self.transfer;
         let (shares, workers) = self.shares();
-        let failed = AtomicBool::new(false);
+        let (failed, trying) = (AtomicBool::new(false), AtomicBool::new(false));
         let first = FirstError::default();
         // From the first request to the last: opening and closing are not part of the throughput.
         let span: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
@@ -138,7 +139,10 @@ impl Run<'_> {
                     let mut extents = stripes.of(worker, || started.count()).map(|index| cut.extent(index));
                     open_and_run(strategy, &mut extents)
                 }
-                Shares::Stream { most, .. } => open_and_run(most, &mut std::iter::empty()),
+                Shares::Stream { first, most, .. } => {
+                    let strategy = if trying.load(Ordering::Relaxed) { most } else { first };
+                    open_and_run(strategy, &mut std::iter::empty())
+                }
                 Shares::Adaptive(leases) => {
                     leases.started(started.count());
                     std::iter::from_fn(|| if go_on() { leases.next() } else { None }).try_for_each(|lease| {
@@ -172,10 +176,17 @@ impl Run<'_> {
                 }
             }
         };
-        let results = match &shares {
+        let mut results = match &shares {
             Shares::Fixed { strategy, .. } if strategy.model == Model::Pool => on_pool(workers, &one, &lost),
             _ => on_threads(workers, &one, &lost),
         };
+        if let Shares::Stream { reader, most, .. } = &shares
+            && go_on()
+            && reader.try_contenders()
+        {
+            trying.store(true, Ordering::Relaxed);
+            results.extend(on_threads(most.workers, &one, &lost));
+        }
         first.result()?;
         if let (Shares::Stream { reader, .. }, Some(adaptive)) = (&shares, self.choice.adaptive) {
             reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection));
@@ -208,9 +219,9 @@ impl Run<'_> {
         if let Some((leases, workers)) = self.choice.adaptive.and_then(|adaptive| self.leases(adaptive)) {
             return (Shares::Adaptive(leases), workers);
         }
-        if let Some((reader, most)) = self.stream() {
-            let workers = most.workers;
-            return (Shares::Stream { reader, most }, workers);
+        if let Some((reader, first, most)) = self.stream() {
+            let workers = first.workers;
+            return (Shares::Stream { reader, first, most }, workers);
         }
         let (strategy, range) = (self.choice.first, &self.scope.range);
         let request = self.request(strategy);
@@ -225,14 +236,19 @@ impl Run<'_> {
         (Shares::Fixed { strategy, cut, stripes }, workers.min(self.most))
     }
 
-    /// The reader of a stream that tries contenders, and a strategy with the largest request and number of workers of them.
-    /// `None` if there is no choice, or not the memory for all.
-    fn stream(&self) -> Option<(&StreamReader, Strategy)> {
+    /// The reader of a stream that tries contenders, the strategy of its beginning, and one with the largest request and number of
+    /// workers of all. `None` if there is no choice, or not the memory for all.
+    fn stream(&self) -> Option<(&StreamReader, Strategy, Strategy)> {
         let (Source::Stream(reader), Some(adaptive)) = (self.transfer.source, self.choice.adaptive) else {
             return None;
         };
-        let mut contenders = adaptive.contenders.cached.clone();
-        contenders.iter_mut().for_each(|one| one.strategy.workers = one.strategy.workers.min(self.most));
+        let mut contenders: Vec<Contender> = Vec::new();
+        for mut contender in adaptive.contenders.cached.iter().cloned() {
+            contender.strategy.workers = contender.strategy.workers.min(self.most);
+            if contenders.iter().all(|other| other.strategy != contender.strategy) {
+                contenders.push(contender);
+            }
+        }
         let strategies = || contenders.iter().map(|contender| &contender.strategy);
         let most = Strategy {
             request: strategies().map(|strategy| strategy.request).max()?,
@@ -243,8 +259,14 @@ impl Run<'_> {
         if contenders.len() < 2 || most.memory() > most.budget {
             return None;
         }
-        reader.try_contenders(contenders);
-        Some((reader, most))
+        let first = contenders.first()?.strategy.clone();
+        reader.will_try(contenders);
+        if most.workers == first.workers {
+            // No others are to be started, and a sequential operation goes on with the state of its only worker.
+            reader.try_contenders();
+            return Some((reader, most.clone(), most));
+        }
+        Some((reader, first, most))
     }
 
     /// The leases of an adaptive run, and the number of workers; `None` if it has no choice, or is too short.

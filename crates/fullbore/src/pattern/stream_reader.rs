@@ -15,6 +15,9 @@ use fullbore_io::sys;
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
 
+/// Bytes that are read before a trial begins: shorter streams need no further workers.
+const BEFORE: u64 = 2 * MEASURED;
+
 /// Bytes of a measurement, after `SETTLE` bytes that still show the contender before it. The time for a change is that of
 /// waking a worker, in seconds.
 const MEASURED: u64 = if cfg!(test) { 64 << 10 } else { 8 << 20 };
@@ -36,6 +39,8 @@ pub(super) struct StreamReader {
 struct StreamPosition {
     offset: u64,
     ended: bool,
+    /// Contenders to try once `BEFORE` bytes were read: until then, readers end there.
+    next: Vec<Contender>,
     trials: Option<StreamTrials>,
 }
 
@@ -47,6 +52,8 @@ struct StreamTrials {
     /// Offset at which the next measurement starts or ends.
     due: u64,
     since: Option<(Instant, f64)>,
+    /// The last choice, and the offset at which it was made.
+    chosen: Option<(usize, u64)>,
 }
 
 impl StreamTrials {
@@ -68,7 +75,10 @@ impl StreamTrials {
         let bytes = MEASURED + (offset - self.due);
         let spent = Spent { seconds: (now.0 - start).as_secs_f64(), cpu: now.1 - before };
         self.trials.record(self.current, bytes, spent);
-        let next = self.trials.next(MEASURED + SETTLE, CHANGE);
+        let (next, chosen) = self.trials.next(MEASURED + SETTLE, CHANGE);
+        if chosen && self.chosen.is_none_or(|(last, _)| last != next) {
+            self.chosen = Some((next, offset));
+        }
         self.due = offset + MEASURED;
         if next != self.current {
             (self.current, self.since, self.due) = (next, None, offset + SETTLE);
@@ -84,7 +94,7 @@ impl StreamReader {
         if file.kind() == FileKind::Fifo && sys::pipe_capacity(&file).is_ok_and(|size| size < PIPE) {
             let _ = sys::set_pipe_capacity(&file, PIPE);
         }
-        let state = StreamPosition { offset: 0, ended: false, trials: None };
+        let state = StreamPosition { offset: 0, ended: false, next: Vec::new(), trials: None };
         Self {
             file,
             patient,
@@ -98,19 +108,31 @@ impl StreamReader {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries request sizes and numbers of workers, those of `contenders`, on the bytes as they come.
-    pub(super) fn try_contenders(&self, contenders: Vec<Contender>) {
-        let trials = Trials::new(contenders, 0);
-        self.lock().trials = Some(StreamTrials { trials, current: 0, due: SETTLE, since: None });
+    /// Ends the reading after `BEFORE` bytes: [`try_contenders`](Self::try_contenders) then continues it.
+    pub(super) fn will_try(&self, contenders: Vec<Contender>) {
+        self.lock().next = contenders;
     }
 
-    /// The contenders tried, and the one that was used last; `None` if there was one alone.
+    /// Continues with new readers, which try request sizes and numbers of workers on the bytes as they come; false at the end.
+    pub(super) fn try_contenders(&self) -> bool {
+        let mut state = self.lock();
+        let (due, contenders) = (state.offset + SETTLE, std::mem::take(&mut state.next));
+        if state.ended || contenders.is_empty() {
+            return false;
+        }
+        let trials = Trials::new(contenders, state.offset);
+        state.trials = Some(StreamTrials { trials, current: 0, due, since: None, chosen: None });
+        self.readers.store(0, Ordering::Relaxed);
+        true
+    }
+
+    /// The contenders tried, and the last choice; `None` without a choice between several.
     pub(super) fn selection(&self) -> Option<Selection> {
         let state = self.lock();
-        let trials = state.trials.as_ref()?;
-        let tried = trials.trials.tried();
-        let chosen = trials.current().to_string();
-        (tried.len() > 1).then(|| Selection { after: state.offset, cached: true, tried, chosen })
+        let StreamTrials { trials, chosen, .. } = state.trials.as_ref()?;
+        let ((place, after), tried) = ((*chosen)?, trials.tried());
+        let chosen = trials.contenders[place].strategy.to_string();
+        (tried.len() > 1).then_some(Selection { after, cached: true, tried, chosen })
     }
 
     /// The number of a worker that will read.
@@ -136,6 +158,9 @@ impl StreamReader {
         let mut state = self.lock();
         while !state.ended && state.trials.as_ref().is_some_and(|trials| reader >= trials.current().workers) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.next.is_empty() && state.offset >= BEFORE {
+            return Ok(None);
         }
         let request = state.trials.as_ref().map_or(request, |trials| {
             let tried = trials.current().request.min(request);

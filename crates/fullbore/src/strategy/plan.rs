@@ -271,10 +271,11 @@ impl<'a> Planner<'a> {
         plan.fit(input, output)?;
         // Figures compare all contenders: those of a spec that excludes some say nothing of the others.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
+        // Those of a pipe would say nothing of the file system.
         if let (Some(learned), Some(input), true) = (
             self.profile.and_then(|profile| profile.learned.as_ref()),
             input,
-            open && plan.contenders.differ(),
+            open && plan.contenders.differ() && plan.plan_input.len.is_some(),
         ) && let Ok(file_system) = key(input)
         {
             plan.arrange(learned, file_system);

@@ -6,6 +6,40 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+/// Samples of a logarithmic rate: their number, mean, and the sum of the squared deviations from it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::pattern) struct Samples {
+    pub(in crate::pattern) count: f64,
+    pub(in crate::pattern) mean: f64,
+    squares: f64,
+}
+
+impl Samples {
+    /// Adds a sample (Welford's method). With `most`, older ones count less, so that their weight stays below it.
+    pub(in crate::pattern) fn push(&mut self, sample: f64, most: f64) {
+        if self.count + 1.0 > most {
+            let rest = (most - 1.0) / self.count;
+            (self.count, self.squares) = (self.count * rest, self.squares * rest);
+        }
+        self.count += 1.0;
+        let distance = sample - self.mean;
+        self.mean += distance / self.count;
+        self.squares += distance * (sample - self.mean);
+    }
+
+    pub(in crate::pattern) fn is_empty(&self) -> bool {
+        self.count == 0.0
+    }
+}
+
+impl FromIterator<f64> for Samples {
+    fn from_iter<I: IntoIterator<Item = f64>>(samples: I) -> Self {
+        let mut all = Self::default();
+        samples.into_iter().for_each(|sample| all.push(sample, f64::INFINITY));
+        all
+    }
+}
+
 /// The belief in the logarithmic rate of a contender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::pattern) struct Belief {
@@ -15,8 +49,8 @@ pub(in crate::pattern) struct Belief {
     pub(in crate::pattern) relative: f64,
     /// Its variance.
     pub(in crate::pattern) variance: f64,
-    /// The number of samples behind it.
-    pub(in crate::pattern) samples: usize,
+    /// True if it was measured.
+    pub(in crate::pattern) measured: bool,
 }
 
 impl Belief {
@@ -60,7 +94,7 @@ impl Measurement {
 
 /// The measured contender with the highest rate.
 pub(in crate::pattern) fn leader(beliefs: &[Belief]) -> Option<usize> {
-    let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].samples > 0);
+    let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);
     measured.max_by(|&one, &two| beliefs[one].mean.total_cmp(&beliefs[two].mean).then(two.cmp(&one)))
 }
 
@@ -69,36 +103,34 @@ pub(in crate::pattern) fn leader(beliefs: &[Belief]) -> Option<usize> {
 /// this counts as. Returns the standard deviation of a sample, too.
 pub(in crate::pattern) fn beliefs(
     priors: &[(f64, f64)],
-    samples: &[Vec<f64>],
+    samples: &[Samples],
     noise: (f64, f64),
 ) -> (Vec<Belief>, f64) {
-    let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
     let (mut squares, mut freedom) = (noise.0.powi(2) * noise.1, noise.1);
     for samples in samples.iter().filter(|samples| !samples.is_empty()) {
-        let mean = mean(samples);
-        squares += samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
-        freedom += samples.len() as f64 - 1.0;
+        squares += samples.squares;
+        freedom += samples.count - 1.0;
     }
     let noise = (squares / freedom).sqrt();
-    let error = |samples: &[f64]| noise.powi(2) / samples.len() as f64;
+    let error = |samples: &Samples| noise.powi(2) / samples.count;
     // The level: each measured contender is an estimate of it, as good as its prior and its samples.
     let (mut sum, mut weights) = (0.0, 0.0);
     for ((expected, deviation), samples) in priors.iter().zip(samples) {
         if !samples.is_empty() {
             let weight = 1.0 / (deviation.powi(2) + error(samples));
-            sum += weight * (mean(samples) - expected);
+            sum += weight * (samples.mean - expected);
             weights += weight;
         }
     }
     let level = if weights > 0.0 { sum / weights } else { 0.0 };
-    let belief = |((expected, deviation), samples): (&(f64, f64), &Vec<f64>)| {
+    let belief = |((expected, deviation), samples): (&(f64, f64), &Samples)| {
         let (mut relative, mut variance) = (*expected, deviation.powi(2));
         if !samples.is_empty() {
             let weight = variance / (variance + error(samples));
-            relative += weight * (mean(samples) - level - expected);
+            relative += weight * (samples.mean - level - expected);
             variance *= 1.0 - weight;
         }
-        Belief { mean: level + relative, relative, variance, samples: samples.len() }
+        Belief { mean: level + relative, relative, variance, measured: !samples.is_empty() }
     };
     (priors.iter().zip(samples).map(belief).collect(), noise)
 }
@@ -112,23 +144,46 @@ mod tests {
 
     const NOISE: (f64, f64) = (0.1, 3.0);
 
+    fn samples<const N: usize>(lists: [Vec<f64>; N]) -> [Samples; N] {
+        lists.map(|list| list.into_iter().collect())
+    }
+
+    #[test]
+    fn samples_have_the_moments_of_their_list_and_forget_with_a_limit() {
+        let list: Vec<f64> = (0..50u32).map(|number| 20.0 + f64::from(number * 7919 % 13) / 10.0).collect();
+        let mean = list.iter().sum::<f64>() / 50.0;
+        let squares: f64 = list.iter().map(|sample| (sample - mean).powi(2)).sum();
+        let [all] = samples([list.clone()]);
+        assert!(
+            (all.mean - mean).abs() < 1e-9 && (all.squares - squares).abs() < 1e-9 && all.count == 50.0,
+            "{all:?}"
+        );
+        let mut last = Samples::default();
+        (0..100).for_each(|_| last.push(20.0, 8.0));
+        (0..100).for_each(|_| last.push(21.0, 8.0));
+        assert!(
+            (last.mean - 21.0).abs() < 1e-3 && (last.count - 8.0).abs() < 1e-9 && last.squares < 1e-3,
+            "{last:?}"
+        );
+    }
+
     #[test]
     fn without_samples_the_beliefs_are_the_priors() {
-        let (found, noise) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &[vec![], vec![]], NOISE);
+        let (found, noise) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &samples([vec![], vec![]]), NOISE);
         assert!((noise - 0.1).abs() < 1e-12);
-        assert_eq!((found[0].mean, found[1].mean, found[1].samples), (0.0, -0.5, 0));
+        assert_eq!((found[0].mean, found[1].mean, found[1].measured), (0.0, -0.5, false));
         assert!((found[1].variance - 0.04).abs() < 1e-12);
     }
 
     #[test]
     fn one_measurement_sets_the_level_of_all() {
-        let (found, _) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &[vec![20.0], vec![]], NOISE);
+        let (found, _) = beliefs(&[(0.0, 0.1), (-0.5, 0.2)], &samples([vec![20.0], vec![]]), NOISE);
         assert!((found[0].mean - 20.0).abs() < 1e-9 && (found[1].mean - 19.5).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
     fn many_samples_outweigh_the_prior() {
-        let samples = [vec![20.0; 100], vec![20.4; 100]];
+        let samples = samples([vec![20.0; 100], vec![20.4; 100]]);
         let (found, noise) = beliefs(&[(0.0, 0.1), (-0.5, 0.3)], &samples, NOISE);
         assert!((found[0].mean - 20.0).abs() < 0.01 && (found[1].mean - 20.4).abs() < 0.01, "{found:?}");
         assert!(noise < 0.02, "{noise}");
@@ -141,7 +196,7 @@ mod tests {
         let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         let mut normal = || (-2.0 * uniform().ln()).sqrt() * (2.0 * PI * uniform()).cos();
         for (mean, deviation, noise) in [(-0.1, 0.2, 0.1), (0.05, 0.1, 0.2), (-0.5, 0.3, 0.15f64)] {
-            let belief = Belief { mean, relative: mean, variance: deviation * deviation, samples: 0 };
+            let belief = Belief { mean, relative: mean, variance: deviation * deviation, measured: false };
             let weight = belief.variance / (belief.variance + noise * noise);
             let rounds = 400_000;
             let mut gained = 0.0;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::belief::{Belief, Measurement, beliefs, leader};
+use super::belief::{Belief, Measurement, Samples, beliefs, leader};
 use super::lease::{Lease, Parts, Settings, Spent};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors};
 
@@ -288,7 +288,7 @@ impl Region {
 
     /// The logarithmic rates of a contender. In the page cache each lease is a sample. From a device a slice is: requests
     /// in flight cross the ends of leases.
-    fn samples(&self, contender: usize) -> Vec<f64> {
+    fn samples(&self, contender: usize) -> Samples {
         let slices = self.slices.iter().filter(|slice| slice.contender == contender);
         match self.cached {
             true => slices.flat_map(|slice| slice.rates.iter().copied()).collect(),
@@ -366,12 +366,11 @@ impl Region {
             self.contenders.extend(next.into_iter().map(neighbor));
             return self.next_round(settings);
         }
-        let measured = || (0..beliefs.len()).filter(|&contender| beliefs[contender].samples > 0);
+        let measured = || (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);
         let equal = measured().filter(|&contender| beliefs[contender].mean >= beliefs[leader].mean - EQUAL);
         let chosen = equal.min_by(|&one, &two| self.cpu(one).total_cmp(&self.cpu(two))).unwrap_or(leader);
         let tried = |contender: usize| {
-            let samples = self.samples(contender);
-            let rate = (samples.iter().sum::<f64>() / samples.len() as f64).exp();
+            let rate = self.samples(contender).mean.exp();
             let slices = self.slices.iter().filter(|slice| slice.contender == contender && !slice.uncounted);
             Tried::new(&self.contenders[contender].strategy, rate, self.cpu(contender), slices.count())
         };

@@ -1,20 +1,23 @@
 //! Trials in a run of unknown length, of files or of a pipe: the contenders take turns on the next bytes.
 
-use super::belief::{Measurement, beliefs, leader};
+use super::belief::{Measurement, Samples, beliefs, leader};
 use super::lease::Spent;
 use super::region::EQUAL;
 use crate::strategy::{Contender, Tried};
 
 /// The standard deviation of a logarithmic rate before any is known, and the samples that this counts as.
 const NOISE: (f64, f64) = (0.15, 3.0);
+/// The greatest weight of the samples of a contender: rates change in the course of a long run.
+const MOST: f64 = 32.0;
 
 /// The contenders and their measurements.
 #[derive(Debug, Default)]
 pub(in crate::pattern) struct Trials {
     pub(in crate::pattern) contenders: Vec<Contender>,
-    /// The logarithmic rates by contender.
-    samples: Vec<Vec<f64>>,
-    /// Bytes and CPU time of the samples, in seconds, by contender.
+    /// The logarithmic rates by contender, and the number of measurements.
+    samples: Vec<Samples>,
+    counts: Vec<usize>,
+    /// Bytes and CPU time of the measurements, in seconds, by contender.
     totals: Vec<(u64, f64)>,
     /// The bytes measured so far.
     pub(in crate::pattern) bytes: u64,
@@ -23,9 +26,9 @@ pub(in crate::pattern) struct Trials {
 impl Trials {
     /// Contenders without a measurement, after `bytes` of the run.
     pub(in crate::pattern) fn new(contenders: Vec<Contender>, bytes: u64) -> Self {
-        let samples = vec![Vec::new(); contenders.len()];
-        let totals = vec![(0, 0.0); contenders.len()];
-        Self { contenders, samples, totals, bytes }
+        let samples = vec![Samples::default(); contenders.len()];
+        let (counts, totals) = (vec![0; contenders.len()], vec![(0, 0.0); contenders.len()]);
+        Self { contenders, samples, counts, totals, bytes }
     }
 
     /// Records the cost of `bytes` with the contender at a place.
@@ -33,7 +36,8 @@ impl Trials {
         if let Some(samples) = self.samples.get_mut(place)
             && spent.seconds > 0.0
         {
-            samples.push((bytes as f64 / spent.seconds).ln());
+            samples.push((bytes as f64 / spent.seconds).ln(), MOST);
+            self.counts[place] += 1;
             self.totals[place].0 += bytes;
             self.totals[place].1 += spent.cpu;
             self.bytes += bytes;
@@ -46,29 +50,35 @@ impl Trials {
         if bytes > 0 { cpu / bytes as f64 } else { 0.0 }
     }
 
-    /// The contender for the next `bytes`: one whose measurement pays if as much is to come as there was; else the fastest,
-    /// of those that are equal the one with the least CPU time. A change of the contender takes `change` seconds.
-    pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> usize {
+    /// The contender for the next `bytes`, and true if it is chosen: one whose measurement pays if as much is to come as there
+    /// was, which is no choice yet; else the fastest, of those that are equal the one with the least CPU time, if that is known.
+    /// A change of the contender takes `change` seconds.
+    pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> (usize, bool) {
         let priors: Vec<_> =
             self.contenders.iter().map(|contender| (contender.expected, contender.deviation)).collect();
         let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
-        let Some(leader) = leader(&beliefs) else { return 0 };
+        let Some(leader) = leader(&beliefs) else { return (0, false) };
         let measurement = Measurement { bytes, left: self.bytes, noise: noise.powi(2), change };
         let all = 0..beliefs.len();
         let pays = |&other: &usize| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]);
+        if let Some(other) = all.clone().find(pays) {
+            return (other, false);
+        }
         let equal = |&other: &usize| {
-            beliefs[other].samples > 0 && beliefs[other].mean >= beliefs[leader].mean - EQUAL
+            beliefs[other].measured
+                && beliefs[other].mean >= beliefs[leader].mean - EQUAL
+                && self.cpu(other) > 0.0
         };
         let cheapest = |&one: &usize, &two: &usize| self.cpu(one).total_cmp(&self.cpu(two));
-        all.clone().find(pays).or_else(|| all.filter(equal).min_by(cheapest)).unwrap_or(leader)
+        let cheapest = all.filter(equal).min_by(cheapest).filter(|_| self.cpu(leader) > 0.0);
+        (cheapest.unwrap_or(leader), true)
     }
 
     /// The contenders that were measured.
     pub(in crate::pattern) fn tried(&self) -> Vec<Tried> {
         let tried = |place: usize| {
-            let samples = &self.samples[place];
-            let rate = (samples.iter().sum::<f64>() / samples.len() as f64).exp();
-            Tried::new(&self.contenders[place].strategy, rate, self.cpu(place), samples.len())
+            let rate = self.samples[place].mean.exp();
+            Tried::new(&self.contenders[place].strategy, rate, self.cpu(place), self.counts[place])
         };
         (0..self.samples.len()).filter(|&place| !self.samples[place].is_empty()).map(tried).collect()
     }

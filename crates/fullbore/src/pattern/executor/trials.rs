@@ -25,7 +25,7 @@ impl FileTrials {
         if trials.contenders.len() != list.len() || !trials.contenders.iter().zip(list).all(same) {
             *trials = Trials::new(list.to_vec(), trials.bytes);
         }
-        Some(trials.next(len, CHANGE))
+        Some(trials.next(len, CHANGE).0)
     }
 
     /// Records the time of a file that was read with the contender at a place.
