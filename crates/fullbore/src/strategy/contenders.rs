@@ -17,8 +17,8 @@ const COPIED: [f64; 2] = [-0.1, 0.2];
 const DEEP: [f64; 2] = [0.0, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
 const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
-/// Of a pipe, other request sizes and numbers of workers.
-const STREAM: [f64; 2] = [0.0, 0.25];
+/// Of a pipe, other request sizes and numbers of workers: they differ little, but for operations that need a worker of their own.
+const STREAM: [f64; 2] = [0.0, 0.1];
 
 /// From this cached share on, the other parts are read into the page cache.
 const COMPLETE: f64 = 0.9;
