@@ -262,7 +262,7 @@ impl Run<'_> {
         let first = contenders.first()?.strategy.clone();
         reader.will_try(contenders);
         if most.workers == first.workers {
-            // No others are to be started, and a sequential operation goes on with the state of its only worker.
+            // No others are to be started, and a sequential operation needs the state of its only worker until the end.
             reader.try_contenders();
             return Some((reader, most.clone(), most));
         }

@@ -12,11 +12,11 @@ const TITLE: &str = "auto beside fixed strategies";
 pub(super) const CASES: &[Case] = &[
     ("auto-wc", TITLE, |bench| compare(bench, "wc", &["text"])),
     ("auto-sum", TITLE, |bench| compare(bench, "sum", &["text"])),
-    ("auto-grep-literal", TITLE, |bench| {
+    ("auto-literal", TITLE, |bench| {
         let literal = bench.text.literal.clone();
         compare(bench, "grep", &["-c", &literal, "text"])
     }),
-    ("auto-grep-regex", TITLE, |bench| compare(bench, "grep", &["-c", r"[a-z]+ing\s", "text"])),
+    ("auto-regex", TITLE, |bench| compare(bench, "grep", &["-c", r"[a-z]+ing\s", "text"])),
     ("auto-cmp", TITLE, |bench| compare(bench, "cmp", &["text", "twin"])),
     ("auto-copy", TITLE, |bench| compare(bench, "copy", &["--reflink=never", "text", NEW])),
     ("auto-transform-new", TITLE, |bench| compare(bench, "transform", &["shift:10", "text", NEW])),
