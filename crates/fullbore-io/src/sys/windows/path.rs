@@ -29,7 +29,8 @@ macro_rules! arguments {
         })+
     };
 }
-arguments!(str, &str, String, &String, OsStr, &OsStr, OsString, &OsString, Path, &Path, PathBuf, &PathBuf; name => name.as_ref());
+arguments!(str, &str, String, &String, OsString, &OsString, Path, &Path, PathBuf, &PathBuf; name => name.as_ref());
+arguments!(OsStr, &OsStr; name => name);
 arguments!(&CStr, CString, &CString; name => OsStr::from_bytes(name.to_bytes()));
 arguments!(&[u8]; name => OsStr::from_bytes(name));
 
