@@ -21,8 +21,8 @@ pub fn runs_all(test: &str) -> bool {
     }
 }
 
-/// The cases of a long list that `test` checks: all if slow tests run too, else one of every `one_in`, at a place that differs
-/// from group to group, so that no column of a table is left out. The same in every run.
+/// The cases of a long list that `test` checks: all if slow tests run too, else the first and one of every `one_in`, at a place
+/// that differs from group to group, so that no column of a table is left out. The same in every run.
 pub fn cases<T>(test: &str, one_in: usize, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let step = if runs_all(&format!("{test}: all cases but one in {one_in}")) { 1 } else { one_in };
     let place = move |group: usize| {
@@ -32,7 +32,7 @@ pub fn cases<T>(test: &str, one_in: usize, all: impl IntoIterator<Item = T>) -> 
     };
     all.into_iter()
         .enumerate()
-        .filter_map(move |(index, case)| (index % step == place(index / step)).then_some(case))
+        .filter_map(move |(index, case)| (index == 0 || index % step == place(index / step)).then_some(case))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use fullbore_io::sys;
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
 
-/// Bytes that are read before a trial begins: shorter streams need no further workers.
+/// Bytes that are read before further workers start: shorter streams need none.
 const BEFORE: u64 = 2 * MEASURED;
 
 /// Bytes of a measurement, after `SETTLE` bytes that still show the contender before it. The time for a change is that of

@@ -48,10 +48,6 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         let (expected, deviation) = match known {
             // The interval is about four standard deviations long. What was measured yesterday holds for today by 5%.
             Some((one, first)) => ((one.rate / first.rate).ln(), ((one.high / one.low).ln() / 4.0).max(0.05)),
-            // Two files keep the device busy with any of them.
-            None if plan_input.purpose == Purpose::Compare && !plan_input.is_cached() => {
-                (expected, deviation / 2.0)
-            }
             None => (expected, deviation),
         };
         list.push(Contender { strategy, expected, deviation });
@@ -69,10 +65,13 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     let buffered =
         |request: usize, stripe: u64| spread(Strategy { request, stripe, ..base.clone() }, workers);
     let writes = matches!(plan_input.target, Target::New | Target::Existing);
+    // Two files keep the device busy with any of them.
+    let streams = if plan_input.purpose == Purpose::Compare { 2.0 } else { 1.0 };
+    let device = |[expected, deviation]: [f64; 2]| [expected, deviation / streams];
     // The choice by the facts goes first.
     match (plan_input.is_cached(), plan_input.is_uncached()) {
         (true, _) => add(&mut found.cached, chosen.clone(), CHOSEN),
-        (_, true) => add(&mut found.uncached, chosen.clone(), CHOSEN),
+        (_, true) => add(&mut found.uncached, chosen.clone(), device(CHOSEN)),
         _ => {}
     }
     if !plan_input.is_uncached() {
@@ -98,8 +97,8 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
                 stripe: 8 << 20,
                 ..base.clone()
             };
-            add(&mut found.uncached, spread(deep.clone(), 1), DEEP);
-            add(&mut found.uncached, spread(deep, workers), DEEP);
+            add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
+            add(&mut found.uncached, spread(deep, workers), device(DEEP));
         }
         if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
@@ -109,9 +108,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
                 stripe: 4 << 20,
                 ..base.clone()
             };
-            add(&mut found.uncached, spread(large, workers), LARGE);
+            add(&mut found.uncached, spread(large, workers), device(LARGE));
         }
-        add(&mut found.uncached, buffered(256 << 10, 8 << 20), READ_AHEAD);
+        add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
     }
     // The state of the regions is unknown: all are tried on the same parts.
     if plan_input.cached.is_none() {

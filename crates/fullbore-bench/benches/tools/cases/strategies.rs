@@ -1,6 +1,8 @@
 //! `auto` beside strategies that are fixed for the whole run: every tool, with its input in the page cache, not in it, and with
 //! the first half in it. No profile, and nothing learned.
 
+use fullbore::strategy::NAMED;
+
 use crate::finding::Bound;
 use crate::harness::commands::Case;
 use crate::harness::data::Data;
@@ -53,7 +55,10 @@ fn compare(bench: &mut Bench, tool: &'static str, words: &[&str]) -> Attempt<()>
     let (new, old) = (bench.place.path(NEW), bench.place.path(OLD));
     let has = |name| words.contains(&name);
     let processors = fullbore::probe::processors().to_string();
-    let fixed: Vec<String> = STRATEGIES.iter().map(|fixed| fixed.replace('P', &processors)).collect();
+    let fixed = STRATEGIES.iter().map(|fixed| fixed.replace('P', &processors));
+    // The named strategies are those of a transformation.
+    let named = NAMED.iter().filter(|_| tool == "transform").map(|named| named.name.to_owned());
+    let fixed: Vec<String> = fixed.chain(named).collect();
     let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
     for (state, share, bound) in STATES {
         let prepare = || {

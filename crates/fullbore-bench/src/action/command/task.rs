@@ -85,7 +85,7 @@ pub(super) const TASKS: &[CommandTask] = &[
             Tool { prints: true, ..peer_tool("cat", &["{input}"]) },
             peer_tool("tar", &["-cPf", "{output}", "{input}"]),
             uutils(&["cp", "{input}", "{output}"]),
-            // A built-in of the shell of Windows, which calls `CopyFileEx`.
+            // A built-in of the shell of Windows, which copies by the system's own function.
             Tool {
                 program: "cmd",
                 ..peer_tool("copy", &["/d", "/c", "copy", "/b", "/y", "{input}", "{output}"])

@@ -98,6 +98,18 @@ pub(in crate::pattern) fn leader(beliefs: &[Belief]) -> Option<usize> {
     measured.max_by(|&one, &two| beliefs[one].mean.total_cmp(&beliefs[two].mean).then(two.cmp(&one)))
 }
 
+/// Rates within this factor are equal: CPU time decides.
+const EQUAL: f64 = 0.03;
+
+/// The contender to continue with: the leader, or of the equal ones that with the least CPU time. A `cpu` of 0 is unknown: others
+/// ran at the same time, or the system's ticks are too long.
+pub(in crate::pattern) fn choice(beliefs: &[Belief], leader: usize, cpu: impl Fn(usize) -> f64) -> usize {
+    let near = |other: usize| beliefs[other].measured && beliefs[other].mean >= beliefs[leader].mean - EQUAL;
+    let equal = (0..beliefs.len()).filter(|&other| near(other) && cpu(other) > 0.0);
+    let cheapest = equal.min_by(|&one, &two| cpu(one).total_cmp(&cpu(two)));
+    cheapest.filter(|_| cpu(leader) > 0.0).unwrap_or(leader)
+}
+
 /// The beliefs from `priors`, the expected relative logarithmic rates with their standard deviations, and the samples of
 /// each contender. `noise`: the standard deviation of a sample before any is known, and the number of samples that
 /// this counts as. Returns the standard deviation of a sample, too.
@@ -165,6 +177,18 @@ mod tests {
             (last.mean - 21.0).abs() < 1e-3 && (last.count - 8.0).abs() < 1e-9 && last.squares < 1e-3,
             "{last:?}"
         );
+    }
+
+    #[test]
+    fn of_equal_contenders_the_one_with_the_least_known_cpu_time_is_chosen() {
+        let belief = |mean| Belief { mean, relative: mean, variance: 0.01, measured: true };
+        let beliefs = [belief(20.0), belief(20.01), belief(19.9), Belief { measured: false, ..belief(20.0) }];
+        let chosen = |cpu: [f64; 4]| choice(&beliefs, leader(&beliefs).unwrap(), |one| cpu[one]);
+        assert_eq!(chosen([1.0, 2.0, 0.1, 0.1]), 0);
+        assert_eq!(chosen([2.0, 1.0, 0.1, 0.1]), 1);
+        assert_eq!(chosen([0.0; 4]), 1, "unknown: the fastest");
+        assert_eq!(chosen([0.0, 1.0, 0.1, 0.1]), 1);
+        assert_eq!(chosen([1.0, 0.0, 0.1, 0.1]), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::belief::{Belief, Measurement, Samples, beliefs, leader};
+use super::belief::{Belief, Measurement, Samples, beliefs, choice, leader};
 use super::lease::{Lease, Parts, Settings, Spent};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors};
 
@@ -18,8 +18,6 @@ const CHANGE: [f64; 2] = [0.1e-3, 3e-3];
 const LEASES: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
-/// Rates within this factor are equal: CPU time decides.
-pub(super) const EQUAL: f64 = 0.03;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
 /// A region shorter than this is not tried again, in bytes.
@@ -366,15 +364,14 @@ impl Region {
             self.contenders.extend(next.into_iter().map(neighbor));
             return self.next_round(settings);
         }
-        let measured = || (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);
-        let equal = measured().filter(|&contender| beliefs[contender].mean >= beliefs[leader].mean - EQUAL);
-        let chosen = equal.min_by(|&one, &two| self.cpu(one).total_cmp(&self.cpu(two))).unwrap_or(leader);
+        let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);
+        let chosen = choice(beliefs, leader, |contender| self.cpu(contender));
         let tried = |contender: usize| {
             let rate = self.samples(contender).mean.exp();
             let slices = self.slices.iter().filter(|slice| slice.contender == contender && !slice.uncounted);
             Tried::new(&self.contenders[contender].strategy, rate, self.cpu(contender), slices.count())
         };
-        let tried: Vec<Tried> = measured().map(tried).collect();
+        let tried: Vec<Tried> = measured.map(tried).collect();
         let contender = self.contenders[chosen].clone();
         let (cached, chosen) = (self.cached, contender.strategy.to_string());
         let after = self.total - self.left;

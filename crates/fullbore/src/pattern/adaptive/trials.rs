@@ -1,8 +1,7 @@
 //! Trials in a run of unknown length, of files or of a pipe: the contenders take turns on the next bytes.
 
-use super::belief::{Measurement, Samples, beliefs, leader};
+use super::belief::{Measurement, Samples, beliefs, choice, leader};
 use super::lease::Spent;
-use super::region::EQUAL;
 use crate::strategy::{Contender, Tried};
 
 /// The standard deviation of a logarithmic rate before any is known, and the samples that this counts as.
@@ -51,7 +50,7 @@ impl Trials {
     }
 
     /// The contender for the next `bytes`, and true if it is chosen: one whose measurement pays if as much is to come as there
-    /// was, which is no choice yet; else the fastest, of those that are equal the one with the least CPU time, if that is known.
+    /// was, which is no choice yet; else the [`choice`].
     /// A change of the contender takes `change` seconds.
     pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> (usize, bool) {
         let priors: Vec<_> =
@@ -59,19 +58,11 @@ impl Trials {
         let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
         let Some(leader) = leader(&beliefs) else { return (0, false) };
         let measurement = Measurement { bytes, left: self.bytes, noise: noise.powi(2), change };
-        let all = 0..beliefs.len();
         let pays = |&other: &usize| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]);
-        if let Some(other) = all.clone().find(pays) {
-            return (other, false);
+        match (0..beliefs.len()).find(pays) {
+            Some(other) => (other, false),
+            None => (choice(&beliefs, leader, |place| self.cpu(place)), true),
         }
-        let equal = |&other: &usize| {
-            beliefs[other].measured
-                && beliefs[other].mean >= beliefs[leader].mean - EQUAL
-                && self.cpu(other) > 0.0
-        };
-        let cheapest = |&one: &usize, &two: &usize| self.cpu(one).total_cmp(&self.cpu(two));
-        let cheapest = all.filter(equal).min_by(cheapest).filter(|_| self.cpu(leader) > 0.0);
-        (cheapest.unwrap_or(leader), true)
     }
 
     /// The contenders that were measured.
