@@ -47,10 +47,11 @@ fn newest(directory: &Path) -> Option<SystemTime> {
         .max()
 }
 
-/// Runs the example of this name, with `input` through a pipe.
+/// Runs the example of this name without a profile, with `input` through a pipe.
 fn run(name: &str, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(built().join(program(name)))
         .args(arguments)
+        .env("XDG_CONFIG_HOME", Path::new("/nonexistent"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

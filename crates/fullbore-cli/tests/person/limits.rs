@@ -55,8 +55,13 @@ fn signals_that_were_ignored_before_stay_ignored() {
     for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
         let mut command = Command::new("bash");
         command.args(["-c", &format!(r#"trap '' {name}; exec "$0" transform upper - -"#)]);
-        let mut running =
-            start(command.arg(env!("CARGO_BIN_EXE_fullbore")).stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut running = start(
+            command
+                .arg(env!("CARGO_BIN_EXE_fullbore"))
+                .env("XDG_CONFIG_HOME", NOWHERE)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped()),
+        );
         let pipe = running.child.stdin.take().unwrap();
         sleep(Duration::from_millis(300));
         running.signal(signal);
