@@ -38,6 +38,7 @@ fn strategy(cell: &Cell) -> &str {
 
 /// Checks every regret against the samples.
 fn check(document: &Document, experiment: &Experiment) {
+    let mut checked = 0;
     for found in &document.findings.regrets {
         let auto = document.cell(&found.cell).unwrap();
         assert_eq!((strategy(auto), auto.experiment.as_str()), ("auto", experiment.name.as_str()));
@@ -54,29 +55,34 @@ fn check(document: &Document, experiment: &Experiment) {
         assert_eq!((found.best.as_str(), found.strategy.as_str()), (best.id.as_str(), strategy(best)));
         // The best of a round has the highest median in the other rounds.
         let elsewhere = |cell: &Cell, round: u32| {
-            let other = cell.samples.iter().filter(|sample| sample.usable() && sample.round != round);
+            let other = cell.counted().filter(|sample| sample.round != round);
             let rates: Vec<f64> = other.map(Sample::rate).collect();
             // A slow machine may measure a strategy in one round alone.
             if rates.is_empty() { 0.0 } else { median(rates) }
         };
         let ratio = |sample: &Sample| {
-            // A sample that the proof contradicts is repeated in the same round.
-            let same = |other: &&Sample| other.usable() && other.round == sample.round;
-            let here = |cell: &&&Cell| cell.samples.iter().any(|other| same(&other));
+            // A sample that the proof contradicts is repeated in the same round, and does not count.
+            let same = |other: &&Sample| other.round == sample.round;
+            let here = |cell: &&&Cell| cell.counted().any(|other| same(&other));
             let best = others
                 .iter()
                 .filter(here)
                 .max_by(|one, two| elsewhere(one, sample.round).total_cmp(&elsewhere(two, sample.round)))?;
-            let other = best.samples.iter().find(same)?;
+            let other = best.counted().find(same)?;
             let seconds_per_byte = |sample: &Sample| sample.seconds / sample.bytes as f64;
-            sample.usable().then(|| seconds_per_byte(sample) / seconds_per_byte(other))
+            Some(seconds_per_byte(sample) / seconds_per_byte(other))
         };
-        let ratios: Vec<f64> = auto.samples.iter().filter_map(ratio).collect();
-        assert!(ratios.len() >= 6, "{}: {} rounds", found.cell, ratios.len());
+        let ratios: Vec<f64> = auto.counted().filter_map(ratio).collect();
+        // With fewer rounds, on a slow machine, the medians of all samples are compared.
+        if ratios.len() < 6 {
+            continue;
+        }
+        checked += 1;
         let expected = median(ratios) - 1.0;
         assert!((found.regret.value - expected).abs() < 1e-9, "{found:?} {expected}");
         assert!(found.regret.low <= expected && expected <= found.regret.high, "{found:?}");
     }
+    assert!(checked > 0, "no regret has six rounds: {:?}", document.findings.regrets);
 }
 
 #[test]

@@ -76,8 +76,7 @@ pub(super) fn cost(
     bootstrap: &Bootstrap,
 ) -> Option<Ratio> {
     let costs = |w: EligibleCell<'_>| -> Vec<f64> {
-        let usable = w.cell.samples.iter().filter(|s| s.usable());
-        usable.map(|s| s.charged_s() / s.bytes as f64).collect()
+        w.cell.counted().map(|s| s.charged_s() / s.bytes as f64).collect()
     };
     ratio((costs(first), costs(second)), (first.cost(), second.cost()), bootstrap)
 }

@@ -43,12 +43,11 @@ pub(crate) fn variations(cells: &[Cell]) -> Vec<DeviceVariation> {
 /// Returns start and throughput, as a ratio to the median, of the cell's samples of one direction.
 fn ratios(cell: &Cell, writes: bool) -> Vec<(f64, f64)> {
     let on_device = |sample: &&Sample| {
-        sample.usable()
-            && sample.regime.is_some()
+        sample.regime.is_some()
             && sample.course.is_none()
             && (sample.device_written_bytes > sample.device_read_bytes) == writes
     };
-    let samples: Vec<&Sample> = cell.samples.iter().filter(on_device).collect();
+    let samples: Vec<&Sample> = cell.counted().filter(on_device).collect();
     let rates: Vec<f64> = samples.iter().map(|sample| sample.rate()).collect();
     match median(&rates) {
         Some(middle) if samples.len() >= MIN_SAMPLES => {

@@ -96,7 +96,7 @@ fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> O
 /// Returns (bytes per request, charged seconds per request of each sample); `None` if requests were not counted.
 fn cost_samples(cell: &Cell) -> Option<(f64, Vec<f64>)> {
     let (bytes, _) = cost_point(cell)?;
-    let counted = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
+    let counted = cell.counted().filter(|s| s.requests > 0);
     Some((bytes, counted.map(|s| s.charged_s() / s.requests as f64).collect()))
 }
 
@@ -104,9 +104,7 @@ fn cost_samples(cell: &Cell) -> Option<(f64, Vec<f64>)> {
 fn cost_point(cell: &Cell) -> Option<(f64, f64)> {
     let cost = cell.summary.as_ref()?.cpu_per_request?;
     let (bytes, requests) = cell
-        .samples
-        .iter()
-        .filter(|s| s.usable())
+        .counted()
         .fold((0u64, 0u64), |(b, r), s| (b.saturating_add(s.bytes), r.saturating_add(s.requests)));
     (requests > 0).then(|| (bytes as f64 / requests as f64, cost.charged.value))
 }

@@ -9,17 +9,18 @@ use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_pair
 const FEWEST: usize = 6;
 
 /// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common.
-pub(super) fn compare_in_rounds(first: &Cell, second: &Cell, bootstrap: &Bootstrap) -> Option<Comparison> {
-    let by_round = |cell: &Cell| -> BTreeMap<u32, f64> {
-        let usable = cell.samples.iter().filter(|sample| sample.usable());
-        usable.map(|sample| (sample.round, sample.rate())).collect()
+fn compare_in_rounds(first: &[&Sample], second: &[&Sample], bootstrap: &Bootstrap) -> Option<Comparison> {
+    let by_round = |samples: &[&Sample]| -> BTreeMap<u32, f64> {
+        samples.iter().map(|sample| (sample.round, sample.rate())).collect()
     };
     let (firsts, seconds) = (by_round(first), by_round(second));
     let pairs: (Vec<f64>, Vec<f64>) =
         firsts.iter().filter_map(|(round, rate)| Some((*rate, *seconds.get(round)?))).unzip();
-    let paired = compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, bootstrap);
-    let whole = || compare_rates(&first.rates(), &second.rates(), DEFAULT_MARGIN, bootstrap);
-    if pairs.0.len() >= FEWEST { paired } else { whole() }
+    if pairs.0.len() >= FEWEST {
+        return compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, bootstrap);
+    }
+    let rates = |samples: &[&Sample]| samples.iter().map(|sample| sample.rate()).collect::<Vec<_>>();
+    compare_rates(&rates(first), &rates(second), DEFAULT_MARGIN, bootstrap)
 }
 
 /// Compares every measured cell of `auto` with the fastest cell of its experiment that does the same work under a
@@ -39,7 +40,8 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
             let rate = |cell: &Cell| cell.summary.as_ref().map_or(0.0, |summary| summary.rate.value);
             let best = others.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
             // The ratio of the rates, best to auto, is that of the times, auto to best.
-            let comparison = compare_in_rounds(&best_elsewhere(best, &others), auto, bootstrap)?;
+            let own: Vec<&Sample> = auto.counted().collect();
+            let comparison = compare_in_rounds(&best_elsewhere(best, &others), &own, bootstrap)?;
             let Estimate { value, low, high } = comparison.ratio;
             let job = others.iter().map(|cell| &cell.labels.job).find(|job| !job.is_empty());
             let job = job.unwrap_or(&auto.labels.operation);
@@ -58,25 +60,22 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
         .collect()
 }
 
-/// The cell `best` with the samples of the strategy that is best in the other rounds; its own where there is one round.
-fn best_elsewhere(best: &Cell, others: &[&Cell]) -> Cell {
-    let usable = |cell: &&Cell| -> Vec<Sample> {
-        cell.samples.iter().filter(|sample| sample.usable()).cloned().collect()
-    };
-    let samples: Vec<Vec<Sample>> = others.iter().map(usable).collect();
+/// Of each round the sample of the strategy that is best in the other rounds; those of `best` where there is one round.
+fn best_elsewhere<'a>(best: &'a Cell, others: &[&'a Cell]) -> Vec<&'a Sample> {
+    let samples: Vec<Vec<&Sample>> = others.iter().map(|cell| cell.counted().collect()).collect();
     let rounds: BTreeSet<u32> = samples.iter().flatten().map(|sample| sample.round).collect();
-    let found = |round: u32| {
-        let elsewhere = |samples: &Vec<Sample>| {
+    let found = |&round: &u32| {
+        let elsewhere = |samples: &[&Sample]| {
             let other = samples.iter().filter(|sample| sample.round != round);
-            median(&other.map(Sample::rate).collect::<Vec<_>>()).unwrap_or(0.0)
+            median(&other.map(|sample| sample.rate()).collect::<Vec<_>>()).unwrap_or(0.0)
         };
         let measured = samples.iter().filter(|samples| samples.iter().any(|sample| sample.round == round));
         let best = measured.max_by(|one, two| elsewhere(one).total_cmp(&elsewhere(two)))?;
-        best.iter().find(|sample| sample.round == round).cloned()
+        best.iter().copied().find(|sample| sample.round == round)
     };
     match rounds.len() {
-        0 | 1 => best.clone(),
-        _ => Cell { samples: rounds.into_iter().filter_map(found).collect(), ..best.clone() },
+        0 | 1 => best.counted().collect(),
+        _ => rounds.iter().filter_map(found).collect(),
     }
 }
 
@@ -132,7 +131,11 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
     Some(PeerRatio {
         cell: ours.id.clone(),
         peer_cell: theirs.id.clone(),
-        rate: compare_in_rounds(ours, theirs, bootstrap)?,
+        rate: compare_in_rounds(
+            &ours.counted().collect::<Vec<_>>(),
+            &theirs.counted().collect::<Vec<_>>(),
+            bootstrap,
+        )?,
         p50: latency(|times| times.p50_s),
         p99: latency(|times| times.p99_s),
         cpu_per_request: over(a_request(mine), a_request(other)),

@@ -155,9 +155,7 @@ impl CellChange {
     ) -> Option<Self> {
         let pairs = if interleaved { rounds(baseline, this) } else { Vec::new() };
         let change = |measure: Measure, value: &dyn Fn(&Sample) -> Option<f64>| {
-            let all = |cell: &Cell| -> Option<Vec<f64>> {
-                cell.samples.iter().filter(|sample| sample.usable()).map(value).collect()
-            };
+            let all = |cell: &Cell| -> Option<Vec<f64>> { cell.counted().map(value).collect() };
             Change::of(measure, &all(baseline)?, &all(this)?, &pairs, options.margin, &options.bootstrap)
         };
         let rate = change(Measure::Rate, &|sample| Some(sample.rate()))?;
@@ -205,7 +203,7 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
 fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     let mut notes: Vec<String> = label_changes(&baseline.labels, &this.labels);
     let length = |cell: &Cell| {
-        let bytes: Vec<f64> = cell.samples.iter().filter(|s| s.usable()).map(|s| s.bytes as f64).collect();
+        let bytes: Vec<f64> = cell.counted().map(|s| s.bytes as f64).collect();
         median(&bytes).unwrap_or(0.0)
     };
     let (before, now) = (length(baseline), length(this));
@@ -380,11 +378,11 @@ pub(super) fn are_interleaved(baseline: &Document, this: &Document) -> bool {
     turns > 1
 }
 
-/// Positions of usable samples of two cells that were taken in the same round; none if a round has several.
+/// Positions of the counted samples of two cells that were taken in the same round; none if a round has several.
 pub(super) fn rounds(baseline: &Cell, this: &Cell) -> Vec<(usize, usize)> {
     let by_round = |cell: &Cell| {
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();
-        for (place, sample) in cell.samples.iter().filter(|sample| sample.usable()).enumerate() {
+        for (place, sample) in cell.counted().enumerate() {
             if places.insert(sample.round, place).is_some() {
                 return None;
             }

@@ -234,14 +234,18 @@ impl Cell {
         self.summary = summarise(&self.samples, &self.labels, options);
     }
 
-    /// Returns the rates of the samples that the summary counts (bytes per second), in order, without the first ones that
-    /// it classifies as warm-up.
-    pub fn rates(&self) -> Vec<f64> {
+    /// Returns the samples that the summary counts, in order: usable ones of one regime, without the short ones of the first
+    /// rounds and those that it classifies as warm-up.
+    pub fn counted(&self) -> impl Iterator<Item = &Sample> {
         let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
         let summarised = self.summary.as_ref().map(|s| s.regime);
         let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, Regime::Sustained));
-        let positions = counted(&self.samples, regime).into_iter().skip(warming);
-        positions.map(|position| self.samples[position].rate()).collect()
+        counted(&self.samples, regime).into_iter().skip(warming).map(|position| &self.samples[position])
+    }
+
+    /// Returns the rates of the [`counted`](Self::counted) samples in bytes per second.
+    pub fn rates(&self) -> Vec<f64> {
+        self.counted().map(Sample::rate).collect()
     }
 }
 

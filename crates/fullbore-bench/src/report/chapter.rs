@@ -297,14 +297,12 @@ fn phases(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tab
         }
     };
     let middle = |cell: &Cell, value: fn(&Phases) -> f64| {
-        let usable = cell.samples.iter().filter(|s| s.usable());
-        median(&usable.filter_map(|s| s.phases.as_ref().map(value)).collect::<Vec<_>>())
+        median(&cell.counted().filter_map(|s| s.phases.as_ref().map(value)).collect::<Vec<_>>())
     };
     let count = |value: Option<f64>| dash(value.map(|v| format!("{v:.0}")));
     let counted = |value: fn(&Phases) -> f64| move |(cell, _): &(&Cell, &Summary)| count(middle(cell, value));
     let submitted = |(cell, _): &(&Cell, &Summary)| {
-        let usable = cell.samples.iter().filter(|s| s.usable());
-        count(median(&usable.map(|s| s.requests as f64).collect::<Vec<_>>()))
+        count(median(&cell.counted().map(|s| s.requests as f64).collect::<Vec<_>>()))
     };
     let size = |(cell, _): &(&Cell, &Summary)| {
         let bytes = middle(cell, |p| p.device_request_bytes).filter(|bytes| *bytes > 0.0);

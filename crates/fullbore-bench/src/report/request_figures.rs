@@ -23,18 +23,17 @@ const MOST_ROWS: usize = 14;
 /// The phases of a request's time with their colours.
 pub(super) const PARTS: [(&str, usize); 4] = [("submit", 4), ("queue", 1), ("device", 0), ("complete", 2)];
 
-/// A percentile of a cell in seconds: the median over its usable samples, with its interval.
+/// A percentile of a cell in seconds: the median over its counted samples, with its interval.
 pub(super) fn percentile(cell: &Cell, value: Percentile) -> Option<Estimate> {
-    let usable = cell.samples.iter().filter(|s| s.usable());
-    let values: Vec<f64> = usable.filter_map(|s| s.latency.as_ref().map(value)).collect();
+    let values: Vec<f64> = cell.counted().filter_map(|s| s.latency.as_ref().map(value)).collect();
     Bootstrap::default().median(&values).filter(|e| e.value > 0.0)
 }
 
-/// The phases of a request in seconds: medians over the usable samples; `None` for a phase that no sample recorded.
+/// The phases of a request in seconds: medians over the counted samples; `None` for a phase that no sample recorded.
 pub(super) fn parts(cell: &Cell) -> Option<[Option<f64>; 4]> {
     let each = |value: fn(&Phases) -> Option<f64>| {
-        let usable = cell.samples.iter().filter(|s| s.usable() && s.requests > 0);
-        let values = usable.filter_map(|s| Some(value(s.phases.as_ref()?)? / s.requests as f64));
+        let counted = cell.counted().filter(|s| s.requests > 0);
+        let values = counted.filter_map(|s| Some(value(s.phases.as_ref()?)? / s.requests as f64));
         median(&values.filter(|v| v.is_finite()).collect::<Vec<_>>())
     };
     let parts =
@@ -259,14 +258,13 @@ impl ChartBuilder<'_> {
 
 /// The rate of each stream in bytes per second; empty if samples record none, or different numbers of them.
 pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
-    let usable: Vec<&[f64]> =
-        cell.samples.iter().filter(|s| s.usable()).map(|s| s.streams.as_slice()).collect();
-    let count = usable.first().map_or(0, |s| s.len());
-    if usable.iter().any(|s| s.len() != count) {
+    let counted: Vec<&[f64]> = cell.counted().map(|s| s.streams.as_slice()).collect();
+    let count = counted.first().map_or(0, |s| s.len());
+    if counted.iter().any(|s| s.len() != count) {
         return Vec::new();
     }
     let of =
-        |stream: usize| Bootstrap::default().median(&usable.iter().map(|s| s[stream]).collect::<Vec<_>>());
+        |stream: usize| Bootstrap::default().median(&counted.iter().map(|s| s[stream]).collect::<Vec<_>>());
     (0..count).map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 

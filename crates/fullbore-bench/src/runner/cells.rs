@@ -1,5 +1,6 @@
 //! The cells of a set while they are measured.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fullbore::Error;
@@ -24,10 +25,13 @@ const COARSE: usize = 3;
 const FOCUSED: u32 = 4;
 
 /// Share of the time of open decisions that is kept for the figure of the best of each group.
-const ENDING: f64 = 0.55;
+const ENDING: f64 = 0.4;
 
-/// Share of the same time, the last part of it, for the headline figures.
-const HEADLINES: f64 = 0.35;
+/// Share of the time, from the second round on, for the headline figures.
+const HEADLINES: f64 = 0.4;
+
+/// Number of rounds over the cells of headline figures that the time per sample is determined for.
+const HEADLINE_ROUNDS: u32 = 24;
 
 /// Number of rounds over all cells that must be possible; on slow storage, cells are left out for them.
 const DEFINITE: f64 = 3.0;
@@ -42,6 +46,9 @@ const LEFT_OUT: &str =
 /// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible, short
 /// enough that a slow device does not spend all the time on one cell.
 const SAMPLE: (f64, f64) = (0.02, 2.0);
+
+/// Share of the time that samples take; the rest prepares them.
+const PREPARED: f64 = 0.7;
 
 /// Maximum number of pilots of a cell.
 const PILOTS: u32 = 3;
@@ -95,6 +102,8 @@ pub(super) struct ActiveCell {
     /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
     failed: bool,
+    /// True if the time per sample is final, since shorter samples would not count.
+    paced: bool,
 }
 
 /// All cells of a set, in the order of its trials.
@@ -105,6 +114,16 @@ pub(super) struct Cells {
     selected: Vec<usize>,
     /// Seconds that were left when rounds were first limited to open decisions.
     focused: Option<f64>,
+    headlines: Option<Headlines>,
+}
+
+/// Time of the headline figures' own rounds, in seconds.
+#[derive(Debug)]
+struct Headlines {
+    /// Time that was left before the first.
+    since: f64,
+    spent: f64,
+    sample: f64,
 }
 
 impl Cells {
@@ -134,6 +153,7 @@ impl Cells {
                     least: 0.0,
                     pilot: None,
                     failed: false,
+                    paced: false,
                 };
                 if let Err(error) = opened {
                     one.refuse(&error);
@@ -141,7 +161,7 @@ impl Cells {
                 one
             })
             .collect();
-        Self { active, selected: Vec::new(), focused: None }
+        Self { active, selected: Vec::new(), focused: None, headlines: None }
     }
 
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
@@ -165,20 +185,49 @@ impl Cells {
             return unfinished;
         }
         let focused = *self.focused.get_or_insert(left);
-        let stage = if left < HEADLINES * focused {
-            Stage::Headlines
-        } else if left < ENDING * focused {
-            Stage::Leaders
-        } else {
-            Stage::Deciding
-        };
+        let stage = if left < ENDING * focused { Stage::Leaders } else { Stage::Deciding };
         let selected = self.needed(decisions, unfinished, stage);
         if self.selected.is_empty() || selected.len() * 4 < self.selected.len() * 3 {
-            let rounds = if stage == Stage::Headlines { ROUNDS } else { FOCUSED };
-            self.budget(&selected, rounds, left);
+            let others = if self.headlines.is_some() { 1.0 - HEADLINES } else { 1.0 };
+            self.budget(&selected, FOCUSED, left * others);
             self.selected.clone_from(&selected);
         }
         selected
+    }
+
+    /// Selects the cells of the headline figures, the fastest of each, if their share of the time is due: their samples are
+    /// spread over the run, because storage and machine change in the course of it.
+    pub(super) fn select_headlines(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
+        let due = |headlines: &Headlines| headlines.spent < HEADLINES * (headlines.since - left);
+        let unfinished: BTreeSet<usize> = self.unfinished().collect();
+        if unfinished.iter().any(|&index| self.active[index].cell.samples.is_empty())
+            || self.headlines.as_ref().is_some_and(|headlines| !due(headlines))
+        {
+            return Vec::new();
+        }
+        let mut selected =
+            decisions.headlines(|index| median(&self.active[index].cell.rates()).unwrap_or(0.0));
+        selected.retain(|index| unfinished.contains(index));
+        if selected.is_empty() {
+            return selected;
+        }
+        let share = share_of(left * HEADLINES, selected.len(), HEADLINE_ROUNDS);
+        let sample =
+            self.headlines.get_or_insert(Headlines { since: left, spent: 0.0, sample: share }).sample;
+        for &index in &selected {
+            let one = &mut self.active[index];
+            if !std::mem::replace(&mut one.paced, true) {
+                one.set_time(sample);
+            }
+        }
+        selected
+    }
+
+    /// Records the time of a round over the cells of headline figures.
+    pub(super) fn record_headlines(&mut self, seconds: f64) {
+        if let Some(headlines) = &mut self.headlines {
+            headlines.spent += seconds;
+        }
     }
 
     /// Returns those of the unfinished cells that an open decision needs; if there are none, all.
@@ -267,22 +316,13 @@ impl Cells {
     /// Gives the cells of the next rounds the same time per sample, as much as `left` seconds allow for `rounds` rounds,
     /// unless their experiment sets the duration.
     pub(super) fn budget(&mut self, cells: &[usize], rounds: u32, left: f64) {
-        let rounds = f64::from(rounds);
         let (fixed, elastic): (Vec<&ActiveCell>, Vec<&ActiveCell>) =
             cells.iter().map(|&index| &self.active[index]).partition(|one| one.is_fixed());
-        let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * rounds;
-        // Preparing a sample takes time, too.
-        let room = (left * 0.7 - fixed).max(left * 0.2);
-        let share = (room / elastic.len().max(1) as f64 / rounds).clamp(SAMPLE.0, SAMPLE.1);
+        let fixed: f64 = fixed.iter().map(|one| one.cost).sum::<f64>() * f64::from(rounds);
+        let share = share_of((left - fixed / PREPARED).max(left * 0.3), elastic.len(), rounds);
         for &index in cells {
-            let one = &mut self.active[index];
-            // Longer samples are more precise; a shorter one would no longer count.
-            let moment = one.sample.unwrap_or(share.max(one.moment)).max(one.least);
-            one.moment = moment;
-            let rate = median(&one.cell.rates()).unwrap_or(one.rate);
-            one.span = (rate * moment) as u64;
-            if !one.is_fixed() || one.sample.is_some() {
-                one.cost = one.cost.max(moment + one.ramp);
+            if !self.active[index].paced {
+                self.active[index].set_time(share);
             }
         }
     }
@@ -293,6 +333,11 @@ impl Cells {
             one.precise = rule.narrow_enough(&one.cell.rates(), &Bootstrap::default());
         }
     }
+}
+
+/// Returns the time per sample if `cells` take `rounds` samples each in `left` seconds.
+fn share_of(left: f64, cells: usize, rounds: u32) -> f64 {
+    (left * PREPARED / cells.max(1) as f64 / f64::from(rounds)).clamp(SAMPLE.0, SAMPLE.1)
 }
 
 fn pilot_bytes(labels: &Labels) -> u64 {
@@ -306,7 +351,19 @@ fn pilot_bytes(labels: &Labels) -> u64 {
 
 impl ActiveCell {
     fn is_fixed(&self) -> bool {
-        !self.workload.elastic() || self.sample.is_some()
+        !self.workload.elastic() || self.sample.is_some() || self.paced
+    }
+
+    /// Sets the time per sample, unless the experiment does. Longer samples are more precise; a shorter one would no longer
+    /// count.
+    fn set_time(&mut self, seconds: f64) {
+        let seconds = self.sample.unwrap_or(seconds.max(self.moment)).max(self.least);
+        self.moment = seconds;
+        let rate = median(&self.cell.rates()).unwrap_or(self.rate);
+        self.span = (rate * seconds) as u64;
+        if self.workload.elastic() || self.sample.is_some() {
+            self.cost = self.cost.max(seconds + self.ramp);
+        }
     }
 
     /// True if figures of others are given as shares of this one's.

@@ -19,8 +19,6 @@ pub(super) enum Stage {
     Deciding,
     /// The figure of the best of each group.
     Leaders,
-    /// The headline figures of the run.
-    Headlines,
 }
 
 /// Cells among which the best is sought.
@@ -107,12 +105,9 @@ impl Decisions {
 
     /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
     /// and those around the half-power point. Cells without a group are always needed. Later only the best of each group
-    /// is: its figure is the result; and in the end only the best of each headline figure, if the set has any.
+    /// is: its figure is the result.
     pub(super) fn open(&self, rates: &[Vec<f64>], stage: Stage) -> Vec<bool> {
-        if stage == Stage::Headlines && !self.headlines.is_empty() {
-            return self.leaders_of_headlines(rates);
-        }
-        let ending = stage != Stage::Deciding;
+        let ending = stage == Stage::Leaders;
         let mut open = vec![true; rates.len()];
         self.groups.iter().flat_map(|group| &group.cells).for_each(|&index| open[index] = false);
         for group in &self.groups {
@@ -136,14 +131,10 @@ impl Decisions {
         open
     }
 
-    fn leaders_of_headlines(&self, rates: &[Vec<f64>]) -> Vec<bool> {
-        let median = |index: usize| median(&rates[index]).unwrap_or(0.0);
-        let mut open = vec![false; rates.len()];
-        for cells in self.headlines.values() {
-            let fastest = cells.iter().max_by(|&&a, &&b| median(a).total_cmp(&median(b)));
-            fastest.into_iter().for_each(|&index| open[index] = true);
-        }
-        open
+    /// Returns the fastest cell of each headline figure, given the typical rate of a cell.
+    pub(super) fn headlines(&self, rate: impl Fn(usize) -> f64) -> Vec<usize> {
+        let fastest = |cells: &Vec<usize>| cells.iter().copied().max_by(|&a, &b| rate(a).total_cmp(&rate(b)));
+        self.headlines.values().filter_map(fastest).collect()
     }
 }
 
@@ -210,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_cell_of_each_headline_is_measured_to_the_end() {
+    fn the_fastest_cell_stands_for_each_headline_figure() {
         let read = |bytes, cache| {
             let labels = Labels {
                 operation: "read".into(),
@@ -231,12 +222,13 @@ mod tests {
             ("memory".into(), memory),
         ];
         let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
-        let rates = [8e9, 9e9, 2e9, 1e9, 30e9, 20e9].map(|rate| vec![rate; 5]);
-        assert_eq!(decisions.open(&rates, Stage::Headlines), [false, true, true, false, true, false]);
-        // Without headline figures, those of the groups.
+        let rates = [8e9, 9e9, 2e9, 1e9, 30e9, 20e9];
+        let mut fastest = decisions.headlines(|cell| rates[cell]);
+        fastest.sort_unstable();
+        assert_eq!(fastest, [1, 2, 4]);
         let other = [request(4096), request(1 << 20)].map(|labels| ("read".to_owned(), labels));
         let decisions = Decisions::new(&other, &[Experiment::named("read", Axis::Request)]);
-        assert_eq!(decisions.open(&[vec![1.0; 5], vec![9.0; 5]], Stage::Headlines), [false, true]);
+        assert_eq!(decisions.headlines(|_| 1.0), [0; 0]);
     }
 
     #[test]
@@ -245,7 +237,7 @@ mod tests {
         let cells =
             [("read".to_owned(), request(4096)), ("read".into(), request(1 << 20)), ("read".into(), peer)];
         let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
-        assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), Stage::Headlines), [true; 3]);
+        assert_eq!(decisions.open(&[1.0, 9.0, 1.0].map(|rate| vec![rate; 5]), Stage::Leaders), [true; 3]);
         // Experiments without a peer have decisions nevertheless.
         let own = |bytes| ("write".to_owned(), request(bytes));
         let cells = [&cells[..], &[own(4096), own(1 << 20)]].concat();

@@ -197,7 +197,7 @@ pub(super) fn streams<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
 
 /// The slowest stream's share of the fastest's rate: the median over the samples.
 fn fairness(eligible: &EligibleCell<'_>) -> Option<f64> {
-    let shares = eligible.cell.samples.iter().filter(|s| s.usable() && s.streams.len() > 1).filter_map(|s| {
+    let shares = eligible.cell.counted().filter(|s| s.streams.len() > 1).filter_map(|s| {
         let top = s.streams.iter().copied().fold(0.0, f64::max);
         let least = s.streams.iter().copied().fold(f64::INFINITY, f64::min);
         (top > 0.0 && least.is_finite()).then_some(least / top)
@@ -261,8 +261,9 @@ pub(super) fn disks<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Ca
 
 /// The median of the samples' 99th percentiles, in seconds.
 fn slow(eligible: &EligibleCell<'_>, input: &AdviceInput<'_>) -> Option<Estimate> {
-    let usable = eligible.cell.samples.iter().filter(|s| s.usable());
-    input.bootstrap.median(&usable.filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
+    input
+        .bootstrap
+        .median(&eligible.cell.counted().filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
 }
 
 /// The highest load at which the slowest requests stay fast.

@@ -199,7 +199,7 @@ fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u
             continue;
         }
         writes |= pair.buffered.labels.operation == "write";
-        let phases = pair.buffered.cell.samples.iter().filter(|s| s.usable()).filter_map(|s| s.phases);
+        let phases = pair.buffered.cell.counted().filter_map(|s| s.phases);
         coalesced.extend(phases.map(|p| p.device_request_bytes).filter(|bytes| *bytes > 0.0));
     }
     let voted = !tally.is_empty();

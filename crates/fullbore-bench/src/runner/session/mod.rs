@@ -93,30 +93,55 @@ impl<'a, 'b> Session<'a, 'b> {
         let references = self.references.iter().chain(cells.active.iter().filter(|one| one.is_reference()));
         let reserved = Duration::from_secs_f64(references.map(|one| one.cost).sum());
         deadline.end = deadline.end.saturating_sub(reserved);
-        let mut round = cells.rounds();
+        let mut rounds = cells.rounds()..;
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
-            context.file_sets.iter().try_for_each(TestFiles::flush)?;
             let mut order = cells.select(&decisions, deadline.left());
-            // In random order, so that drift does not bias the comparison of cells.
-            self.rng.shuffle(&mut order);
+            let round = rounds.next().unwrap_or(u32::MAX);
+            self.begin_round(&mut order)?;
             for index in order {
-                let one = &mut cells.active[index];
-                let left = deadline.left();
-                if left <= 0.0 || one.cost > left {
-                    time_up = true;
-                    // A cheaper cell may still fit.
-                    continue;
+                // A cheaper cell may still fit.
+                time_up |= !self.sample_in_time(&mut cells, index, round, &deadline)?;
+                let before = deadline.left();
+                let mut headlines = cells.select_headlines(&decisions, before);
+                if !headlines.is_empty() {
+                    let round = rounds.next().unwrap_or(u32::MAX);
+                    self.begin_round(&mut headlines)?;
+                    for index in headlines {
+                        self.sample_in_time(&mut cells, index, round, &deadline)?;
+                    }
+                    cells.record_headlines(before - deadline.left());
                 }
-                self.sample(one, round)?;
-                self.report_partial(&cells);
             }
-            round += 1;
         }
         self.builder.limits = self.limits.found();
         self.builder.close(&cells);
         self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
-        self.sample_references(round)
+        self.sample_references(rounds.start)
+    }
+
+    /// Flushes written data, and shuffles the cells, so that drift does not bias their comparison.
+    fn begin_round(&mut self, cells: &mut [usize]) -> Result<()> {
+        self.rng.shuffle(cells);
+        self.context.file_sets.iter().try_for_each(TestFiles::flush)
+    }
+
+    /// Takes a sample of a cell; false if there is no time for it.
+    fn sample_in_time(
+        &mut self,
+        cells: &mut Cells,
+        index: usize,
+        round: u32,
+        deadline: &Deadline,
+    ) -> Result<bool> {
+        let one = &mut cells.active[index];
+        let left = deadline.left();
+        let fits = left > 0.0 && one.cost <= left;
+        if fits {
+            self.sample(one, round)?;
+            self.report_partial(cells);
+        }
+        Ok(fits)
     }
 
     fn sample_references(&mut self, round: u32) -> Result<()> {

@@ -8,7 +8,7 @@ use fullbore::pattern::Progress;
 use super::*;
 use crate::action::{DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::clock::Clock;
-use crate::document::{Document, Labels, StopReason};
+use crate::document::{CacheState, Document, Labels, StopReason};
 
 /// A workload that takes the time of a simulated rate.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,7 @@ struct Simulated {
     /// Number of the first run that fails.
     fails_at: u64,
     job: &'static str,
+    cache: Option<CacheState>,
     span: u64,
     runs: u64,
     /// Seconds of a run, if a single run measures it.
@@ -27,7 +28,7 @@ struct Simulated {
 
 impl Simulated {
     fn new(name: &'static str, rate: fn(u64) -> f64) -> Self {
-        Self { name, rate, fails_at: u64::MAX, job: "", span: 0, runs: 0, continuous: None }
+        Self { name, rate, fails_at: u64::MAX, job: "", cache: None, span: 0, runs: 0, continuous: None }
     }
 
     fn steady(name: &'static str) -> Self {
@@ -47,7 +48,7 @@ impl Simulated {
 
 impl Workload for Simulated {
     fn labels(&self) -> Labels {
-        Labels { operation: "read".into(), method: self.name.into(), ..Labels::default() }
+        Labels { operation: "read".into(), method: self.name.into(), cache: self.cache, ..Labels::default() }
     }
 
     fn open(&mut self, _: &RunContext<'_>) -> Result<()> {
@@ -275,6 +276,30 @@ fn samples_go_to_open_decisions() {
     let run = measure(&candidates(), &options, usize::MAX);
     let counts = ["first", "second", "third", "fourth"].map(|id| run.stop(id).0);
     assert!(counts[1..].iter().all(|count| (3..counts[0] / 2).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn samples_of_headline_figures_are_spread_over_the_run() {
+    // Only the first is a path of a headline figure.
+    let headline = Simulated { cache: Some(CacheState::Warm), ..Simulated::noisy("mmap") };
+    let others = ["b", "c", "d", "e", "f", "g"].map(Simulated::noisy);
+    let workloads: Vec<_> = std::iter::once(headline).chain(others).collect();
+    let options = Options { precision: 0.0, ..seconds(60) };
+    let run = measure(&workloads, &options, usize::MAX);
+    let [own, other] = ["mmap", "b"].map(|id| &run.document.cell(id).unwrap().samples);
+    assert!(own.len() >= 2 * other.len(), "{} {}", own.len(), other.len());
+    let rounds: BTreeSet<u32> = own.iter().map(|sample| sample.round).collect();
+    assert_eq!(rounds.len(), own.len(), "a sample a round");
+    assert!(other.iter().all(|sample| rounds.contains(&sample.round)), "the common rounds have both");
+    // From the second round on, each quarter of the time has its share.
+    let begin = other[1].start_s;
+    let quarter = (run.spent.as_secs_f64() - begin) / 4.0;
+    let share = |part: u32| {
+        let start = begin + f64::from(part) * quarter;
+        own.iter().filter(|sample| (start..start + quarter).contains(&sample.start_s)).count() as f64
+            / own.len() as f64
+    };
+    assert!((0..4).all(|part| (0.15..=0.35).contains(&share(part))), "{:?}", [0, 1, 2, 3].map(share));
 }
 
 #[test]
