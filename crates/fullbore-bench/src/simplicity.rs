@@ -1,4 +1,4 @@
-//! Simplicity of strategies: the order of preference among those of equal throughput.
+//! Preference among cells of equal throughput: the simplest strategy, or the figure known best.
 
 use crate::document::{Cell, Labels};
 
@@ -44,9 +44,28 @@ pub(crate) fn choose<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
     Some((chosen, fastest))
 }
 
+/// Of items with a rate and a number of samples, the one with the most samples among those within [`EQUAL`] of the fastest;
+/// of those the fastest. The largest of several medians that are known badly is too large.
+pub(crate) fn fastest_known<T>(items: impl IntoIterator<Item = (T, f64, usize)>) -> Option<T> {
+    let items: Vec<(T, f64, usize)> = items.into_iter().collect();
+    let top = items.iter().map(|item| item.1).fold(0.0, f64::max);
+    let equal = items.into_iter().filter(|(_, rate, _)| rate * (1.0 + EQUAL) >= top);
+    equal.max_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1))).map(|(item, ..)| item)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_equal_figures_the_one_with_the_most_samples_counts() {
+        let fastest = |items: &[(&'static str, f64, usize)]| fastest_known(items.iter().copied());
+        assert_eq!(fastest(&[("a", 100.0, 9), ("b", 104.0, 3), ("c", 90.0, 20)]), Some("a"));
+        assert_eq!(fastest(&[("a", 100.0, 9), ("b", 110.0, 3)]), Some("b"));
+        assert_eq!(fastest(&[("a", 100.0, 9), ("b", 104.0, 9)]), Some("b"));
+        assert_eq!(fastest(&[]), None);
+    }
+
     use crate::document::{Proof, Sample, SummaryOptions};
 
     fn cell(method: &str, workers: u32, depth: u32, rate: f64) -> Cell {

@@ -8,7 +8,7 @@ use crate::document::{
     Axis, Document, Experiment, Peak, Recommendation, RuleVerdict, Series, SeriesHalfPower, StopReason,
     experiments, series,
 };
-use crate::report::{NO_DEFAULT, advice, capital, spanned, tiles, verdict};
+use crate::report::{NO_DEFAULT, advice, capital, measured_rate, spanned, tiles, verdict, wrong_predictions};
 use crate::units;
 
 /// Layout of a view.
@@ -36,6 +36,7 @@ const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
+    headlines(&mut sheet, document);
     use_this(&mut sheet, document);
     blocks(&mut sheet, document);
     peers(&mut sheet, document);
@@ -43,6 +44,7 @@ pub fn render(document: &Document, options: TableOptions) -> String {
     choices(&mut sheet, document);
     regrets(&mut sheet, document);
     rules(&mut sheet, document);
+    predictions(&mut sheet, document);
     all_advice(&mut sheet, document);
     sheet.text
 }
@@ -192,6 +194,14 @@ fn all_advice(sheet: &mut Sheet, document: &Document) {
     });
 }
 
+fn predictions(sheet: &mut Sheet, document: &Document) {
+    let names = document.cell_names();
+    listed(sheet, "Where the model is wrong", &wrong_predictions(document), |sheet, one| {
+        let (measured, predicted) = (measured_rate(document, &one.cell), spanned(one.rate, units::rate));
+        sheet.wrapped(0, &format!("{}: {measured}; predicted {predicted}", names[&one.cell]));
+    });
+}
+
 fn use_this(sheet: &mut Sheet, document: &Document) {
     listed(sheet, "Use this", &document.findings.use_this, |sheet, found| {
         let rate = spanned(found.rate, |rate| found.unit.rate(rate));
@@ -231,11 +241,7 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
     let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for cell in &document.cells {
         if let Some(reason) = &cell.skipped {
-            let what = format!("{} {}", cell.experiment, cell.labels.method);
-            let group = skipped.entry(reason).or_default();
-            if !group.contains(&what) {
-                group.push(what);
-            }
+            skipped.entry(reason).or_default().push(names[&cell.id].clone());
         }
         let Some(summary) = &cell.summary else {
             if !cell.samples.is_empty() {
@@ -274,19 +280,7 @@ const RATE: usize = 12;
 pub fn summary(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
-    let tiles = tiles(document);
-    if !tiles.is_empty() {
-        sheet.line("");
-    }
-    for [name, rate, how] in &tiles {
-        sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
-    }
-    for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
-        sheet.columns(&[("Device limits", NAME)], &limit.words());
-    }
-    for found in document.findings.variation.iter().filter(|found| found.variation.matters()) {
-        sheet.columns(&[("Storage", NAME)], &found.words());
-    }
+    headlines(&mut sheet, document);
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {
         sheet.heading("Use this");
@@ -304,7 +298,13 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     };
     let entries = lead.iter().enumerate();
     let mut entries: Vec<Sheet> = entries
-        .map(|(i, advice)| entry(format!("{}. {} ({})", i + 1, advice.text, advice.standing())))
+        .map(|(i, advice)| {
+            let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
+            if let Some(setting) = &advice.setting {
+                entry.columns(&[("", 4)], setting);
+            }
+            entry
+        })
         .collect();
     if lead.is_empty() && !rest.is_empty() {
         entries.push(entry(NO_DEFAULT.into()));
@@ -318,6 +318,23 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     });
     add(&mut sheet, "By experiment", sentences.collect(), 0, &mut room);
     sheet.text + &last.text
+}
+
+/// Adds the headline figures, and the facts of the devices that qualify them.
+fn headlines(sheet: &mut Sheet, document: &Document) {
+    let tiles = tiles(document);
+    if !tiles.is_empty() {
+        sheet.line("");
+    }
+    for [name, rate, how] in &tiles {
+        sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
+    }
+    for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
+        sheet.columns(&[("Device limits", NAME)], &limit.words());
+    }
+    for found in document.findings.variation.iter().filter(|found| found.variation.matters()) {
+        sheet.columns(&[("Storage", NAME)], &found.words());
+    }
 }
 
 /// Adds a heading and the entries that there is room for, with a line about the others and `more` of them.

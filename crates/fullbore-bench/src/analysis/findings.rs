@@ -5,9 +5,9 @@ use super::rounds::{peers, regrets};
 use crate::advice::{advice, reads_without_trial, recommendations, rules};
 use crate::document::{
     Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost, SeriesHalfPower,
-    SeriesRef, SeriesRequestTime, experiments, series,
+    SeriesRef, SeriesRequestTime, Summary, experiments, series,
 };
-use crate::simplicity::{EQUAL, choose};
+use crate::simplicity::{EQUAL, choose, fastest_known};
 use crate::stats::{
     Bootstrap, Comparison, CostLine, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_cost,
     fit_cost_samples, fit_request_time, half_power,
@@ -20,11 +20,11 @@ use crate::units;
 /// Cells without a summary are skipped.
 pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
     let mut findings = Findings { roof: roof(cells), ..Findings::default() };
-    let top = findings.roof.as_ref().map(|r| r.rate.value);
+    let roof = findings.roof.clone();
     for experiment in experiments(described, cells).iter().filter(|e| e.name != MEMORY) {
         for line in series(cells, experiment) {
             let path = SeriesRef::new(experiment, &line, cells);
-            findings.peaks.extend(peak(cells, &line, &path, top));
+            findings.peaks.extend(peak(cells, &line, &path, roof.as_ref()));
             if experiment.axis == Axis::Targets {
                 findings.saturation.extend(saturation(cells, &line, &path, bootstrap));
             }
@@ -78,18 +78,19 @@ const MEMORY: &str = "memory";
 
 fn roof(cells: &[Cell]) -> Option<Roof> {
     let memory = cells.iter().filter(|c| c.experiment == MEMORY);
-    let rated = memory.filter_map(|c| Some(Roof { rate: c.summary.as_ref()?.rate, cell: c.id.clone() }));
-    rated.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
+    let rated = memory.filter_map(|cell| Some((cell, cell.summary.as_ref()?)));
+    let (cell, summary) = fastest_known(rated.map(|one| (one, one.1.rate.value, one.1.n)))?;
+    Some(Roof { rate: summary.rate, cell: cell.id.clone() })
 }
 
-fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<f64>) -> Option<Peak> {
-    let rated = line.cells.iter().filter_map(|&i| Some((i, cells[i].summary.as_ref()?.rate)));
-    let (fastest, rate) = rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<&Roof>) -> Option<Peak> {
+    let rated = line.cells.iter().filter_map(|&i| Some((&cells[i], cells[i].summary.as_ref()?)));
+    let (cell, Summary { rate, .. }) = fastest_known(rated.map(|one| (one, one.1.rate.value, one.1.n)))?;
     Some(Peak {
         series: path.clone(),
-        cell: cells[fastest].id.clone(),
-        rate,
-        share_of_roof: roof.filter(|r| *r > 0.0).map(|r| rate.value / r),
+        cell: cell.id.clone(),
+        rate: *rate,
+        share_of_roof: roof.and_then(|roof| roof.share(rate)),
     })
 }
 

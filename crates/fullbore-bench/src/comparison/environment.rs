@@ -38,6 +38,10 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
     let disks = |document: &Document| document.run.directories.len().max(1).to_string();
     differences.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
     engines(&mut differences, a, b);
+    if baseline.run.regime != this.run.regime {
+        let [before, now] = [baseline, this].map(|document| document.run.regime.word());
+        differences.notes.push(format!("the baseline has {before} figures, this document {now} ones"));
+    }
     for (document, which) in [(baseline, "the baseline"), (this, "this document")] {
         if document.run.interrupted || !document.run.complete {
             differences.notes.push(format!("the run of {which} is incomplete"));

@@ -62,6 +62,15 @@ pub struct Roof {
     pub cell: String,
 }
 
+impl Roof {
+    /// A rate as a share of the roof: 1 if it is above the roof, but the intervals overlap. `None` for a roof of 0.
+    pub fn share(&self, rate: &Estimate) -> Option<f64> {
+        let overlap = rate.low <= self.rate.high;
+        let share = rate.value / self.rate.value;
+        (self.rate.value > 0.0).then(|| if overlap { share.min(1.0) } else { share })
+    }
+}
+
 /// A path: cells that differ along one axis only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRef {
@@ -348,6 +357,17 @@ pub struct CellPrediction {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_above_the_roof_whose_interval_reaches_it_is_all_of_it() {
+        let estimate = |value, low, high| Estimate { value, low, high };
+        let roof = Roof { rate: estimate(20.0, 18.0, 22.0), cell: "copy".into() };
+        assert_eq!(roof.share(&estimate(10.0, 9.0, 11.0)), Some(0.5));
+        assert_eq!(roof.share(&estimate(25.0, 21.0, 29.0)), Some(1.0));
+        assert_eq!(roof.share(&estimate(30.0, 23.0, 33.0)), Some(1.5));
+        let none = Roof { rate: estimate(0.0, 0.0, 0.0), cell: "copy".into() };
+        assert_eq!(none.share(&estimate(1.0, 1.0, 1.0)), None);
+    }
 
     #[test]
     fn a_regret_is_described_by_its_interval() {

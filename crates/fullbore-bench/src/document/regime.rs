@@ -27,6 +27,15 @@ impl Regime {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Returns the other of burst and sustained; `None` for an unknown regime.
+    pub(crate) fn opposite(self) -> Option<Self> {
+        match self {
+            Self::Sustained => Some(Self::Burst),
+            Self::Burst => Some(Self::Sustained),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// The part of a sample that determines its throughput: after a burst, over whole accounting periods of the device.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::{Audit, Environment};
 use super::findings::Findings;
+use super::regime::Regime;
 use super::series::{Experiment, cell_names};
 use super::summary::Cell;
 
@@ -16,7 +17,7 @@ pub const SCHEMA: &str = "fullbore.results";
 pub const VERSION: u32 = 1;
 
 /// Minor version that this build writes: number of additions within the version.
-pub const MINOR: u32 = 4;
+pub const MINOR: u32 = 5;
 
 /// One run of the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,6 +79,12 @@ pub struct Run {
     /// The requested sets of experiments, in order, as TOML by name; `--resume` continues with them.
     #[serde(default)]
     pub sets: Vec<(String, String)>,
+    /// The requested regime.
+    #[serde(default)]
+    pub regime: Regime,
+    /// Target half-width of the interval of a cell's median, as a share of the median.
+    #[serde(default)]
+    pub precision: Option<f64>,
 }
 
 impl Document {

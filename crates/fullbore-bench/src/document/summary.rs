@@ -139,9 +139,10 @@ const MB: f64 = 1e6;
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let regime = regime_of(samples, options.regime);
     let mut positions = counted(samples, regime);
-    let (own, others): (Vec<usize>, Vec<usize>) =
-        (0..samples.len()).filter(|&i| samples[i].usable()).partition(|&i| samples[i].regime == regime);
-    let short = own.len() - positions.len();
+    let of = |regime: Option<Regime>| {
+        samples.iter().filter(move |sample| sample.usable() && sample.regime == regime)
+    };
+    let short = of(regime).count() - positions.len();
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
     let warm_up = warm_up(&all, 1);
     positions.drain(..warm_up.map_or(0, WarmUp::left_out));
@@ -154,7 +155,9 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let uncertainty = median_of(&usable, |s| Some(s.uncertainty)).unwrap_or(0.0);
     // An error of accounting is the same in every sample.
     let rate = rate.widened(uncertainty);
-    let other_regime = bootstrap.median(&others.iter().map(|&i| samples[i].rate()).collect::<Vec<_>>());
+    let other_regime = regime
+        .and_then(Regime::opposite)
+        .and_then(|other| bootstrap.median(&of(Some(other)).map(Sample::rate).collect::<Vec<_>>()));
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
@@ -212,6 +215,14 @@ pub struct Cell {
     pub skipped: Option<String>,
 }
 
+impl Summary {
+    /// The figure of the other regime in words: `burst 3.3 GB/s`.
+    pub(crate) fn other_regime_text(&self) -> Option<String> {
+        let (other, rate) = (self.regime?.opposite()?, self.other_regime?);
+        Some(format!("{} {}", other.word(), units::rate(rate.value)))
+    }
+}
+
 impl Cell {
     /// Creates a cell without samples.
     pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
@@ -237,9 +248,14 @@ impl Cell {
     /// Returns the samples that the summary counts, in order: usable ones of one regime, without the short ones of the first
     /// rounds and those that it classifies as warm-up.
     pub fn counted(&self) -> impl Iterator<Item = &Sample> {
+        self.counted_in(Regime::Sustained)
+    }
+
+    /// The same; of a cell without a summary in the requested regime.
+    pub(crate) fn counted_in(&self, requested: Regime) -> impl Iterator<Item = &Sample> {
         let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
         let summarised = self.summary.as_ref().map(|s| s.regime);
-        let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, Regime::Sustained));
+        let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, requested));
         counted(&self.samples, regime).into_iter().skip(warming).map(|position| &self.samples[position])
     }
 
@@ -322,9 +338,8 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
             reason.unwrap_or("no reason recorded")
         ));
     }
-    if let (Some(regime), Some(other)) = (summary.regime, summary.other_regime) {
-        let other_word = if regime == Regime::Burst { "sustained" } else { "burst" };
-        flags.push(format!("{other_word} beside it: {}", units::rate(other.value)));
+    if let Some(other) = summary.other_regime_text() {
+        flags.push(format!("beside it: {other}"));
     } else if summary.regime == Some(Regime::Burst) {
         flags.push("burst only: the device's credit was not spent".into());
     }
@@ -409,6 +424,33 @@ mod tests {
         assert!(summary.warm_up.is_none_or(|warm_up| warm_up.left_out() == 0), "{:?}", summary.warm_up);
         let text = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
         assert!(text.ends_with("at sample 16"), "{text}");
+    }
+
+    #[test]
+    fn a_summary_is_of_the_requested_regime_with_the_other_beside_it() {
+        use Regime::{Burst, Sustained, Unknown};
+        let sample = |&(rate, regime): &(u64, Regime)| Sample {
+            bytes: rate,
+            seconds: 1.0,
+            regime: Some(regime),
+            ..Sample::default()
+        };
+        let of = |given: &[(u64, Regime)], regime| {
+            let mut cell = Cell::new("a", "read", Labels::default());
+            cell.samples = given.iter().map(sample).collect();
+            assert_eq!(cell.counted_in(regime).count(), 3, "as many as the summary counts");
+            cell.summarise(&SummaryOptions { regime, ..Default::default() });
+            let summary = cell.summary.clone().unwrap();
+            assert_eq!((summary.n, cell.counted().count()), (3, 3));
+            (summary.rate.value, summary.other_regime.map(|other| other.value), summary.other_regime_text())
+        };
+        let both = [1, 2, 3].map(|_| [(500_000_000, Burst), (100_000_000, Sustained)]).concat();
+        assert_eq!(of(&both, Sustained), (1e8, Some(5e8), Some("burst 500 MB/s".into())));
+        assert_eq!(of(&both, Burst), (5e8, Some(1e8), Some("sustained 100 MB/s".into())));
+        // An unknown regime is no burst.
+        let unknown = [1, 2, 3].map(|_| [(500_000_000, Unknown), (100_000_000, Sustained)]).concat();
+        assert_eq!(of(&unknown, Sustained), (1e8, None, None));
+        assert_eq!(of(&[(7, Unknown); 3], Sustained), (7.0, None, None));
     }
 
     #[test]

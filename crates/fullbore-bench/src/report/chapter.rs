@@ -331,7 +331,7 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         Some((line, cell, cell.summary.as_ref()?, rate, half, cost_of(document, line).map(|c| c.line)))
     };
     let span = |e: Estimate| spanned(e, units::significant);
-    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0);
+    let roof = document.findings.roof.as_ref();
     let half_power = |half: &HalfPower| {
         let bound = if half.at_most { "≤ " } else { "" };
         format!("{bound}{}", axis.label(half.at))
@@ -342,7 +342,9 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         .words("path", |(line, ..)| line.name.clone())
         .figures("peak", |(.., rate, _, _)| units::rate(rate.value))
         .figures("±", |(.., rate, _, _)| units::percent(rate.relative_half_width()))
-        .figures("of roof", |(.., rate, _, _)| dash(roof.map(|r| units::percent(rate.value / r.rate.value))))
+        .figures("of roof", |(.., rate, _, _)| {
+            dash(roof.and_then(|roof| roof.share(rate)).map(units::percent))
+        })
         .figures("half-power", |(.., half, _)| dash(half.map(half_power)))
         .figures("crossing", |(.., half, _)| dash(half.and_then(crossing)))
         .figures("µs/request", |(_, _, s, ..)| dash(request(s)))

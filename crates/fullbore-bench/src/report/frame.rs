@@ -185,11 +185,23 @@ fn stop_word(stop: StopReason) -> &'static str {
 
 const MOST_ROWS: usize = 15;
 
+/// The wrong predictions, the worst first.
+pub(crate) fn wrong_predictions(document: &Document) -> Vec<&CellPrediction> {
+    let mut wrong: Vec<_> = document.findings.predictions.iter().filter(|one| one.wrong).collect();
+    wrong.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    wrong
+}
+
+/// The measured rate of a cell with its interval; empty if there is none.
+pub(crate) fn measured_rate(document: &Document, cell: &str) -> String {
+    let summary = document.cell(cell).and_then(|cell| cell.summary.as_ref());
+    summary.map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
+}
+
 pub(super) fn predictions(document: &Document) -> Option<Section> {
     let found = &document.findings.predictions;
     let surrounded = found.iter().filter(|one| !one.extrapolated).count();
-    let mut wrong: Vec<&CellPrediction> = found.iter().filter(|one| one.wrong).collect();
-    wrong.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let wrong = wrong_predictions(document);
     let missed = wrong.iter().filter(|one| !one.extrapolated).count();
     if found.is_empty() {
         return None;
@@ -207,10 +219,7 @@ pub(super) fn predictions(document: &Document) -> Option<Section> {
     let mut blocks = vec![Block::Paragraph(summary)];
     if !wrong.is_empty() {
         let names = document.cell_names();
-        let measured = |one: &CellPrediction| {
-            let cell = document.cell(&one.cell).and_then(|cell| cell.summary.as_ref());
-            cell.map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
-        };
+        let measured = |one: &CellPrediction| measured_rate(document, &one.cell);
         let table = TableOf::new(wrong.into_iter().take(MOST_ROWS))
             .words("cell", |one| names.get(&one.cell).unwrap_or(&one.cell).clone())
             .figures("measured", |one| measured(one))

@@ -19,6 +19,7 @@ mod scale;
 mod verdict;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
+pub(crate) use frame::{measured_rate, wrong_predictions};
 pub(crate) use phrases::{capital, spanned};
 pub(crate) use picture::clipped;
 pub(crate) use prose::tiles;

@@ -3,8 +3,9 @@
 use super::phrases::{capital, compared};
 use crate::block::{Block, Section};
 use crate::document::{
-    CacheState, Cell, Document, Headline, Labels, Peak, StopReason, is_ordinary, page_size,
+    CacheState, Cell, Document, Headline, Labels, Peak, StopReason, Summary, is_ordinary, page_size,
 };
+use crate::simplicity::fastest_known;
 use crate::stats::Verdict;
 use crate::units;
 
@@ -23,7 +24,9 @@ fn sentences(document: &Document) -> Vec<String> {
 
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
     let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
-    peaks.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value))
+    let samples =
+        |peak: &Peak| document.cell(&peak.cell).and_then(|cell| cell.summary.as_ref()).map_or(0, |s| s.n);
+    fastest_known(peaks.map(|peak| (peak, peak.rate.value, samples(peak))))
 }
 
 /// Method, request size, depth and workers of a cell: `direct, 4 MiB requests, depth 8`.
@@ -40,10 +43,13 @@ fn reached(document: &Document, peak: &Peak) -> String {
     document.cell(&peak.cell).map_or_else(|| method_text(&peak.series.labels), circumstances)
 }
 
-/// Method of a cell, and whether its cache state is unproved.
+/// Method of a cell, the figure of the other regime beside it, and whether its cache state is unproved.
 fn circumstances(cell: &Cell) -> String {
-    let unproved = cell.summary.as_ref().is_some_and(|summary| summary.unproved > 0);
-    method_text(&cell.labels) + if unproved { ", cache state unproved" } else { "" }
+    let summary = cell.summary.as_ref();
+    let beside = summary.and_then(Summary::other_regime_text);
+    let unproved = summary.is_some_and(|summary| summary.unproved > 0);
+    let unproved = unproved.then(|| "cache state unproved".to_owned());
+    std::iter::once(method_text(&cell.labels)).chain(beside).chain(unproved).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
@@ -162,17 +168,17 @@ fn writing(document: &Document) -> Option<String> {
 
 /// The best throughputs as shares of the roof.
 fn roof(document: &Document) -> Option<String> {
-    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0)?.rate.value;
+    let roof = document.findings.roof.as_ref()?;
     let headlines = [
         (Headline::CachedReads, "reads from the page cache"),
         (Headline::DeviceReads, "reads from the device"),
         (Headline::CachedWrites, "writes into the page cache"),
     ];
     let parts = in_words(document, headlines, |what, peak| {
-        format!("{what} {}", units::percent(peak.rate.value / roof))
+        format!("{what} {}", roof.share(&peak.rate).map_or("-".into(), units::percent))
     });
     let list = enumerated(&parts, " and ")?;
-    Some(format!("Share of the roof (memory, {}): {list}.", units::rate(roof)))
+    Some(format!("Share of the roof (memory, {}): {list}.", units::rate(roof.rate.value)))
 }
 
 struct Loss {

@@ -81,9 +81,9 @@ fn best(
         Some(requests) => spanned(requests, units::requests_rate),
         None => spanned(rate, units::rate),
     };
-    let roof = document.findings.roof.as_ref().filter(|r| r.rate.value > 0.0 && experiment.name != "memory");
-    let share = roof
-        .map_or_else(String::new, |r| format!(", {} of the roof", units::percent(rate.value / r.rate.value)));
+    let roof = document.findings.roof.as_ref().filter(|_| experiment.name != "memory");
+    let share = roof.and_then(|roof| roof.share(&rate));
+    let share = share.map_or_else(String::new, |share| format!(", {} of the roof", units::percent(share)));
     let who = if peaks.len() == 1 && only { "peak" } else { name };
     let head = if job.is_empty() { String::new() } else { format!("{}: ", capital(job)) };
     let at = place(experiment, cell);

@@ -8,9 +8,10 @@ use fullbore::Result;
 use fullbore::error::ErrorKind;
 
 use super::decisions::{Decisions, Stage};
+use super::options::Options;
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::clock::Clock;
-use crate::document::{CacheState, Cell, Document, Experiment, Labels, Sample};
+use crate::document::{CacheState, Cell, Experiment, Labels, Regime, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, median};
@@ -90,6 +91,8 @@ pub(super) struct ActiveCell {
     pub(super) span: u64,
     pub(super) ramp: f64,
     sample: Option<f64>,
+    /// The requested regime.
+    regime: Regime,
     /// Last measured throughput in bytes per second.
     rate: f64,
     /// Duration of a sample with its preparation, in seconds.
@@ -128,7 +131,8 @@ struct Headlines {
 
 impl Cells {
     /// Opens every trial; the cell of a trial that cannot run here states the reason. Samples in `earlier` are kept.
-    pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, earlier: Option<&Document>) -> Self {
+    pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, options: &Options) -> Self {
+        let (earlier, regime) = (options.resume.as_ref(), options.regime);
         let active = trials
             .into_iter()
             .map(|trial| {
@@ -146,6 +150,7 @@ impl Cells {
                     span,
                     ramp,
                     sample,
+                    regime,
                     rate: 0.0,
                     cost: 0.0,
                     precise: false,
@@ -205,8 +210,7 @@ impl Cells {
         {
             return Vec::new();
         }
-        let mut selected =
-            decisions.headlines(|index| median(&self.active[index].cell.rates()).unwrap_or(0.0));
+        let mut selected = decisions.headlines(|index| self.active[index].rates());
         selected.retain(|index| unfinished.contains(index));
         if selected.is_empty() {
             return selected;
@@ -232,7 +236,7 @@ impl Cells {
 
     /// Returns those of the unfinished cells that an open decision needs; if there are none, all.
     fn needed(&self, decisions: &Decisions, unfinished: Vec<usize>, stage: Stage) -> Vec<usize> {
-        let rates: Vec<Vec<f64>> = self.active.iter().map(|one| one.cell.rates()).collect();
+        let rates: Vec<Vec<f64>> = self.active.iter().map(ActiveCell::rates).collect();
         let needed = decisions.open(&rates, stage);
         let open: Vec<usize> = unfinished.iter().copied().filter(|&index| needed[index]).collect();
         if open.is_empty() { unfinished } else { open }
@@ -330,7 +334,7 @@ impl Cells {
     /// Determines for each cell with earlier samples whether it is already precise.
     pub(super) fn judge(&mut self, rule: &StopRule) {
         for one in &mut self.active {
-            one.precise = rule.narrow_enough(&one.cell.rates(), &Bootstrap::default());
+            one.precise = rule.narrow_enough(&one.rates(), &Bootstrap::default());
         }
     }
 }
@@ -359,7 +363,7 @@ impl ActiveCell {
     fn set_time(&mut self, seconds: f64) {
         let seconds = self.sample.unwrap_or(seconds.max(self.moment)).max(self.least);
         self.moment = seconds;
-        let rate = median(&self.cell.rates()).unwrap_or(self.rate);
+        let rate = median(&self.rates()).unwrap_or(self.rate);
         self.span = (rate * seconds) as u64;
         if self.workload.elastic() || self.sample.is_some() {
             self.cost = self.cost.max(seconds + self.ramp);
@@ -369,6 +373,11 @@ impl ActiveCell {
     /// True if figures of others are given as shares of this one's.
     pub(super) fn is_reference(&self) -> bool {
         self.workload.is_reference() && !self.failed
+    }
+
+    /// The rates of the samples that count for the requested regime.
+    pub(super) fn rates(&self) -> Vec<f64> {
+        self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
     fn leave_out(&mut self) {
@@ -385,7 +394,7 @@ impl ActiveCell {
 
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
-        if self.cell.rates().is_empty() {
+        if self.rates().is_empty() {
             // Without the path, which is a file of the meter, removed after the run.
             self.cell.skipped = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
         }

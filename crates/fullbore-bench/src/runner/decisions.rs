@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{Axis, Experiment, Headline, Labels};
+use crate::simplicity::fastest_known;
 use crate::stats::{contenders, median};
 
 /// Ratio to half of the peak within which a cell may be the half-power point.
@@ -131,9 +132,13 @@ impl Decisions {
         open
     }
 
-    /// Returns the fastest cell of each headline figure, given the typical rate of a cell.
-    pub(super) fn headlines(&self, rate: impl Fn(usize) -> f64) -> Vec<usize> {
-        let fastest = |cells: &Vec<usize>| cells.iter().copied().max_by(|&a, &b| rate(a).total_cmp(&rate(b)));
+    /// Returns the fastest cell of each headline figure, given the rates of a cell.
+    pub(super) fn headlines(&self, rates: impl Fn(usize) -> Vec<f64>) -> Vec<usize> {
+        let known = |&index: &usize| {
+            let rates = rates(index);
+            Some((index, median(&rates)?, rates.len()))
+        };
+        let fastest = |cells: &Vec<usize>| fastest_known(cells.iter().filter_map(known));
         self.headlines.values().filter_map(fastest).collect()
     }
 }
@@ -223,12 +228,12 @@ mod tests {
         ];
         let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
         let rates = [8e9, 9e9, 2e9, 1e9, 30e9, 20e9];
-        let mut fastest = decisions.headlines(|cell| rates[cell]);
+        let mut fastest = decisions.headlines(|cell| vec![rates[cell]]);
         fastest.sort_unstable();
         assert_eq!(fastest, [1, 2, 4]);
         let other = [request(4096), request(1 << 20)].map(|labels| ("read".to_owned(), labels));
         let decisions = Decisions::new(&other, &[Experiment::named("read", Axis::Request)]);
-        assert_eq!(decisions.headlines(|_| 1.0), [0; 0]);
+        assert_eq!(decisions.headlines(|_| vec![1.0]), [0; 0]);
     }
 
     #[test]

@@ -33,7 +33,6 @@ pub(super) struct DocumentBuilder {
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
     pub(super) limits: Vec<DeviceLimit>,
-    regime: Regime,
     cells: Vec<Cell>,
     /// The full strategy of each cell by its id.
     strategies: Vec<(String, String)>,
@@ -54,6 +53,8 @@ impl DocumentBuilder {
             directory: directories.first().cloned().unwrap_or_default(),
             directories: if directories.len() > 1 { directories } else { Vec::new() },
             sets: options.sets.clone(),
+            regime: options.regime,
+            precision: Some(options.precision),
             ..Run::default()
         };
         let mut earlier = 0.0;
@@ -76,7 +77,6 @@ impl DocumentBuilder {
             experiments: Vec::new(),
             own: None,
             limits: Vec::new(),
-            regime: options.regime,
             cells: Vec::new(),
             strategies: Vec::new(),
         })
@@ -121,7 +121,7 @@ impl DocumentBuilder {
         let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
         let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
-        let regime = self.regime;
+        let regime = self.run.regime;
         cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
         cell
     }
@@ -129,7 +129,7 @@ impl DocumentBuilder {
     /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
     /// regimes.
     fn comparable<'b>(&self, cells: &'b [Cell]) -> Cow<'b, [Cell]> {
-        let other = if self.regime == Regime::Burst { Regime::Sustained } else { Regime::Burst };
+        let other = if self.run.regime == Regime::Burst { Regime::Sustained } else { Regime::Burst };
         let differs = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.regime == Some(other));
         if cells.iter().any(differs) {
             return cells.iter().filter(|cell| !differs(cell)).cloned().collect();
@@ -156,9 +156,16 @@ impl DocumentBuilder {
                 predictions(&comparable, document.environment.usable_processors());
             document.findings.variation = variations(&comparable);
         }
-        document.findings.pipeline = pipeline(&document.cells, &document.environment);
+        document.findings.pipeline = pipeline(&comparable, &document.environment);
         if let Some(own) = &self.own {
             document.audit = own.account(&document.cells);
+        }
+        let above = document.findings.peaks.iter().filter(|peak| peak.share_of_roof > Some(1.0)).count();
+        if above > 0 {
+            let paths = crate::units::count(above, "path");
+            document.audit.findings.push(format!(
+                "{paths} beyond the interval of the roof: memory was copied more slowly while it was measured"
+            ));
         }
         document
     }
@@ -166,7 +173,8 @@ impl DocumentBuilder {
     /// Returns the profile's entries of the run: for each job the measured strategies, the best first.
     pub(super) fn profile(&self, document: &Document) -> FileSystem {
         let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
-        let candidates = candidates(&document.cells);
+        let comparable = self.comparable(&document.cells);
+        let candidates = candidates(&comparable);
         let entries = Job::all()
             .filter_map(|(job, name)| {
                 let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;

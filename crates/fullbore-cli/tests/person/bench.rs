@@ -1,7 +1,7 @@
 //! `fullbore bench`: the quick run, its results, and clean-up.
 
 use crate::support::*;
-use fullbore_bench::document::{Cell, Document, Proof};
+use fullbore_bench::document::{Cell, Document, Proof, Regime};
 
 pub(crate) fn document(path: &Path) -> Document {
     Document::read(fs::File::open(path).unwrap()).unwrap()
@@ -215,7 +215,7 @@ fn stopped_run_resumes(gently: bool) {
     };
     let dir = TestDir::new();
     dir.file("own.toml", TWO_CELLS);
-    let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --output results";
+    let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --regime burst --output results";
     let mut running = start(&mut dir.command(words));
     let place = dir.at("results/results.json");
     wait_for(&|| place.exists());
@@ -233,6 +233,9 @@ fn stopped_run_resumes(gently: bool) {
     dir.run("bench run --resume results --time 10 --precision 50").succeeds();
     let after = document(&place);
     assert!(!after.run.interrupted && after.run.complete);
+    // A flag of the second command counts, or else that of the first.
+    assert_eq!((before.run.precision, after.run.precision), (Some(1e-5), Some(0.5)));
+    assert_eq!((before.run.regime, after.run.regime), (Regime::Burst, Regime::Burst));
     for (old, new) in samples(&before).iter().zip(&samples(&after)) {
         assert!(new.starts_with(old), "the earlier samples are kept");
     }

@@ -70,7 +70,7 @@ impl<'a, 'b> Session<'a, 'b> {
         mut deadline: Deadline,
     ) -> Result<()> {
         let (context, whole) = (self.context, self.whole);
-        let mut cells = Cells::open(trials, context, self.options.resume.as_ref());
+        let mut cells = Cells::open(trials, context, self.options);
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
         cells.calibrate(
@@ -164,7 +164,7 @@ impl<'a, 'b> Session<'a, 'b> {
                 one.cell.skipped = None;
                 one.correct();
                 one.cost = one.cost.clamp(spent, 2.0 * spent);
-                let rates = one.cell.rates();
+                let rates = one.rates();
                 one.precise = self.rule().narrow_enough(&rates, &Bootstrap::default());
                 let (share, now) = (self.whole.share(), one.cell.id.as_str());
                 (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));

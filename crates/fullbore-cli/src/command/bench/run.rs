@@ -41,13 +41,15 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
     time: Option<u64>,
 
-    /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median
-    #[arg(long, value_name = "PERCENT", default_value = "2.5%", value_parser = percent)]
-    precision: f64,
+    /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median [default:
+    /// 2.5%, or that of the resumed run]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    precision: Option<f64>,
 
-    /// Figures to lead with where a device has a burst and a sustained throughput
-    #[arg(long, default_value = "sustained", value_parser = choices(&REGIMES))]
-    regime: Regime,
+    /// Figures to lead with where a device has a burst and a sustained throughput [default: sustained, or those of the
+    /// resumed run]
+    #[arg(long, value_parser = choices(&REGIMES))]
+    regime: Option<Regime>,
 
     /// New directory for report.html, results.json and results.csv
     #[arg(long, value_name = "DIR")]
@@ -188,6 +190,11 @@ fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     Ok((name, imported))
 }
 
+/// True for the quick run, whose cells nobody asked for one by one.
+fn may_leave_out(sets: &[(String, String)]) -> bool {
+    sets.iter().all(|(_, text)| text == QUICK)
+}
+
 impl MeasureArgs {
     pub(super) fn quick(mut self) -> Result<(), Exit> {
         self.time.get_or_insert(QUICK_TIME);
@@ -204,14 +211,13 @@ impl MeasureArgs {
         let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
         let time = self.time(&sets)? * twice;
         let folder = ResultsFolder::make(self.output.clone())?;
-        let may_leave_out = sets.iter().all(|(_, text)| text == QUICK);
         let options = Options {
             directories: self.dir.clone(),
-            may_leave_out,
             device,
             size: self.size,
             time,
             seed: self.seed,
+            may_leave_out: may_leave_out(&sets),
             sets,
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             with_fio,
@@ -226,26 +232,31 @@ impl MeasureArgs {
             [] => vec![PathBuf::from(&run.directory)],
             several => several.iter().map(PathBuf::from).collect(),
         };
+        let defaults = self.options();
         let options = Options {
             directories,
             size: Some(run.file_bytes),
             time: self.time(&run.sets)?,
             seed: run.seed,
+            precision: self.precision.or(run.precision).unwrap_or(defaults.precision),
+            regime: self.regime.unwrap_or(run.regime),
+            may_leave_out: may_leave_out(&run.sets),
             sets: run.sets.clone(),
             command: run.command.clone(),
             with_fio: document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
             resume: Some(document),
-            ..self.options()
+            ..defaults
         };
         self.execute(&options, folder)
     }
 
     fn options(&self) -> Options {
+        let defaults = Options::default();
         Options {
-            precision: self.precision,
-            regime: self.regime,
+            precision: self.precision.unwrap_or(defaults.precision),
+            regime: self.regime.unwrap_or(defaults.regime),
             program: std::env::current_exe().ok(),
-            ..Options::default()
+            ..defaults
         }
     }
 
