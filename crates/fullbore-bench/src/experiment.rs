@@ -84,6 +84,15 @@ pub fn describe(text: &str) -> Result<Vec<(Experiment, usize)>, ExperimentError>
         .collect())
 }
 
+/// Returns the number of equal shares of a run's time that the trials of a set in TOML take.
+///
+/// # Errors
+/// As [`describe`].
+pub fn shares(text: &str) -> Result<usize, ExperimentError> {
+    let (_, trials) = parse(text, fullbore::probe::processors(), 1)?;
+    Ok(trials.iter().map(|trial| trial.workload.shares()).sum())
+}
+
 #[derive(Debug)]
 pub(crate) struct Trial {
     /// Unique within the run.
@@ -251,15 +260,21 @@ pub struct Set {
 }
 
 macro_rules! sets {
-    ($($name:literal),* $(,)?) => {
-        &[$(Set { name: $name, text: include_str!(concat!("../experiments/", $name, ".toml")) }),*]
+    ($($name:literal $(and $part:literal)*),* $(,)?) => {
+        &[$(Set {
+            name: $name,
+            text: concat!(
+                include_str!(concat!("../experiments/", $name, ".toml")),
+                $("\n", include_str!(concat!("../experiments/", $part, ".toml"))),*
+            ),
+        }),*]
     };
 }
 
 /// All built-in sets, in the order of a full run.
 #[rustfmt::skip]
 pub const BUILT_IN: &[Set] = sets![
-    "quick",
+    "quick" and "small-files" and "append",
     "roof",
     "out-of-box",
     "unbuffered",
@@ -289,6 +304,8 @@ pub const BUILT_IN: &[Set] = sets![
     "phases",
     "device-cache",
     "pipeline",
+    "small-files",
+    "append",
     "utilities",
 ];
 

@@ -97,6 +97,11 @@ pub(crate) trait Workload: fmt::Debug {
         false
     }
 
+    /// The number of equal shares of a run's time: a single run needs as much as many samples.
+    fn shares(&self) -> usize {
+        if self.is_continuous() { 16 } else { 1 }
+    }
+
     /// True if figures of others are given as shares of it: it is measured before, between and after them.
     fn is_reference(&self) -> bool {
         false

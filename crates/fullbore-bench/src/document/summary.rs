@@ -6,7 +6,7 @@ use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
 use crate::stats::{
-    Bootstrap, Changes, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
+    Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
     mann_kendall, median, outliers, repeatability, two_humps, warm_up,
 };
 use crate::units;
@@ -342,6 +342,9 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
         flags.push(format!("beside it: {other}"));
     } else if summary.regime == Some(Regime::Burst) {
         flags.push("burst only: the device's credit was not spent".into());
+    }
+    if samples.iter().filter_map(|sample| sample.course.as_ref()).any(Course::is_short) {
+        flags.push("too short to find bursts; a longer --time shows them".into());
     }
     if let Some(left_out) = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0) {
         flags.push(format!("the first {} were warm-up and are left out", units::count(left_out, "sample")));

@@ -287,8 +287,8 @@ impl Cells {
         let mut order: Vec<usize> =
             (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
         order.sort_by_key(|&index| decisions.rank(index));
-        // Cells whose share of the time is not spent: those measured in rounds keep theirs.
-        let mut remaining = order.len();
+        // Shares of the time that are not spent: cells measured in rounds keep theirs.
+        let mut remaining: usize = order.iter().map(|&index| self.active[index].workload.shares()).sum();
         for index in order {
             let one = &mut self.active[index];
             if deadline.left() <= 0.0 {
@@ -297,8 +297,11 @@ impl Cells {
                 }
                 continue;
             }
-            one.workload.set_time(deadline.left() * ONE_RUN / remaining as f64);
-            remaining -= usize::from(one.is_single());
+            if one.is_single() {
+                let shares = one.workload.shares();
+                one.workload.set_time(deadline.left() * ONE_RUN * shares as f64 / remaining as f64);
+                remaining -= shares;
+            }
             if one.is_single() && !one.cell.samples.is_empty() {
                 continue;
             }

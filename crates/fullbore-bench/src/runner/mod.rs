@@ -79,19 +79,19 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     builder.note(notes);
 
     let sets = with_contenders(sets, &context);
-    let trials = || sets.iter().flat_map(|(_, trials)| trials);
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
-    let mut left: usize = trials().count();
+    let of = |trials: &[Trial]| trials.iter().map(|trial| trial.workload.shares()).sum::<usize>();
+    let mut left: usize = sets.iter().map(|(_, trials)| of(trials)).sum();
     if let Some(text) = announcement(&sets, options.time, &file_sets[0]) {
         observe(Event::Announcement(&text));
     }
     let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
     for (described, trials) in sets {
-        // Every trial has the same share of the remaining time, whichever its set.
-        let now = clock.elapsed();
-        let share = whole.end.saturating_sub(now).mul_f64(trials.len() as f64 / left.max(1) as f64);
-        left -= trials.len();
+        // Trials have equal shares of the remaining time, whichever their set.
+        let (now, own) = (clock.elapsed(), of(&trials));
+        let share = whole.end.saturating_sub(now).mul_f64(own as f64 / left.max(1) as f64);
+        left -= own;
         session.builder.describe(described.clone());
         session.measure(trials, &described, Deadline { clock: clock.clone(), end: now + share })?;
         file_sets.iter().for_each(TestFiles::remove_sized);
@@ -115,13 +115,13 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
 /// Returns a message on the volume that cells of continuous transfer will write, if any do: they write for their whole
 /// time, over the blocks of the test file.
 fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> Option<String> {
-    let trials = || sets.iter().flat_map(|(_, trials)| trials);
-    let continuous =
-        |trial: &&Trial| trial.workload.is_continuous() && trial.workload.labels().operation == "write";
-    let writers = trials().filter(continuous).count();
-    let seconds = time.as_secs_f64() * writers as f64 / trials().count().max(1) as f64;
+    let workloads = || sets.iter().flat_map(|(_, trials)| trials).map(|trial| &trial.workload);
+    let all: usize = workloads().map(|workload| workload.shares()).sum();
+    let writers = workloads().filter(|one| one.is_continuous() && one.labels().operation == "write");
+    let writing: usize = writers.map(|workload| workload.shares()).sum();
+    let seconds = time.as_secs_f64() * writing as f64 / all.max(1) as f64;
     let pace = test_files.pace;
-    (writers > 0).then(|| {
+    (writing > 0).then(|| {
         format!(
             "writes continuously for up to {seconds:.0} s, over and over the test file of {}: about {} at the {} at \
              which that file was written; no more space is taken",

@@ -209,7 +209,8 @@ fn a_continuous_cell_has_one_sample_of_its_share_of_the_time() {
     run.result.as_ref().unwrap();
     for name in ["a", "b"] {
         let [sample] = &run.document.cell(name).unwrap().samples[..] else { panic!("one sample of {name}") };
-        assert!((28.0..=30.0).contains(&sample.seconds), "{name}: {}", sample.seconds);
+        // As much as many samples of the other.
+        assert!((42.0..=44.0).contains(&sample.seconds), "{name}: {}", sample.seconds);
     }
     assert!(run.stop("short").0 > 1 && run.spent <= Duration::from_secs(90), "{:?}", run.spent);
     let resumed = Options { resume: Some(run.document.clone()), ..seconds(90) };

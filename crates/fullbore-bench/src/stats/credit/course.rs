@@ -28,6 +28,13 @@ pub struct Course {
 }
 
 impl Course {
+    /// True if the first stretch is too short for [`fit_credit`](super::fit_credit).
+    pub fn is_short(&self) -> bool {
+        self.stretches.first().is_none_or(|stretch| stretch.bytes.len() < super::FEWEST)
+    }
+}
+
+impl Course {
     /// Returns the course with slices joined in pairs until it has at most 8192.
     pub fn coarsened(mut self) -> Self {
         let slices = |course: &Self| course.stretches.iter().map(|one| one.bytes.len()).sum::<usize>();

@@ -19,7 +19,7 @@ use super::interval::Estimate;
 use super::quantile::mean;
 
 /// Fewest slices of the first stretch.
-const FEWEST: usize = 20;
+pub(super) const FEWEST: usize = 20;
 /// Credits within this share of the largest are full.
 const FULL: f64 = 0.95;
 /// Credits below this share of the largest show the refill.
@@ -116,10 +116,10 @@ impl CreditFit {
 /// the origin over the credits that are not full.
 pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     let h = course.slice_s;
-    let first = Curve::of(course.stretches.first()?, h);
-    if first.slices.len() < FEWEST {
+    if course.is_short() {
         return None;
     }
+    let first = Curve::of(&course.stretches[0], h);
     let cuts = falls(&first.slices, h);
     let end = first.slices.len();
     // The slice of the fall has both rates.

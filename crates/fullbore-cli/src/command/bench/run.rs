@@ -9,7 +9,7 @@ use fullbore::pattern::Progress;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::document::{DOCUMENT, Document, Regime};
-use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, describe};
+use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, shares};
 use fullbore_bench::{Event, Measured, Options, fio, table};
 use fullbore_cli::values::{choices, names};
 
@@ -264,8 +264,7 @@ impl MeasureArgs {
     fn time(&self, sets: &[(String, String)]) -> Result<Duration, Exit> {
         let mut cells = 0;
         for (name, text) in sets {
-            let found = describe(text).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
-            cells += found.iter().map(|(_, cells)| cells).sum::<usize>();
+            cells += shares(text).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
         }
         let by_cells = (cells as f64 * CELL_TIME).clamp(RUN_TIME.0, RUN_TIME.1);
         Ok(self.time.map_or(Duration::from_secs_f64(by_cells), Duration::from_secs))
