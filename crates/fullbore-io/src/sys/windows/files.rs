@@ -126,7 +126,8 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     match what {
         Allocate::Extend | Allocate::KeepLength => {
             let found = status(&file)?;
-            if end as u64 > found.allocated() {
+            // A sparse or compressed file has less than its length, and loses what is behind an allocation that is set.
+            if end as u64 > found.allocated().max(found.size) {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
                 set(&file, fs::FileAllocationInfo, &wanted).map_err(Code::or_unsupported)?;
             }
@@ -140,6 +141,10 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
                 make_sparse(&file).map_err(Code::or_unsupported)?;
             }
             let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
+            // To the system, a range that ends before it begins is an error.
+            if offset >= len as u64 {
+                return Ok(());
+            }
             let range = ioctl::FILE_ZERO_DATA_INFORMATION {
                 FileOffset: offset as i64,
                 BeyondFinalZero: end.min(len),
@@ -388,4 +393,30 @@ pub(crate) fn try_lock_range(
 pub(crate) fn resident_pages(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {
     let what = "no call of this system shows which pages of a file are cached";
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open::open;
+    use super::*;
+
+    #[test]
+    fn blocks_of_existing_bytes_and_holes_behind_the_end_leave_a_file_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = open(&path, OpenFlags::READ_WRITE | OpenFlags::CREATE, 0o666).unwrap();
+        // Without blocks, as a sparse file.
+        truncate(&file, 1 << 20).unwrap();
+        for what in [Allocate::KeepLength, Allocate::Extend] {
+            allocate(&file, what, 0, 4096).unwrap();
+            allocate(&file, what, 4096, (1 << 20) - 4096).unwrap();
+        }
+        for offset in [1 << 20, 1 << 30] {
+            allocate(&file, Allocate::Zero, offset, 4096).unwrap();
+            // A system without holes says so.
+            let punched = allocate(&file, Allocate::Punch, offset, 4096);
+            assert!(matches!(punched, Ok(()) | Err(Code::UNSUPPORTED)), "{punched:?}");
+        }
+        assert_eq!(status(&file).unwrap().size, 1 << 20);
+    }
 }
