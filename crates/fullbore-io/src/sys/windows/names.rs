@@ -211,6 +211,8 @@ pub struct Directory {
     /// The place of the next entry in `memory`, in bytes, if it has one.
     next: Option<usize>,
     started: bool,
+    /// True after the last entry, and after an error, which would return for ever.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -221,7 +223,7 @@ pub struct Entry {
 
 impl Directory {
     pub fn new(file: Handle) -> Result<Self> {
-        Ok(Self { file, memory: vec![0; 8192], next: None, started: false })
+        Ok(Self { file, memory: vec![0; 8192], next: None, started: false, ended: false })
     }
 
     pub fn read_from(file: impl AsHandle) -> Result<Self> {
@@ -289,15 +291,17 @@ impl Iterator for Directory {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let at = match self.next {
-            Some(at) => at,
-            None => match self.fill() {
-                Ok(true) => 0,
-                Ok(false) => return None,
-                Err(error) => return Some(Err(error)),
-            },
+        let filled = match self.next {
+            _ if self.ended => return None,
+            Some(at) => return Some(Ok(self.entry(at))),
+            None => self.fill(),
         };
-        Some(Ok(self.entry(at)))
+        self.ended = filled != Ok(true);
+        match filled {
+            Ok(true) => Some(Ok(self.entry(0))),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
@@ -316,6 +320,19 @@ mod tests {
     use std::os::windows::fs::OpenOptionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn entries_end_with_the_first_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "").unwrap();
+        // A file without entries in the place of a directory.
+        let file = super::super::open::open(&path, OpenFlags::READ, 0).unwrap();
+        let entries: Vec<_> = Directory::new(file).unwrap().take(9).collect();
+        assert!(matches!(entries[..], [Err(_)]), "{entries:?}");
+        let whole = Directory::read_from(CURRENT_DIRECTORY).unwrap();
+        assert!(whole.take(1 << 20).all(|entry| entry.is_ok()));
+    }
 
     #[test]
     fn a_held_file_is_neither_opened_nor_replaced_nor_removed() {
