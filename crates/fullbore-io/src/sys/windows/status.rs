@@ -6,9 +6,8 @@ use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::code::check;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{query, set};
+use super::information::{identity, query, set};
 use super::open::{existing, is_link, named};
 use super::path::PathArg;
 use super::process::effective_user;
@@ -94,20 +93,6 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         ctime_nsec,
         ..nothing
     })
-}
-
-fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
-    if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
-        let (low, high) = found.FileId.Identifier.split_at(8);
-        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        // The upper half is zero but on ReFS.
-        return Ok((found.VolumeSerialNumber, number(low) ^ number(high).rotate_left(32)));
-    }
-    let mut found = fs::BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the call writes the structure, which lives through it.
-    check(unsafe { fs::GetFileInformationByHandle(raw(file) as _, &raw mut found) })?;
-    let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
-    Ok((found.dwVolumeSerialNumber.into(), number))
 }
 
 pub fn stat(path: impl PathArg) -> Result<Status> {
