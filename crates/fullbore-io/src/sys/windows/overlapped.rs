@@ -323,6 +323,18 @@ impl Drop for Queue {
     }
 }
 
+/// The number of the first transfers of these lengths that fit into one call, and their length.
+fn in_one_call(lengths: impl Iterator<Item = u32>) -> (usize, u32) {
+    lengths
+        .scan(0u32, |total, len| {
+            *total = total.checked_add(len)?;
+            Some(*total)
+        })
+        .enumerate()
+        .last()
+        .map_or((0, 0), |(index, total)| (index + 1, total))
+}
+
 pub(crate) struct Scatter {
     file: Handle,
     event: Handle,
@@ -342,15 +354,15 @@ impl Scatter {
         len > 0 && start.addr().is_multiple_of(self.page) && (len as usize).is_multiple_of(self.page)
     }
 
-    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end.
+    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call: as many of them as the length of a call permits.
+    /// Returns the bytes moved; 0 at the end.
     pub(crate) fn transfer(&self, run: &mut [Request]) -> io::Result<usize> {
         let Some(first) = run.first() else { return Ok(0) };
         let (direction, offset) = (first.direction, first.offset);
+        let (count, bytes) = in_one_call(run.iter().map(|request| request.memory().1));
         let mut pages = Vec::new();
-        let mut bytes = 0;
-        for request in run {
+        for request in &mut run[..count] {
             let (start, len) = request.memory();
-            bytes += len;
             pages.extend(
                 (0..len as usize)
                     .step_by(self.page)
@@ -377,5 +389,19 @@ impl Scatter {
         // SAFETY: the structure is that of the call above; the wait ends with it.
         let ended = unsafe { overlapped::GetOverlappedResult(file, &raw const call, &raw mut bytes, 1) };
         moved(if ended == 0 { Code::last_number() } else { 0 }, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_as_many_transfers_as_its_length_can_count() {
+        assert_eq!(in_one_call([].into_iter()), (0, 0));
+        assert_eq!(in_one_call([4096, 8192].into_iter()), (2, 12_288));
+        assert_eq!(in_one_call([1 << 31; 3].into_iter()), (1, 1 << 31));
+        assert_eq!(in_one_call([1 << 30, 1 << 30, 1 << 30, 1 << 30, 4096].into_iter()), (3, 3 << 30));
+        assert_eq!(in_one_call([u32::MAX - 4095, 4095, 4096].into_iter()), (2, u32::MAX));
     }
 }
