@@ -41,6 +41,10 @@ struct Slot {
     /// Set by a routine: the error, or 0, and the number of bytes.
     ended: Cell<Option<(u32, u32)>>,
     event: Option<Handle>,
+    /// Its index among the slots.
+    index: usize,
+    /// Its index among those in flight, if it is one.
+    place: usize,
 }
 
 pub(crate) struct Queue {
@@ -69,13 +73,17 @@ impl Queue {
             Notice::Event | Notice::Routine => None,
         };
         let depth = depth.max(1);
-        let slots = (0..depth).map(|_| slot(notice)).collect::<SystemResult<Vec<_>>>()?;
+        let slots = (0..depth).map(|index| slot(notice, index)).collect::<SystemResult<Vec<_>>>()?;
         let vacant = (0..depth).rev().collect();
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
     }
 
     fn complete(&mut self, index: usize, error: u32, bytes: u32, out: &mut Vec<Completion>) {
-        self.flying.retain(|other| *other != index);
+        let place = self.slots[index].place;
+        self.flying.swap_remove(place);
+        if let Some(&last) = self.flying.get(place) {
+            self.slots[last].place = place;
+        }
         self.vacant.push(index);
         if let Some(request) = self.slots[index].request.take() {
             out.push(Completion { request, result: moved(error, bytes) });
@@ -87,9 +95,8 @@ impl Queue {
         let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
         let found = port.take(if wait { threading::INFINITE } else { 0 }, &mut entries)?;
         for entry in found {
-            let place =
-                self.slots.iter().position(|slot| (&raw const slot.call) == entry.lpOverlapped.cast_const());
-            let Some(index) = place else { continue };
+            // SAFETY: the port has packets of this file alone, each with the first field of a slot, which lives.
+            let index = unsafe { (*entry.lpOverlapped.cast_const().cast::<Slot>()).index };
             let (error, bytes) = self.outcome(index)?;
             self.complete(index, error, bytes, out);
         }
@@ -190,6 +197,7 @@ impl RequestQueue for Queue {
                 return Ok(());
             }
         }
+        self.slots[index].place = self.flying.len();
         self.flying.push(index);
         Ok(())
     }
@@ -282,7 +290,7 @@ pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
     unsafe { owned(threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null())) }
 }
 
-fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
+fn slot(notice: Notice, index: usize) -> SystemResult<Box<Slot>> {
     let event = match notice {
         Notice::Event => Some(new_event(Reset::ByHand)?),
         Notice::Port | Notice::Routine => None,
@@ -292,6 +300,8 @@ fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
         request: Cell::new(None),
         ended: Cell::new(None),
         event,
+        index,
+        place: 0,
     }))
 }
 
