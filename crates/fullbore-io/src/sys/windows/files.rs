@@ -235,6 +235,9 @@ fn flush_with(file: RawHandle, flags: u32) -> Result<()> {
     })
 }
 
+/// False: files are synced one by one.
+pub const SYNCS_FILE_SYSTEMS: bool = false;
+
 unsupported! {
     /// Flushing a volume needs a handle of the volume, which only administrators get.
     fn sync_file_system(impl AsHandle) -> ();
