@@ -152,11 +152,23 @@ pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     if found.FileAttributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
         return Ok(());
     }
-    let rest = found.FileAttributes & !(fs::FILE_ATTRIBUTE_READONLY | fs::FILE_ATTRIBUTE_NORMAL);
-    let attributes = if mode & 0o200 == 0 { rest | fs::FILE_ATTRIBUTE_READONLY } else { rest };
-    // Zero means that the attributes stay.
-    let attributes = if attributes == 0 { fs::FILE_ATTRIBUTE_NORMAL } else { attributes };
-    set(&file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
+    let readonly = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { 0 };
+    change_attributes(&file, fs::FILE_ATTRIBUTE_READONLY, readonly)
+}
+
+/// Gives a file those of the attributes `which` that are in `wanted`; the others stay.
+pub(super) fn change_attributes(file: &Handle, which: u32, wanted: u32) -> Result<()> {
+    let found: fs::FILE_BASIC_INFO = query(file, fs::FileBasicInfo)?;
+    let attributes = mixed(found.FileAttributes, which, wanted);
+    set(file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
+}
+
+/// The attributes of [`change_attributes`]. Zero would mean that they stay, so none is NORMAL.
+fn mixed(found: u32, which: u32, wanted: u32) -> u32 {
+    match (found & !(which | fs::FILE_ATTRIBUTE_NORMAL)) | (which & wanted) {
+        0 => fs::FILE_ATTRIBUTE_NORMAL,
+        attributes => attributes,
+    }
 }
 
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
@@ -206,4 +218,19 @@ pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
 
 pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {
     set_times(changing(&directory, &name, AtFlags::NOFOLLOW)?, of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_that_are_not_changed_stay() {
+        let (readonly, normal) = (fs::FILE_ATTRIBUTE_READONLY, fs::FILE_ATTRIBUTE_NORMAL);
+        let others = fs::FILE_ATTRIBUTE_HIDDEN | fs::FILE_ATTRIBUTE_SYSTEM | fs::FILE_ATTRIBUTE_ARCHIVE;
+        assert_eq!(mixed(others | readonly, readonly, 0), others);
+        assert_eq!(mixed(others, readonly, !0), others | readonly);
+        assert_eq!(mixed(readonly, readonly, 0), normal);
+        assert_eq!(mixed(normal, readonly, readonly), readonly);
+    }
 }
