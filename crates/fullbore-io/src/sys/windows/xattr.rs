@@ -222,11 +222,7 @@ fn put(file: &impl AsHandle, name: &[u8], value: &[u8]) -> Result<()> {
     }
     let name = name.strip_prefix(STREAM).ok_or(Code::UNSUPPORTED)?;
     let stream = stream(file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
-    let mut done = 0;
-    while done < value.len() {
-        done += write_at(&stream, &value[done..], done as u64)?;
-    }
-    Ok(())
+    write_all(&stream, value, 0)
 }
 
 pub fn attributes(file: impl AsHandle, names: &mut [u8]) -> Result<usize> {
@@ -265,11 +261,35 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         Err(Code::UNSUPPORTED) => {}
         Err(error) => return Err(error),
     }
+    let mut memory = vec![0; PIECE];
     for name in streams(&old)? {
-        let name = [STREAM, OsStrExt::as_bytes(&*name)].concat();
-        let mut value = vec![0; get(&old, &name, &mut [])?];
-        let len = get(&old, &name, &mut value)?;
-        put(&file, &name, &value[..len])?;
+        let name = OsStrExt::as_bytes(&*name);
+        let from = stream(&old, name, fs::FILE_GENERIC_READ, nt::FILE_OPEN)?;
+        let to = stream(&file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
+        copy_stream(&from, &to, &mut memory)?;
+    }
+    Ok(())
+}
+
+/// Bytes of a stream that are copied at once.
+const PIECE: usize = 256 << 10;
+
+fn copy_stream(from: &Handle, to: &Handle, memory: &mut [u8]) -> Result<()> {
+    let mut offset = 0;
+    loop {
+        let read = read_at(from, memory, offset)?;
+        if read == 0 {
+            return Ok(());
+        }
+        write_all(to, &memory[..read], offset)?;
+        offset += read as u64;
+    }
+}
+
+fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
+    let mut done = 0;
+    while done < value.len() {
+        done += write_at(stream, &value[done..], offset + done as u64)?;
     }
     Ok(())
 }
@@ -324,6 +344,20 @@ mod tests {
         }
         assert_eq!(attribute(&one, "system.posix_acl_access", &mut []), Err(Code::UNSUPPORTED));
         assert_eq!(attribute(&one, "system.ntfs_acl", &mut [0; 3]), Err(Code::OUT_OF_RANGE));
+    }
+
+    #[test]
+    fn a_stream_longer_than_a_piece_is_copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        let open = |name: &str| open(directory.path().join(name), flags, 0o666).unwrap();
+        let (one, two) = (open("one"), open("two"));
+        let value: Vec<u8> = (0..1000u32).map(|number| number as u8).collect();
+        write_all(&one, &value, 0).unwrap();
+        copy_stream(&one, &two, &mut [0; 300]).unwrap();
+        let mut copied = [1; 1001];
+        assert_eq!(read_at(&two, &mut copied, 0), Ok(1000));
+        assert_eq!(copied[..1000], value);
     }
 
     #[test]
