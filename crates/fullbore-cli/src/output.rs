@@ -1,14 +1,15 @@
 //! Standard output of a run: lines are printed in batches with a bounded delay.
 
 use std::io::IsTerminal;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use fullbore::quote::printable_bytes;
-use fullbore::sys::{self, Handle, Interest};
+use fullbore::sys::{self, Interest};
 
 use crate::exit::Exit;
 use crate::progress::ProgressLine;
+use crate::signals::wake;
 
 /// Bytes per write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -18,9 +19,6 @@ const FLUSH_DELAY: Duration = Duration::from_millis(100);
 
 /// Bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
 const PIPE_WRITE: usize = 4096;
-
-/// Wakes the signal thread, which then flushes held output regularly; empty if there is no such thread.
-pub(crate) static WAKE: OnceLock<Handle> = OnceLock::new();
 
 /// The run whose output is flushed regularly.
 static CURRENT: Mutex<Weak<Output>> = Mutex::new(Weak::new());
@@ -94,7 +92,7 @@ impl Output {
         held.at_once |= *self.terminal;
         if !held.looked_after && !held.at_once {
             *lock(&CURRENT) = Arc::downgrade(self);
-            held.looked_after = WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok());
+            held.looked_after = wake();
             held.at_once = !held.looked_after;
         }
         let soon = held.bytes.len() < BUFFER_BYTES && held.flushed.elapsed() < FLUSH_DELAY;

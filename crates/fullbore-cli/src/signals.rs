@@ -2,31 +2,61 @@
 //! was held back for a while.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+#[cfg(unix)]
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 use std::time::Duration;
 
 use fullbore::file::cleanup;
 use fullbore::quote::Shown;
-use fullbore::sys::{self, AsHandle, Handle, Interest};
+use fullbore::sys;
+#[cfg(unix)]
+use fullbore::sys::{AsHandle, Handle, Interest};
 
-use crate::output::{WAKE, flush_overdue};
+use crate::output::flush_overdue;
 
 /// The interval between checks of held output.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The end of a pipe that wakes the thread, which waits for signals, too.
+#[cfg(unix)]
+static WAKE: OnceLock<Handle> = OnceLock::new();
+
+/// Wakes the thread, which then flushes held output regularly; `false`: there is no such thread.
+#[cfg(unix)]
+pub(crate) fn wake() -> bool {
+    WAKE.get().is_some_and(|wake| sys::write(wake, &[0]).is_ok())
+}
+
+/// The thread, parked until it is woken: waiting for a pipe would take CPU time on this system.
+#[cfg(windows)]
+static WAKE: OnceLock<std::thread::Thread> = OnceLock::new();
+
+/// Wakes the thread, which then flushes held output regularly; `false`: there is no such thread.
+#[cfg(windows)]
+pub(crate) fn wake() -> bool {
+    WAKE.get().map(std::thread::Thread::unpark).is_some()
+}
+
 /// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
 /// without end. If it cannot be started, signals end the process immediately.
+#[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
     let (woken, wake) = sys::pipe_nonblocking()?;
     let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     catch(&wake, &caught, &alone)?;
-    let thread = std::thread::Builder::new().name("signals".into()).stack_size(64 << 10);
-    match thread.spawn(move || watch(&woken, &caught)) {
+    match start(move || watch(&woken, &caught)) {
         Ok(_) => drop(WAKE.set(wake)),
         Err(_) => alone.store(true, Ordering::Relaxed),
     }
     Ok(())
+}
+
+fn start(watch: impl FnOnce() + Send + 'static) -> io::Result<std::thread::JoinHandle<()>> {
+    std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(watch)
 }
 
 /// Lets signals store their number and wake the thread; they end the process immediately once `alone` is set.
@@ -47,13 +77,28 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
 }
 
 /// Lets Ctrl-C, Ctrl-Break, the closing of the console and the end of the session end the process, on a thread that the
-/// system starts for them.
+/// system starts for them; starts the thread that flushes held output.
 #[cfg(windows)]
-fn catch(_: &Handle, _: &Arc<AtomicUsize>, _: &Arc<AtomicBool>) -> io::Result<()> {
+pub(crate) fn install() -> io::Result<()> {
     const INTERRUPTED: i32 = 2;
-    Ok(sys::on_console_event(|| end(INTERRUPTED))?)
+    sys::on_console_event(|| end(INTERRUPTED))?;
+    let watch = || {
+        let mut held = false;
+        loop {
+            match held {
+                true => std::thread::park_timeout(TICK),
+                false => std::thread::park(),
+            }
+            held = flush_overdue();
+        }
+    };
+    if let Ok(watching) = start(watch) {
+        let _ = WAKE.set(watching.thread().clone());
+    }
+    Ok(())
 }
 
+#[cfg(unix)]
 fn watch(woken: &impl AsHandle, caught: &AtomicUsize) {
     let mut held = false;
     loop {

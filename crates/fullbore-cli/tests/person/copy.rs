@@ -57,6 +57,19 @@ fn verbose_lists_names_and_summary_adds_up() {
 }
 
 #[test]
+fn a_new_tree_is_synced_at_every_level() {
+    let dir = TestDir::new();
+    dir.directories(["s/deep", "s/empty"]);
+    dir.file("s/none", "");
+    dir.file("s/deep/small", bytes(1000, 1));
+    dir.file("s/deep/large", bytes(1 << 20, 2));
+    for level in ["none", "data", "full"] {
+        dir.run(&format!("copy -r --sync {level} s {level}")).succeeds();
+        same(&seen(&dir.at("s"), false), &seen(&dir.at(level), false), level);
+    }
+}
+
+#[test]
 fn interrupted_copy_leaves_no_tree() {
     let dir = TestDir::new();
     for directory in 0..20 {

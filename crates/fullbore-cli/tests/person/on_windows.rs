@@ -1,7 +1,7 @@
 //! Paths, names and open files as Windows has them.
 
 use crate::support::*;
-use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 
 /// `FILE_SHARE_READ`.
 const SHARE_READ: u32 = 1;
@@ -194,6 +194,28 @@ fn a_read_only_file_is_neither_replaced_nor_written() {
     dir.run("copy -f in guarded").succeeds();
     assert_eq!(fs::read(&guarded).unwrap(), b"new");
     protect(false);
+}
+
+#[test]
+fn flags_are_copied_with_extended_attributes_and_kept_by_a_replaced_file() {
+    /// `FILE_ATTRIBUTE_HIDDEN` and `FILE_ATTRIBUTE_SYSTEM`.
+    const BOTH: u32 = 6;
+    let dir = TestDir::new();
+    let new = File::options().write(true).create_new(true).attributes(BOTH).open(dir.at("in"));
+    new.unwrap().write_all(b"bytes").unwrap();
+    let flags = |name: &str| fs::metadata(dir.at(name)).unwrap().file_attributes() & BOTH;
+    if flags("in") != BOTH {
+        return println!("skipped: flags of files: the file system has none");
+    }
+    dir.run("copy in plain").succeeds();
+    // Without the times of `copy -a`: Wine drops the flags when it sets them.
+    dir.run("copy --preserve=xattr in exact").succeeds();
+    assert_eq!((flags("plain"), flags("exact")), (0, BOTH));
+    dir.run("transform upper plain in").succeeds();
+    dir.run("transform upper --in-place exact").succeeds();
+    for name in ["in", "exact"] {
+        assert_eq!((flags(name), dir.read(name)), (BOTH, b"BYTES".to_vec()), "{name}");
+    }
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
 }
 
 /// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits; on Windows
-/// also its access list and named streams.
+/// also its access list, named streams and flags.
 fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
     let mode = lawful(old.mode, give(file, old.owner));
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);

@@ -77,15 +77,24 @@ pub(super) static RANGES: [MappedRange; MOST_RANGES] = [const {
     MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
 }; MOST_RANGES];
 
-/// Marks the mapping that contains an address, and returns its addresses. For the handler: only atomics.
-pub(super) fn fault_at(address: usize) -> Option<Range<usize>> {
+/// The mapping that contains an address, and its addresses. For the handler: only atomics.
+fn range_at(address: usize) -> Option<(&'static MappedRange, Range<usize>)> {
     RANGES.iter().find_map(|range| {
         let start = range.start.load(Ordering::Acquire);
         let end = range.end.load(Ordering::Relaxed);
-        let found = start > 1 && (start..end).contains(&address);
-        if found {
-            range.faulted.store(true, Ordering::Release);
-        }
-        found.then_some(start..end)
+        (start > 1 && (start..end).contains(&address)).then_some((range, start..end))
     })
+}
+
+/// Marks the mapping that contains an address, and returns its addresses. For the handler: only atomics.
+pub(super) fn fault_at(address: usize) -> Option<Range<usize>> {
+    let (range, addresses) = range_at(address)?;
+    range.faulted.store(true, Ordering::Release);
+    Some(addresses)
+}
+
+/// True if the mapping that contains an address is marked. For the handler: only atomics.
+#[cfg(windows)]
+pub(super) fn is_faulted(address: usize) -> bool {
+    range_at(address).is_some_and(|(range, _)| range.faulted.load(Ordering::Acquire))
 }

@@ -1,5 +1,7 @@
 //! Types that the platforms share.
 
+#[cfg(any(target_os = "macos", test))]
+use std::ops::Range;
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -142,6 +144,15 @@ pub enum Advice {
     /// Not again: the pages may be dropped.
     DontNeed,
     NoReuse,
+}
+
+/// The whole blocks in a range of bytes, and the bytes before and behind them.
+#[cfg(any(target_os = "macos", test))]
+pub(in crate::sys) fn around_blocks(range: Range<u64>, block: u64) -> [Range<u64>; 3] {
+    let Range { start, end } = range;
+    let first = start.checked_next_multiple_of(block).unwrap_or(end).min(end);
+    let last = (end - end % block).max(first);
+    [start..first, first..last, last..end]
 }
 
 /// The space of a file system.
@@ -410,6 +421,24 @@ pub(crate) mod extent {
         #[cfg(not(target_os = "linux"))]
         pub(in crate::sys) fn new(logical: u64, physical: u64, length: u64, flags: u32) -> Self {
             Self { logical, physical, length, flags, ..Self::default() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_whole_blocks_and_the_bytes_around_them() {
+        for start in 0..13 {
+            for end in start..27 {
+                let [head, middle, tail] = around_blocks(start..end, 4);
+                assert_eq!((head.start, head.end, middle.end), (start, middle.start, tail.start));
+                assert_eq!(tail.end, end);
+                assert!(head.clone().count() < 4 && tail.clone().count() < 4, "{head:?} {tail:?}");
+                assert!(middle.is_empty() || middle.start % 4 == 0 && middle.end % 4 == 0, "{middle:?}");
+            }
         }
     }
 }

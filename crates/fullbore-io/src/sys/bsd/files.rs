@@ -13,14 +13,14 @@ use crate::buf::{Direction, Loan};
 #[cfg(target_os = "freebsd")]
 use crate::sys::code::unsupported;
 use crate::sys::code::{Code, Result};
-#[cfg(target_os = "macos")]
-use crate::sys::types::Advice;
 use crate::sys::types::extent::{LAST, RawExtent, UNKNOWN};
+#[cfg(target_os = "macos")]
+use crate::sys::types::{Advice, around_blocks};
 use crate::sys::types::{Allocate, ExtendedStatus, InodeFlags, Status, Time, TransferFlags};
 use crate::sys::unix::attributes::{stat, status};
-#[cfg(target_os = "macos")]
-use crate::sys::unix::files::truncate;
 use crate::sys::unix::files::{SeekFrom, position, seek, split_device};
+#[cfg(target_os = "macos")]
+use crate::sys::unix::files::{truncate, write_at};
 #[cfg(target_os = "freebsd")]
 use crate::sys::unix::names::hard_link;
 use crate::sys::unix::names::{AtFlags, remove};
@@ -93,6 +93,7 @@ pub fn copy_range(
 /// Reserves or releases the blocks of a range. No range is zeroed in place.
 pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Result<()> {
     let invalid = |_| Code::INVALID;
+    #[cfg(target_os = "freebsd")]
     let (start, count) =
         (libc::off_t::try_from(offset).map_err(invalid)?, libc::off_t::try_from(len).map_err(invalid)?);
     let fd = file.as_fd().as_raw_fd();
@@ -123,15 +124,7 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
             }
         }
         #[cfg(target_os = "macos")]
-        Allocate::Punch => {
-            let mut request =
-                libc::fpunchhole_t { fp_flags: 0, reserved: 0, fp_offset: start, fp_length: count };
-            // SAFETY: the command reads this structure, which lives through the call.
-            match unsafe { libc::fcntl(fd, libc::F_PUNCHHOLE, &raw mut request) } {
-                0 => Ok(()),
-                _ => Err(Code::last()),
-            }
-        }
+        Allocate::Punch => punch(file.as_fd(), offset, offset.checked_add(len).ok_or(Code::INVALID)?),
         #[cfg(target_os = "freebsd")]
         Allocate::Extend => {
             // SAFETY: a call with numbers on a borrowed descriptor; it returns the error.
@@ -154,6 +147,38 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
             if result == 0 { Ok(()) } else { Err(Code::last()) }
         }
     }
+}
+
+/// Makes a hole of the whole blocks between two offsets, which the command requires, and writes zeros around them.
+#[cfg(target_os = "macos")]
+fn punch(file: BorrowedHandle<'_>, start: u64, end: u64) -> Result<()> {
+    let end = end.min(status(file)?.size);
+    if start >= end {
+        return Ok(());
+    }
+    let block = u64::from(rustix::fs::fstatfs(file)?.f_bsize).max(1);
+    let [head, middle, tail] = around_blocks(start..end, block);
+    if !middle.is_empty() {
+        let number = |value: u64| libc::off_t::try_from(value).map_err(|_| Code::INVALID);
+        let mut request = libc::fpunchhole_t {
+            fp_flags: 0,
+            reserved: 0,
+            fp_offset: number(middle.start)?,
+            fp_length: number(middle.end - middle.start)?,
+        };
+        // SAFETY: the command reads this structure, which lives through the call.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PUNCHHOLE, &raw mut request) } != 0 {
+            return Err(Code::last());
+        }
+    }
+    for part in [head, tail] {
+        let zeros = vec![0; (part.end - part.start) as usize];
+        let mut done = 0;
+        while done < zeros.len() {
+            done += write_at(file, &zeros[done..], part.start + done as u64)?;
+        }
+    }
+    Ok(())
 }
 
 /// As on Linux; pages cannot be dropped through an open file.
@@ -384,7 +409,7 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
         let end = seek(fd, SeekFrom::Hole(start)).unwrap_or(len).min(len);
         at = start;
         while at < end {
-            let (physical, length, flags) = match place(fd, at) {
+            let (physical, length, flags) = match place(fd, at, end) {
                 Some((physical, run)) if run > 0 => (physical, run.min(end - at), 0),
                 _ => (0, end - at, UNKNOWN),
             };
@@ -400,13 +425,14 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
     outcome
 }
 
-/// The byte on the device that has the byte at `offset`, and the number of bytes from there on that follow each other.
+/// The byte on the device that has the byte at `offset`, and the number of bytes from there up to `end` that follow each other.
 #[cfg(target_os = "macos")]
-fn place(fd: BorrowedHandle<'_>, offset: u64) -> Option<(u64, u64)> {
+fn place(fd: BorrowedHandle<'_>, offset: u64, end: u64) -> Option<(u64, u64)> {
     use std::os::fd::AsRawFd;
 
+    let len = libc::off_t::try_from(end.checked_sub(offset)?).ok()?;
     let offset = libc::off_t::try_from(offset).ok()?;
-    let mut request = libc::log2phys { l2p_flags: 0, l2p_contigbytes: i64::MAX, l2p_devoffset: offset };
+    let mut request = libc::log2phys { l2p_flags: 0, l2p_contigbytes: len, l2p_devoffset: offset };
     // SAFETY: the command reads and writes this structure, which lives through the call.
     let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_LOG2PHYS_EXT, &raw mut request) };
     let (place, run) = (request.l2p_devoffset, request.l2p_contigbytes);
@@ -417,6 +443,6 @@ fn place(fd: BorrowedHandle<'_>, offset: u64) -> Option<(u64, u64)> {
 }
 
 #[cfg(not(target_os = "macos"))]
-fn place(_: BorrowedHandle<'_>, _: u64) -> Option<(u64, u64)> {
+fn place(_: BorrowedHandle<'_>, _: u64, _: u64) -> Option<(u64, u64)> {
     None
 }

@@ -20,6 +20,9 @@ use crate::sys::types::{Interest, LockRequest, Space, WholeLock};
 /// False: a transfer at an offset leaves the position of its file.
 pub const TRANSFERS_MOVE_POSITION: bool = false;
 
+/// True: one call syncs all files of a file system.
+pub const SYNCS_FILE_SYSTEMS: bool = true;
+
 calls! {
     fn read(file: impl AsFd, bytes: &mut [u8]) -> usize = rustix::io::read;
 

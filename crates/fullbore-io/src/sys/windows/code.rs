@@ -51,14 +51,20 @@ codes! {
 }
 
 /// Codes of the system, each with the one that the program distinguishes.
-const SAME: [(u32, Code); 9] = [
+const SAME: [(u32, Code); 14] = [
     (w::ERROR_PATH_NOT_FOUND, Code::NOT_FOUND),
     (w::ERROR_INVALID_NAME, Code::NOT_FOUND),
     (w::ERROR_BAD_NETPATH, Code::NOT_FOUND),
+    (w::ERROR_BAD_NET_NAME, Code::NOT_FOUND),
+    // A removed file that another program has open keeps its name.
+    (w::ERROR_DELETE_PENDING, Code::HELD),
+    (w::ERROR_PIPE_BUSY, Code::HELD),
     (w::ERROR_FILE_EXISTS, Code::EXISTS),
     (w::ERROR_HANDLE_DISK_FULL, Code::NO_SPACE),
     (w::ERROR_NO_DATA, Code::BROKEN_PIPE),
     (w::ERROR_OUTOFMEMORY, Code::OUT_OF_MEMORY),
+    (w::ERROR_COMMITMENT_LIMIT, Code::OUT_OF_MEMORY),
+    (w::ERROR_WORKING_SET_QUOTA, Code::OUT_OF_MEMORY),
     (w::ERROR_IO_PENDING, Code::WOULD_BLOCK),
     (w::ERROR_CANT_RESOLVE_FILENAME, Code::LINK_LOOP),
 ];
@@ -139,5 +145,22 @@ pub(super) fn function(library: &str, name: &CStr) -> Option<Function> {
     unsafe {
         let library = GetModuleHandleW(library.as_ptr());
         if library.is_null() { None } else { GetProcAddress(library, name.as_ptr().cast()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_mean_the_same_have_one_code() {
+        for (number, code) in [
+            (w::ERROR_BAD_NET_NAME, Code::NOT_FOUND),
+            (w::ERROR_DELETE_PENDING, Code::HELD),
+            (w::ERROR_COMMITMENT_LIMIT, Code::OUT_OF_MEMORY),
+            (w::ERROR_ACCESS_DENIED, Code::ACCESS_DENIED),
+        ] {
+            assert_eq!(Code::from_number(number as i32), code, "{number}");
+        }
     }
 }

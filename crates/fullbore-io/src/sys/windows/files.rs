@@ -50,7 +50,8 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
         fs::GetDiskFreeSpaceExW(wide.as_ptr(), &raw mut available, &raw mut total, &raw mut free)
     })?;
     let serial = stat(&path).map_or(0, |status| status.dev);
-    Ok(Space { id: serial, block: 4096, unit: 4096, total, free, available })
+    let unit = cluster(&path).unwrap_or(4096);
+    Ok(Space { id: serial, block: unit, unit, total, free, available })
 }
 
 /// The byte that the lock of a whole file is on, behind every content.
@@ -126,7 +127,8 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     match what {
         Allocate::Extend | Allocate::KeepLength => {
             let found = status(&file)?;
-            if end as u64 > found.allocated() {
+            // A sparse or compressed file has less than its length, and loses what is behind an allocation that is set.
+            if end as u64 > found.allocated().max(found.size) {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
                 set(&file, fs::FileAllocationInfo, &wanted).map_err(Code::or_unsupported)?;
             }
@@ -140,6 +142,10 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
                 make_sparse(&file).map_err(Code::or_unsupported)?;
             }
             let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
+            // To the system, a range that ends before it begins is an error.
+            if offset >= len as u64 {
+                return Ok(());
+            }
             let range = ioctl::FILE_ZERO_DATA_INFORMATION {
                 FileOffset: offset as i64,
                 BeyondFinalZero: end.min(len),
@@ -230,6 +236,9 @@ fn flush_with(file: RawHandle, flags: u32) -> Result<()> {
     })
 }
 
+/// False: files are synced one by one.
+pub const SYNCS_FILE_SYSTEMS: bool = false;
+
 unsupported! {
     /// Flushing a volume needs a handle of the volume, which only administrators get.
     fn sync_file_system(impl AsHandle) -> ();
@@ -310,21 +319,56 @@ pub(crate) fn clone_range(
     } else {
         len
     };
+    let basic: fs::FILE_BASIC_INFO = query(&source, fs::FileBasicInfo)?;
+    if basic.FileAttributes & fs::FILE_ATTRIBUTE_SPARSE_FILE != 0 {
+        // Blocks of a sparse file are shared with another sparse one only.
+        make_sparse(file)?;
+    }
     if after > before {
         truncate(file, after)?;
     }
+    let outcome =
+        pieces(whole).try_for_each(|(at, len)| share_extents(source, offset + at, len, file, target + at));
+    if outcome.is_err() && after > before {
+        truncate(file, before)?;
+    }
+    outcome
+}
+
+/// Bytes that one call shares: below the 4 GiB that it takes, and whole clusters.
+const SHARED_AT_ONCE: u64 = 1 << 30;
+
+/// The offsets and lengths of the calls that share `len` bytes.
+fn pieces(len: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..len.div_ceil(SHARED_AT_ONCE)).map(move |index| {
+        let at = index * SHARED_AT_ONCE;
+        (at, SHARED_AT_ONCE.min(len - at))
+    })
+}
+
+fn share_extents(
+    source: BorrowedHandle<'_>,
+    offset: u64,
+    len: u64,
+    file: BorrowedHandle<'_>,
+    target: u64,
+) -> Result<()> {
     let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
     let request = ioctl::DUPLICATE_EXTENTS_DATA {
         FileHandle: source.as_raw_handle(),
         SourceFileOffset: number(offset)?,
         TargetFileOffset: number(target)?,
-        ByteCount: number(whole)?,
+        ByteCount: number(len)?,
     };
-    let outcome = control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request);
-    if outcome.is_err() && after > before {
-        truncate(file, before)?;
+    control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request).map_err(of_sharing)
+}
+
+/// Errors due to the files or the range are [`Code::INVALID`]: other files of the volume may share blocks.
+fn of_sharing(error: Code) -> Code {
+    match error.number() as u32 {
+        w::ERROR_BLOCK_TOO_MANY_REFERENCES | w::ERROR_OFFSET_ALIGNMENT_VIOLATION => Code::INVALID,
+        _ => error,
     }
-    outcome.map_err(Code::or_unsupported)
 }
 
 /// Writeback cannot be started without waiting.
@@ -388,4 +432,50 @@ pub(crate) fn try_lock_range(
 pub(crate) fn resident_pages(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {
     let what = "no call of this system shows which pages of a file are cached";
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open::open;
+    use super::*;
+
+    #[test]
+    fn long_ranges_are_shared_in_pieces() {
+        let end = |len| pieces(len).fold(0, |end, (at, len)| if at == end { at + len } else { u64::MAX });
+        for len in [0, 4096, SHARED_AT_ONCE, SHARED_AT_ONCE + 4096, 5 << 30, (9 << 30) + 65_536] {
+            assert_eq!(end(len), len);
+            assert!(pieces(len).all(|(at, len)| at % SHARED_AT_ONCE == 0 && len > 0 && len < 4 << 30));
+        }
+        assert_eq!(pieces(5 << 30).count(), 5);
+    }
+
+    #[test]
+    fn errors_of_one_file_do_not_end_the_sharing_of_others() {
+        for number in [w::ERROR_BLOCK_TOO_MANY_REFERENCES, w::ERROR_INVALID_PARAMETER] {
+            assert_eq!(of_sharing(Code::from_number(number as i32)), Code::INVALID);
+        }
+        for code in [Code::UNSUPPORTED, Code::INAPPROPRIATE, Code::NO_SPACE] {
+            assert_eq!(of_sharing(code), code);
+        }
+    }
+
+    #[test]
+    fn blocks_of_existing_bytes_and_holes_behind_the_end_leave_a_file_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = open(&path, OpenFlags::READ_WRITE | OpenFlags::CREATE, 0o666).unwrap();
+        // Without blocks, as a sparse file.
+        truncate(&file, 1 << 20).unwrap();
+        for what in [Allocate::KeepLength, Allocate::Extend] {
+            allocate(&file, what, 0, 4096).unwrap();
+            allocate(&file, what, 4096, (1 << 20) - 4096).unwrap();
+        }
+        for offset in [1 << 20, 1 << 30] {
+            allocate(&file, Allocate::Zero, offset, 4096).unwrap();
+            // A system without holes says so.
+            let punched = allocate(&file, Allocate::Punch, offset, 4096);
+            assert!(matches!(punched, Ok(()) | Err(Code::UNSUPPORTED)), "{punched:?}");
+        }
+        assert_eq!(status(&file).unwrap().size, 1 << 20);
+    }
 }

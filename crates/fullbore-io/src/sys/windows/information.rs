@@ -47,6 +47,21 @@ pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HAND
     Ok(unsafe { found.assume_init() })
 }
 
+/// The volume of an open file, and its number there.
+pub(super) fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
+    if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
+        let (low, high) = found.FileId.Identifier.split_at(8);
+        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        // The upper half is zero but on ReFS.
+        return Ok((found.VolumeSerialNumber, number(low) ^ number(high).rotate_left(32)));
+    }
+    let mut found = fs::BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the call writes the structure, which lives through it.
+    check(unsafe { fs::GetFileInformationByHandle(raw(file) as _, &raw mut found) })?;
+    let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
+    Ok((found.dwVolumeSerialNumber.into(), number))
+}
+
 pub(super) fn set<T: Copy>(
     file: &impl AsHandle,
     class: fs::FILE_INFO_BY_HANDLE_CLASS,

@@ -13,20 +13,32 @@ use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 use super::code::check;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
 use super::information::{answer, control, query, set, set_name, u32_at};
-use super::open::{create, existing, named, open_at, reopen, try_clone};
+use super::open::{create, existing, is_link, named, open_at, reopen, try_clone};
 use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
+use super::status::change_attributes;
 use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::types::FileKind;
 
+/// Opens a file, or a link of any kind, to remove its name.
+fn to_remove(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> Result<Handle> {
+    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    let options = nt::FILE_OPEN_REPARSE_POINT;
+    if flags.contains(AtFlags::REMOVE_DIRECTORY) {
+        return existing(directory, name, access, options | nt::FILE_DIRECTORY_FILE);
+    }
+    match existing(directory, name, access, options | nt::FILE_NON_DIRECTORY_FILE) {
+        // A junction, or a link to a directory, is a directory to the system.
+        Err(Code::IS_DIRECTORY) => {
+            let link = existing(directory, name, access, options)?;
+            if is_link(&link) { Ok(link) } else { Err(Code::IS_DIRECTORY) }
+        }
+        other => other,
+    }
+}
+
 /// Removes a name. Where the system can, the name is gone at once though others have the file open.
 pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
-    let kind = match flags.contains(AtFlags::REMOVE_DIRECTORY) {
-        true => nt::FILE_DIRECTORY_FILE,
-        false => nt::FILE_NON_DIRECTORY_FILE,
-    };
-    let options = kind | nt::FILE_OPEN_REPARSE_POINT;
-    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
-    let file = existing(&directory, &name, access, options)?;
+    let file = to_remove(&directory, &name, flags)?;
     let wanted = fs::FILE_DISPOSITION_INFO_EX {
         Flags: fs::FILE_DISPOSITION_FLAG_DELETE
             | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
@@ -37,16 +49,22 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
         Err(error) if error.is_absent() => {}
         outcome => return outcome,
     }
-    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
-    if basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0 {
-        let attributes = (basic.FileAttributes & !fs::FILE_ATTRIBUTE_READONLY).max(fs::FILE_ATTRIBUTE_NORMAL);
-        set(
-            &file,
-            fs::FileBasicInfo,
-            &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() },
-        )?;
+    let guarded = guards(&file, false)?;
+    let removed = set(&file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
+    if guarded && removed.is_err() {
+        let _ = guards(&file, true);
     }
-    set(&file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true })
+    removed
+}
+
+/// Sets or clears the attribute READONLY, and keeps the others. True if it was set.
+fn guards(file: &Handle, readonly: bool) -> Result<bool> {
+    let found = query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes;
+    let was = found & fs::FILE_ATTRIBUTE_READONLY != 0;
+    if was != readonly {
+        change_attributes(file, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
+    }
+    Ok(was)
 }
 
 /// The root and the name of a target for the calls that name a file.
@@ -141,23 +159,24 @@ pub fn hard_link(
 
 /// Creates a symbolic link. The system has two kinds: one for a directory if the target is one.
 pub fn symbolic_link(link: impl PathArg, directory: impl AsHandle, name: impl PathArg) -> Result<()> {
-    let (link, name) = (link.to_path(), name.to_path());
-    let path = path_in(&directory, std::path::Path::new(&*name));
-    let there = path.parent().map(|parent| parent.join(&*link));
-    let kind = match there.is_some_and(|there| there.is_dir()) {
-        true => fs::SYMBOLIC_LINK_FLAG_DIRECTORY,
-        false => 0,
-    } | fs::SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE;
-    let mut words = units(&link);
+    let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
+    let there = path.parent().map(|parent| parent.join(&*link.to_path()));
+    let kind = if there.is_some_and(|there| there.is_dir()) { fs::SYMBOLIC_LINK_FLAG_DIRECTORY } else { 0 };
+    link_of_kind(&link, &path, kind)
+}
+
+fn link_of_kind(target: &impl PathArg, path: &std::path::Path, kind: fs::SYMBOLIC_LINK_FLAGS) -> Result<()> {
+    let kind = kind | fs::SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE;
+    let mut words = units(&target.to_path());
     words.push(0);
     // SAFETY: both strings end with a zero and live through the call.
-    match unsafe { fs::CreateSymbolicLinkW(wide(&path)?.as_ptr(), words.as_ptr(), kind) } {
+    match unsafe { fs::CreateSymbolicLinkW(wide(path)?.as_ptr(), words.as_ptr(), kind) } {
         true => Ok(()),
         false => Err(Code::last()),
     }
 }
 
-/// Creates a link like `old`: a junction as such, and a symbolic link to `target`.
+/// Creates a link like `old`: a junction as such, and a symbolic link of the same kind to `target`.
 pub fn copy_link(
     from: impl AsHandle,
     old: impl PathArg,
@@ -172,7 +191,9 @@ pub fn copy_link(
     // The description begins with its kind.
     let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
     let Some(description) = description.ok().filter(is_junction) else {
-        return symbolic_link(target, directory, name);
+        let found = query::<fs::FILE_BASIC_INFO>(&link, fs::FileBasicInfo)?.FileAttributes;
+        let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
+        return link_of_kind(&target, &path, kind_of_link(found));
     };
     let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
     let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES | fs::DELETE;
@@ -183,6 +204,11 @@ pub fn copy_link(
         let _ = set(&made, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
     }
     outcome
+}
+
+/// The kind of a symbolic link with these attributes, whatever its target is.
+fn kind_of_link(attributes: u32) -> fs::SYMBOLIC_LINK_FLAGS {
+    if attributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 { fs::SYMBOLIC_LINK_FLAG_DIRECTORY } else { 0 }
 }
 
 pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString> {
@@ -211,6 +237,8 @@ pub struct Directory {
     /// The place of the next entry in `memory`, in bytes, if it has one.
     next: Option<usize>,
     started: bool,
+    /// True after the last entry, and after an error, which would return for ever.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -221,7 +249,7 @@ pub struct Entry {
 
 impl Directory {
     pub fn new(file: Handle) -> Result<Self> {
-        Ok(Self { file, memory: vec![0; 8192], next: None, started: false })
+        Ok(Self { file, memory: vec![0; 8192], next: None, started: false, ended: false })
     }
 
     pub fn read_from(file: impl AsHandle) -> Result<Self> {
@@ -289,15 +317,17 @@ impl Iterator for Directory {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let at = match self.next {
-            Some(at) => at,
-            None => match self.fill() {
-                Ok(true) => 0,
-                Ok(false) => return None,
-                Err(error) => return Some(Err(error)),
-            },
+        let filled = match self.next {
+            _ if self.ended => return None,
+            Some(at) => return Some(Ok(self.entry(at))),
+            None => self.fill(),
         };
-        Some(Ok(self.entry(at)))
+        self.ended = filled != Ok(true);
+        match filled {
+            Ok(true) => Some(Ok(self.entry(0))),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
@@ -316,6 +346,83 @@ mod tests {
     use std::os::windows::fs::OpenOptionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn entries_end_with_the_first_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "").unwrap();
+        // A file without entries in the place of a directory.
+        let file = super::super::open::open(&path, OpenFlags::READ, 0).unwrap();
+        let entries: Vec<_> = Directory::new(file).unwrap().take(9).collect();
+        assert!(matches!(entries[..], [Err(_)]), "{entries:?}");
+        let whole = Directory::read_from(CURRENT_DIRECTORY).unwrap();
+        assert!(whole.take(1 << 20).all(|entry| entry.is_ok()));
+    }
+
+    /// Makes a directory a junction to another; false if the file system has none.
+    fn joined(junction: &std::path::Path, target: &std::path::Path) -> bool {
+        std::fs::create_dir(junction).unwrap();
+        let target = native(target).unwrap();
+        let bytes = target.len() * 2;
+        let mut description = IO_REPARSE_TAG_MOUNT_POINT.to_le_bytes().to_vec();
+        // The lengths of the rest, and of the two names with the places where they begin; the second name is empty.
+        for number in [bytes + 12, 0, 0, bytes, bytes + 2, 0] {
+            description.extend((number as u16).to_le_bytes());
+        }
+        description.extend(target.iter().flat_map(|unit| unit.to_le_bytes()));
+        description.extend([0; 4]);
+        let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
+        let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES;
+        let made = existing(&CURRENT_DIRECTORY, &junction, access, options).unwrap();
+        control(&made, FSCTL_SET_REPARSE_POINT, description.as_slice()).is_ok() && is_link(&made)
+    }
+
+    #[test]
+    fn a_junction_is_removed_as_a_link_and_a_directory_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, junction) = (directory.path().join("target"), directory.path().join("junction"));
+        std::fs::create_dir(&target).unwrap();
+        std::fs::write(target.join("file"), "").unwrap();
+        let at = CURRENT_DIRECTORY;
+        assert_eq!(remove(at, &target, AtFlags::empty()), Err(Code::IS_DIRECTORY));
+        if !joined(&junction, &target) {
+            return println!("skipped: junctions: the file system has none");
+        }
+        let copy = directory.path().join("copy");
+        copy_link(at, &junction, "unused", at, &copy).unwrap();
+        for link in [&junction, &copy] {
+            assert!(link.join("file").exists());
+            remove(at, link, AtFlags::empty()).unwrap();
+            assert!(!link.exists() && target.join("file").exists());
+        }
+    }
+
+    #[test]
+    fn a_copied_link_is_of_the_kind_of_its_source() {
+        let (directory, link) = (fs::FILE_ATTRIBUTE_DIRECTORY, fs::FILE_ATTRIBUTE_REPARSE_POINT);
+        assert_eq!(kind_of_link(directory | link), fs::SYMBOLIC_LINK_FLAG_DIRECTORY);
+        assert_eq!(kind_of_link(link), 0);
+    }
+
+    #[test]
+    fn a_read_only_file_is_removed_or_stays_read_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "").unwrap();
+        let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+        let file = existing(&CURRENT_DIRECTORY, &path, access, 0).unwrap();
+        let attributes = || query::<fs::FILE_BASIC_INFO>(&file, fs::FileBasicInfo).unwrap().FileAttributes;
+        let before = attributes();
+        assert_eq!(guards(&file, true), Ok(false));
+        assert_eq!(attributes() & fs::FILE_ATTRIBUTE_READONLY, fs::FILE_ATTRIBUTE_READONLY);
+        assert_eq!(guards(&file, false), Ok(true));
+        assert_eq!(attributes(), before);
+        guards(&file, true).unwrap();
+        drop(file);
+        remove(CURRENT_DIRECTORY, &path, AtFlags::empty()).unwrap();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn a_held_file_is_neither_opened_nor_replaced_nor_removed() {

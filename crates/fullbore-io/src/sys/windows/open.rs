@@ -10,14 +10,15 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, STATUS_DELETE_PENDING, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
 
 use super::code::{check_naming, check_status};
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
-use super::information::{query, query_native, truncate};
+use super::information::{identity, query, query_native, truncate};
 use super::path::{PathArg, native, path_in, units};
 use crate::sys::code::{Code, Result};
 
-/// True for the name of a device, which is one in every directory, with any extension: `NUL`, `con.txt`.
+/// True for a name that can be that of a device: `NUL`, and on systems before Windows 11 with any extension, `con.txt`.
 fn is_device(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let end = name.iter().position(|byte| matches!(byte, b'.' | b':')).unwrap_or(name.len());
@@ -28,10 +29,18 @@ fn is_device(name: &OsStr) -> bool {
     )
 }
 
+/// True if an open directory is the one in which relative paths begin.
+fn is_current(directory: &impl AsHandle) -> bool {
+    let current = existing(&CURRENT_DIRECTORY, &".", fs::FILE_READ_ATTRIBUTES, 0);
+    identity(directory).is_ok_and(|open| current.and_then(|current| identity(&current)) == Ok(open))
+}
+
 /// The root and the name of a file for the native interface.
 fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> {
     let path = Path::new(name);
-    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() || is_device(name) {
+    let whole = raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root();
+    // The system decides if the name is a device's. In other directories it is a file's.
+    if whole || is_device(name) && is_current(directory) {
         return Ok((std::ptr::null_mut(), native(path)?));
     }
     let root = directory.as_handle().as_raw_handle();
@@ -185,9 +194,21 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         (false, _) => nt::FILE_OPEN,
     };
     let attributes = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { fs::FILE_ATTRIBUTE_NORMAL };
-    let file = create_with(&directory, &name, wanted, attributes, disposition, options)?;
-    if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) && is_link(&file) {
-        return Err(Code::LINK_LOOP);
+    let mut file = create_with(&directory, &name, wanted, attributes, disposition, options)?;
+    if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) {
+        match reparse_point(&file) {
+            None => {}
+            Some(tag) if is_link_tag(tag) => return Err(Code::LINK_LOOP),
+            // The content is a driver's (deduplicated, compressed, in the cloud), which the flag bypasses.
+            Some(_) => {
+                let options = options & !nt::FILE_OPEN_REPARSE_POINT;
+                let whole = create_with(&directory, &name, wanted, attributes, nt::FILE_OPEN, options)?;
+                if identity(&whole)? != identity(&file)? {
+                    return Err(Code::STALE);
+                }
+                file = whole;
+            }
+        }
     }
     if flags.contains(OpenFlags::TRUNCATE) {
         match truncate(&file, 0) {
@@ -201,12 +222,17 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
 
 /// True for a symbolic link, or a mount point of a directory.
 pub(super) fn is_link(file: &impl AsHandle) -> bool {
-    use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
-    let found: Result<fs::FILE_ATTRIBUTE_TAG_INFO> = query(file, fs::FileAttributeTagInfo);
-    found.is_ok_and(|found| {
-        found.FileAttributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0
-            && [IO_REPARSE_TAG_SYMLINK, IO_REPARSE_TAG_MOUNT_POINT].contains(&found.ReparseTag)
-    })
+    reparse_point(file).is_some_and(is_link_tag)
+}
+
+/// The kind of an open reparse point; `None` for other files.
+fn reparse_point(file: &impl AsHandle) -> Option<u32> {
+    let found: fs::FILE_ATTRIBUTE_TAG_INFO = query(file, fs::FileAttributeTagInfo).ok()?;
+    (found.FileAttributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0).then_some(found.ReparseTag)
+}
+
+fn is_link_tag(tag: u32) -> bool {
+    [IO_REPARSE_TAG_SYMLINK, IO_REPARSE_TAG_MOUNT_POINT].contains(&tag)
 }
 
 pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
@@ -261,18 +287,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_devices_in_every_directory() {
+    fn names_of_devices_are_those_of_files_but_in_the_current_directory() {
         for name in ["NUL", "nul", "con.txt", "COM1", "lpt9:", "aux ."] {
             assert!(is_device(name.as_ref()), "{name}");
         }
         for name in ["null", "COM0", "com10", "console", "a.nul", ""] {
             assert!(!is_device(name.as_ref()), "{name}");
         }
-        let directory = tempfile::tempdir().unwrap();
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
+        let new = OpenFlags::WRITE | OpenFlags::CREATE;
+        let write = |held: &Handle, name: &str| {
+            let file = open_at(held, name, new, 0o666).unwrap();
+            assert_eq!(super::super::transfer::write(&file, b"bytes"), Ok(5));
+        };
+        let here = open(".", flags, 0).unwrap();
+        write(&here, "NUL");
+        assert!(!std::fs::read_dir(".").unwrap().any(|entry| entry.unwrap().file_name() == "NUL"));
+        let directory = tempfile::tempdir().unwrap();
         let held = open(directory.path(), flags, 0).unwrap();
-        let device = open_at(&held, "NUL", OpenFlags::WRITE | OpenFlags::CREATE, 0o666).unwrap();
-        assert_eq!(super::super::transfer::write(&device, b"bytes"), Ok(5));
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        write(&held, "nul.txt");
+        let names: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["nul.txt"]);
+    }
+
+    #[test]
+    fn links_are_distinguished_from_files_of_drivers() {
+        use windows_sys::Win32::System::SystemServices as tags;
+        assert!(is_link_tag(tags::IO_REPARSE_TAG_SYMLINK) && is_link_tag(tags::IO_REPARSE_TAG_MOUNT_POINT));
+        for tag in [tags::IO_REPARSE_TAG_DEDUP, tags::IO_REPARSE_TAG_CLOUD, tags::IO_REPARSE_TAG_WOF] {
+            assert!(!is_link_tag(tag), "{tag:x}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = open(directory.path().join("file"), OpenFlags::WRITE | OpenFlags::CREATE, 0o666).unwrap();
+        assert_eq!(reparse_point(&file), None);
+        assert!(open_at(&file, "", OpenFlags::READ | OpenFlags::NOFOLLOW, 0).is_ok());
     }
 }

@@ -41,6 +41,10 @@ struct Slot {
     /// Set by a routine: the error, or 0, and the number of bytes.
     ended: Cell<Option<(u32, u32)>>,
     event: Option<Handle>,
+    /// Its index among the slots.
+    index: usize,
+    /// Its index among those in flight, if it is one.
+    place: usize,
 }
 
 pub(crate) struct Queue {
@@ -69,13 +73,17 @@ impl Queue {
             Notice::Event | Notice::Routine => None,
         };
         let depth = depth.max(1);
-        let slots = (0..depth).map(|_| slot(notice)).collect::<SystemResult<Vec<_>>>()?;
+        let slots = (0..depth).map(|index| slot(notice, index)).collect::<SystemResult<Vec<_>>>()?;
         let vacant = (0..depth).rev().collect();
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })
     }
 
     fn complete(&mut self, index: usize, error: u32, bytes: u32, out: &mut Vec<Completion>) {
-        self.flying.retain(|other| *other != index);
+        let place = self.slots[index].place;
+        self.flying.swap_remove(place);
+        if let Some(&last) = self.flying.get(place) {
+            self.slots[last].place = place;
+        }
         self.vacant.push(index);
         if let Some(request) = self.slots[index].request.take() {
             out.push(Completion { request, result: moved(error, bytes) });
@@ -87,9 +95,8 @@ impl Queue {
         let mut entries = [overlapped::OVERLAPPED_ENTRY::default(); 64];
         let found = port.take(if wait { threading::INFINITE } else { 0 }, &mut entries)?;
         for entry in found {
-            let place =
-                self.slots.iter().position(|slot| (&raw const slot.call) == entry.lpOverlapped.cast_const());
-            let Some(index) = place else { continue };
+            // SAFETY: the port has packets of this file alone, each with the first field of a slot, which lives.
+            let index = unsafe { (*entry.lpOverlapped.cast_const().cast::<Slot>()).index };
             let (error, bytes) = self.outcome(index)?;
             self.complete(index, error, bytes, out);
         }
@@ -190,6 +197,7 @@ impl RequestQueue for Queue {
                 return Ok(());
             }
         }
+        self.slots[index].place = self.flying.len();
         self.flying.push(index);
         Ok(())
     }
@@ -282,7 +290,7 @@ pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
     unsafe { owned(threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null())) }
 }
 
-fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
+fn slot(notice: Notice, index: usize) -> SystemResult<Box<Slot>> {
     let event = match notice {
         Notice::Event => Some(new_event(Reset::ByHand)?),
         Notice::Port | Notice::Routine => None,
@@ -292,6 +300,8 @@ fn slot(notice: Notice) -> SystemResult<Box<Slot>> {
         request: Cell::new(None),
         ended: Cell::new(None),
         event,
+        index,
+        place: 0,
     }))
 }
 
@@ -323,6 +333,18 @@ impl Drop for Queue {
     }
 }
 
+/// The number of the first transfers of these lengths that fit into one call, and their length.
+fn in_one_call(lengths: impl Iterator<Item = u32>) -> (usize, u32) {
+    lengths
+        .scan(0u32, |total, len| {
+            *total = total.checked_add(len)?;
+            Some(*total)
+        })
+        .enumerate()
+        .last()
+        .map_or((0, 0), |(index, total)| (index + 1, total))
+}
+
 pub(crate) struct Scatter {
     file: Handle,
     event: Handle,
@@ -342,15 +364,15 @@ impl Scatter {
         len > 0 && start.addr().is_multiple_of(self.page) && (len as usize).is_multiple_of(self.page)
     }
 
-    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call. Returns the bytes moved; 0 at the end.
+    /// Moves a run of adjacent requests that it [takes](Self::takes), in one call: as many of them as the length of a call permits.
+    /// Returns the bytes moved; 0 at the end.
     pub(crate) fn transfer(&self, run: &mut [Request]) -> io::Result<usize> {
         let Some(first) = run.first() else { return Ok(0) };
         let (direction, offset) = (first.direction, first.offset);
+        let (count, bytes) = in_one_call(run.iter().map(|request| request.memory().1));
         let mut pages = Vec::new();
-        let mut bytes = 0;
-        for request in run {
+        for request in &mut run[..count] {
             let (start, len) = request.memory();
-            bytes += len;
             pages.extend(
                 (0..len as usize)
                     .step_by(self.page)
@@ -377,5 +399,19 @@ impl Scatter {
         // SAFETY: the structure is that of the call above; the wait ends with it.
         let ended = unsafe { overlapped::GetOverlappedResult(file, &raw const call, &raw mut bytes, 1) };
         moved(if ended == 0 { Code::last_number() } else { 0 }, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_as_many_transfers_as_its_length_can_count() {
+        assert_eq!(in_one_call([].into_iter()), (0, 0));
+        assert_eq!(in_one_call([4096, 8192].into_iter()), (2, 12_288));
+        assert_eq!(in_one_call([1 << 31; 3].into_iter()), (1, 1 << 31));
+        assert_eq!(in_one_call([1 << 30, 1 << 30, 1 << 30, 1 << 30, 4096].into_iter()), (3, 3 << 30));
+        assert_eq!(in_one_call([u32::MAX - 4095, 4095, 4096].into_iter()), (2, u32::MAX));
     }
 }

@@ -227,6 +227,7 @@ pub(crate) fn usage_of_children() -> io::Result<ProcessUsage> {
     /// A handle that is never closed, as a number.
     static JOB: OnceLock<Result<usize>> = OnceLock::new();
     let job = (*JOB.get_or_init(|| {
+        OUTER.get_or_init(job_limits);
         // SAFETY: calls without memory, on a new handle and on this process.
         unsafe {
             let job = jobs::CreateJobObjectW(std::ptr::null(), std::ptr::null());
@@ -299,28 +300,41 @@ fn memory_limit(flags: u32, job: usize, process: usize) -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
-/// The limits of this process' job, and the processors of its affinity.
-pub(crate) fn group_limits() -> GroupLimits {
+/// The share of CPU time and the memory in bytes that this process' job permits.
+type JobLimits = (Option<f64>, Option<u64>);
+
+/// The limits that the process had before it got a job of its own, which has none.
+static OUTER: OnceLock<JobLimits> = OnceLock::new();
+
+fn job_limits() -> JobLimits {
     let own = std::ptr::null_mut();
     let rates: Result<jobs::JOBOBJECT_CPU_RATE_CONTROL_INFORMATION> =
         query_job(own, jobs::JobObjectCpuRateControlInformation);
     let limits: Result<jobs::JOBOBJECT_EXTENDED_LIMIT_INFORMATION> =
         query_job(own, jobs::JobObjectExtendedLimitInformation);
+    let share = rates.ok().and_then(|rates| {
+        // SAFETY: both rates and the weight are numbers in the same place.
+        cpu_share(rates.ControlFlags, unsafe { rates.Anonymous.CpuRate })
+    });
+    let memory = limits.ok().and_then(|limits| {
+        let flags = limits.BasicLimitInformation.LimitFlags;
+        memory_limit(flags, limits.JobMemoryLimit, limits.ProcessMemoryLimit)
+    });
+    (share, memory)
+}
+
+/// The limits of this process' job, and the processors of its affinity.
+pub(crate) fn group_limits() -> GroupLimits {
+    let (cpu_share, memory) = OUTER.get().copied().unwrap_or_else(job_limits);
     let (mut ours, mut all) = (0, 0);
     // SAFETY: the call writes the two numbers. They are zero for a process in several groups of processors.
     let affinity = check(unsafe {
         threading::GetProcessAffinityMask(threading::GetCurrentProcess(), &raw mut ours, &raw mut all)
     });
     GroupLimits {
-        cpu_share: rates.ok().and_then(|rates| {
-            // SAFETY: both rates and the weight are numbers in the same place.
-            cpu_share(rates.ControlFlags, unsafe { rates.Anonymous.CpuRate })
-        }),
+        cpu_share,
         processors: affinity.ok().map(|()| u64::from(ours.count_ones())).filter(|&count| count > 0),
-        memory: limits.ok().and_then(|limits| {
-            let flags = limits.BasicLimitInformation.LimitFlags;
-            memory_limit(flags, limits.JobMemoryLimit, limits.ProcessMemoryLimit)
-        }),
+        memory,
     }
 }
 
@@ -409,6 +423,15 @@ mod tests {
         assert_eq!(memory_limit(0, 5, 3), None);
         assert_eq!(memory_limit(job, 5, 3), Some(5));
         assert_eq!(memory_limit(job | process, 5, 3), Some(3));
+    }
+
+    #[test]
+    fn a_job_for_the_children_hides_no_limit() {
+        let before = group_limits();
+        let _ = usage_of_children();
+        let after = group_limits();
+        assert_eq!((after.cpu_share, after.memory), (before.cpu_share, before.memory));
+        assert!(OUTER.get().is_some());
     }
 
     #[test]

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::code::check;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{query, set};
+use super::information::{identity, query, set};
 use super::open::{existing, is_link, named};
 use super::path::PathArg;
 use super::process::effective_user;
@@ -96,20 +95,6 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
     })
 }
 
-fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
-    if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
-        let (low, high) = found.FileId.Identifier.split_at(8);
-        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        // The upper half is zero but on ReFS.
-        return Ok((found.VolumeSerialNumber, number(low) ^ number(high).rotate_left(32)));
-    }
-    let mut found = fs::BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the call writes the structure, which lives through it.
-    check(unsafe { fs::GetFileInformationByHandle(raw(file) as _, &raw mut found) })?;
-    let number = u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow);
-    Ok((found.dwVolumeSerialNumber.into(), number))
-}
-
 pub fn stat(path: impl PathArg) -> Result<Status> {
     stat_at(CURRENT_DIRECTORY, path, AtFlags::empty())
 }
@@ -167,11 +152,23 @@ pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     if found.FileAttributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
         return Ok(());
     }
-    let rest = found.FileAttributes & !(fs::FILE_ATTRIBUTE_READONLY | fs::FILE_ATTRIBUTE_NORMAL);
-    let attributes = if mode & 0o200 == 0 { rest | fs::FILE_ATTRIBUTE_READONLY } else { rest };
-    // Zero means that the attributes stay.
-    let attributes = if attributes == 0 { fs::FILE_ATTRIBUTE_NORMAL } else { attributes };
-    set(&file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
+    let readonly = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { 0 };
+    change_attributes(&file, fs::FILE_ATTRIBUTE_READONLY, readonly)
+}
+
+/// Gives a file those of the attributes `which` that are in `wanted`; the others stay.
+pub(super) fn change_attributes(file: &Handle, which: u32, wanted: u32) -> Result<()> {
+    let found: fs::FILE_BASIC_INFO = query(file, fs::FileBasicInfo)?;
+    let attributes = mixed(found.FileAttributes, which, wanted);
+    set(file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
+}
+
+/// The attributes of [`change_attributes`]. Zero would mean that they stay, so none is NORMAL.
+fn mixed(found: u32, which: u32, wanted: u32) -> u32 {
+    match (found & !(which | fs::FILE_ATTRIBUTE_NORMAL)) | (which & wanted) {
+        0 => fs::FILE_ATTRIBUTE_NORMAL,
+        attributes => attributes,
+    }
 }
 
 pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
@@ -221,4 +218,19 @@ pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
 
 pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {
     set_times(changing(&directory, &name, AtFlags::NOFOLLOW)?, of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_that_are_not_changed_stay() {
+        let (readonly, normal) = (fs::FILE_ATTRIBUTE_READONLY, fs::FILE_ATTRIBUTE_NORMAL);
+        let others = fs::FILE_ATTRIBUTE_HIDDEN | fs::FILE_ATTRIBUTE_SYSTEM | fs::FILE_ATTRIBUTE_ARCHIVE;
+        assert_eq!(mixed(others | readonly, readonly, 0), others);
+        assert_eq!(mixed(others, readonly, !0), others | readonly);
+        assert_eq!(mixed(readonly, readonly, 0), normal);
+        assert_eq!(mixed(normal, readonly, readonly), readonly);
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use windows_sys::Win32::Foundation::{
-    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA,
+    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA, ERROR_PIPE_NOT_CONNECTED,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::OVERLAPPED;
@@ -60,7 +60,7 @@ unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Opt
     }
     let error = io::Error::last_os_error();
     match error.raw_os_error().map(|number| number as u32) {
-        Some(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE) => Ok(0),
+        Some(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE | ERROR_PIPE_NOT_CONNECTED) => Ok(0),
         // A pipe that does not wait.
         Some(ERROR_NO_DATA) => Err(Code::WOULD_BLOCK),
         Some(ERROR_INVALID_FUNCTION)

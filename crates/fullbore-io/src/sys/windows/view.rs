@@ -2,11 +2,12 @@
 //! device that was removed. The handler replaces a mapping of ours by zeros. The system refuses to truncate a mapped file.
 
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::ptr::NonNull;
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use windows_sys::Win32::Foundation::EXCEPTION_IN_PAGE_ERROR;
+use windows_sys::Win32::Foundation::{EXCEPTION_ACCESS_VIOLATION, EXCEPTION_IN_PAGE_ERROR};
 use windows_sys::Win32::Storage::FileSystem::FlushFileBuffers;
 use windows_sys::Win32::System::Diagnostics::Debug::{
     AddVectoredExceptionHandler, EXCEPTION_CONTINUE_EXECUTION, EXCEPTION_CONTINUE_SEARCH, EXCEPTION_POINTERS,
@@ -19,29 +20,62 @@ use super::handle::{BorrowedHandle, Handle, raw};
 use super::open::try_clone;
 use super::process::mapping_unit;
 use crate::sys::code::{Code, Result};
-use crate::sys::memory::fault_at;
+use crate::sys::memory::{fault_at, is_faulted};
+
+/// Set while a thread replaces a view: between its two calls the addresses belong to nobody.
+static REPLACING: AtomicBool = AtomicBool::new(false);
+
+/// The number of a read and of a write among the parameters of an access violation; a third kind is an execution.
+const READ_OR_WRITE: RangeInclusive<usize> = 0..=1;
 
 unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     // SAFETY: the system passes valid pointers.
     let record = unsafe { &*(*found).ExceptionRecord };
-    if record.ExceptionCode != EXCEPTION_IN_PAGE_ERROR || record.NumberParameters < 2 {
-        return EXCEPTION_CONTINUE_SEARCH;
-    }
-    let Some(Range { start, end }) = fault_at(record.ExceptionInformation[1]) else {
-        return EXCEPTION_CONTINUE_SEARCH;
+    let [kind, address, ..] = record.ExceptionInformation;
+    let continues = match record.ExceptionCode {
+        _ if record.NumberParameters < 2 => false,
+        EXCEPTION_IN_PAGE_ERROR => fault_at(address).is_some_and(|view| alone(|| replace(address, &view))),
+        // Another thread replaces the view, or has replaced it meanwhile.
+        EXCEPTION_ACCESS_VIOLATION if READ_OR_WRITE.contains(&kind) && is_faulted(address) => {
+            alone(|| state_at(address) == Some(memory::MEM_PRIVATE))
+        }
+        _ => false,
     };
-    let place = memory::MEMORY_MAPPED_VIEW_ADDRESS { Value: start as *mut _ };
+    if continues { EXCEPTION_CONTINUE_EXECUTION } else { EXCEPTION_CONTINUE_SEARCH }
+}
+
+/// Calls a function while no other thread replaces a view. For the handler: an atomic and bare system calls.
+fn alone(call: impl FnOnce() -> bool) -> bool {
+    while REPLACING.swap(true, Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    let result = call();
+    REPLACING.store(false, Ordering::Release);
+    result
+}
+
+/// The type of the committed memory at an address: of a file, or without one; `None` if nothing is there.
+fn state_at(address: usize) -> Option<memory::PAGE_TYPE> {
+    let mut found = memory::MEMORY_BASIC_INFORMATION::default();
+    let size = size_of_val(&found);
+    // SAFETY: the call writes the structure, whose size it knows.
+    let bytes = unsafe { memory::VirtualQuery(address as *const _, &raw mut found, size) };
+    (bytes == size && found.State == memory::MEM_COMMIT).then_some(found.Type)
+}
+
+/// Places zeros over a view, unless another thread did. True if memory without a file is there now.
+fn replace(address: usize, view: &Range<usize>) -> bool {
+    if state_at(address) == Some(memory::MEM_PRIVATE) {
+        return true;
+    }
+    let place = memory::MEMORY_MAPPED_VIEW_ADDRESS { Value: view.start as *mut _ };
+    let kind = memory::MEM_RESERVE | memory::MEM_COMMIT;
     // SAFETY: the range is a view that a live `Map` owns, which remains readable and writable.
     let placed = unsafe {
         memory::UnmapViewOfFile(place);
-        memory::VirtualAlloc(
-            start as *const _,
-            end - start,
-            memory::MEM_RESERVE | memory::MEM_COMMIT,
-            memory::PAGE_READWRITE,
-        )
+        memory::VirtualAlloc(view.start as *const _, view.len(), kind, memory::PAGE_READWRITE)
     };
-    if placed.is_null() { EXCEPTION_CONTINUE_SEARCH } else { EXCEPTION_CONTINUE_EXECUTION }
+    !placed.is_null()
 }
 
 #[derive(Debug)]
@@ -138,6 +172,71 @@ impl View {
                 let place = memory::MEMORY_MAPPED_VIEW_ADDRESS { Value: self.memory.as_ptr().cast() };
                 memory::UnmapViewOfFile(place);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::windows::io::AsHandle as _;
+    use std::sync::Barrier;
+
+    use windows_sys::Win32::Foundation::STATUS_IO_DEVICE_ERROR;
+    use windows_sys::Win32::System::Diagnostics::Debug::RaiseException;
+
+    use super::*;
+    use crate::sys::map::Map;
+
+    const LEN: usize = 300_000;
+
+    fn mapped() -> (tempfile::NamedTempFile, Map) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; LEN]).unwrap();
+        let map = Map::new(file.as_file().as_handle(), 0, LEN, false).unwrap();
+        (file, map)
+    }
+
+    fn raise(code: i32, address: usize) {
+        let parameters = [0, address, STATUS_IO_DEVICE_ERROR as usize];
+        // SAFETY: the parameters live through the call, which returns if the handler continues.
+        unsafe { RaiseException(code as u32, 0, parameters.len() as u32, parameters.as_ptr()) };
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_read_is_replaced_once() {
+        let (_file, map) = mapped();
+        assert!(map.bytes()[LEN - 1] == 7 && map.check());
+        let address = map.bytes().as_ptr().addr() + 5000;
+        raise(EXCEPTION_IN_PAGE_ERROR, address);
+        assert!(map.bytes()[LEN - 1] == 0 && !map.check());
+        // As for a thread that found the page missing at the same time, or the addresses free.
+        raise(EXCEPTION_IN_PAGE_ERROR, address);
+        raise(EXCEPTION_ACCESS_VIOLATION, address + 1);
+        assert!(map.bytes().iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn threads_that_find_pages_missing_at_once_all_continue() {
+        for _ in 0..50 {
+            let (_file, map) = mapped();
+            let start = map.bytes().as_ptr().addr();
+            let barrier = Barrier::new(6);
+            std::thread::scope(|scope| {
+                for thread in 0..6 {
+                    let (map, barrier) = (&map, &barrier);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        // Half of the threads fault, and half read while the addresses are free.
+                        if thread % 2 == 0 {
+                            raise(EXCEPTION_IN_PAGE_ERROR, start + thread * 4096);
+                        }
+                        let mut bytes = vec![1; LEN];
+                        map.copy_out(0, &mut bytes);
+                        assert!(bytes.iter().all(|byte| [0, 7].contains(byte)));
+                    });
+                }
+            });
+            assert!(!map.check() && map.bytes().iter().all(|&byte| byte == 0));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Named streams and security descriptors, as extended attributes under the names that Linux's NTFS drivers give them:
-//! `user.NAME` and `system.ntfs_acl`.
+//! Named streams, security descriptors and flags, as extended attributes under the names that Linux's NTFS drivers give them:
+//! `user.NAME`, `system.ntfs_acl` and `system.ntfs_attrib`.
 
 use std::ffi::{OsStr, OsString};
 use std::mem::offset_of;
@@ -12,15 +12,24 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 
 use super::code::check;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
-use super::information::u32_at;
+use super::information::{query, u32_at};
 use super::open::{create, existing, named};
 use super::path::{OsStrExt, OsStringExt, PathArg};
-use super::status::status;
+use super::status::{change_attributes, status};
 use super::transfer::{read_at, write_at};
 use crate::sys::code::{Code, Result};
 
 /// The attribute of the security descriptor: owner, group and access list.
 const DESCRIPTOR: &[u8] = b"system.ntfs_acl";
+/// The attribute of the flags, a number of four bytes. Files that have those of a new file do not have it.
+const FLAGS: &[u8] = b"system.ntfs_attrib";
+
+/// The flags that copies take over.
+const COPIED: u32 = fs::FILE_ATTRIBUTE_HIDDEN
+    | fs::FILE_ATTRIBUTE_SYSTEM
+    | fs::FILE_ATTRIBUTE_ARCHIVE
+    | fs::FILE_ATTRIBUTE_NOT_CONTENT_INDEXED;
+
 /// The attributes of named streams begin with it.
 const STREAM: &[u8] = b"user.";
 
@@ -181,6 +190,19 @@ fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     }
 }
 
+/// The flags that copies take over, unless they are those of a new file.
+fn flags(file: &impl AsHandle) -> Result<Option<u32>> {
+    let found = query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes;
+    let directory = found & fs::FILE_ATTRIBUTE_DIRECTORY != 0;
+    let usual = if directory { 0 } else { fs::FILE_ATTRIBUTE_ARCHIVE };
+    Ok(Some(found & COPIED).filter(|&flags| flags != usual))
+}
+
+fn set_flags(file: &impl AsHandle, which: u32, wanted: u32) -> Result<()> {
+    let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    change_attributes(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, which, wanted)
+}
+
 fn list(file: &impl AsHandle, out: &mut [u8]) -> Result<usize> {
     let mut names = Vec::new();
     if descriptor(file).is_ok() {
@@ -192,12 +214,20 @@ fn list(file: &impl AsHandle, out: &mut [u8]) -> Result<usize> {
         names.extend(OsStringExt::into_vec(name));
         names.push(0);
     }
+    // Last: streams of a file with these flags cannot be replaced.
+    if flags(file).is_ok_and(|flags| flags.is_some()) {
+        names.extend_from_slice(FLAGS);
+        names.push(0);
+    }
     answer(&names, out)
 }
 
 fn get(file: &impl AsHandle, name: &[u8], out: &mut [u8]) -> Result<usize> {
     if name == DESCRIPTOR {
         return answer(&descriptor(file)?, out);
+    }
+    if name == FLAGS {
+        return answer(&flags(file)?.ok_or(Code::NOT_FOUND)?.to_le_bytes(), out);
     }
     let name = name.strip_prefix(STREAM).ok_or(Code::UNSUPPORTED)?;
     let stream = stream(file, name, fs::FILE_GENERIC_READ, nt::FILE_OPEN)?;
@@ -220,13 +250,12 @@ fn put(file: &impl AsHandle, name: &[u8], value: &[u8]) -> Result<()> {
     if name == DESCRIPTOR {
         return set_descriptor(file, value);
     }
+    if name == FLAGS {
+        return set_flags(file, COPIED, u32_at(value, 0).ok_or(Code::INVALID)?);
+    }
     let name = name.strip_prefix(STREAM).ok_or(Code::UNSUPPORTED)?;
     let stream = stream(file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
-    let mut done = 0;
-    while done < value.len() {
-        done += write_at(&stream, &value[done..], done as u64)?;
-    }
-    Ok(())
+    write_all(&stream, value, 0)
 }
 
 pub fn attributes(file: impl AsHandle, names: &mut [u8]) -> Result<usize> {
@@ -257,7 +286,8 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Gives a file that replaces another the access list of the other, and its named streams, as `ReplaceFileW` does.
+/// Gives a file that replaces another the access list of the other, its named streams and its flags, as `ReplaceFileW` does. But the
+/// content is new, so the file is to be archived.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     match descriptor(&old) {
@@ -265,11 +295,38 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         Err(Code::UNSUPPORTED) => {}
         Err(error) => return Err(error),
     }
+    let mut memory = vec![0; PIECE];
     for name in streams(&old)? {
-        let name = [STREAM, OsStrExt::as_bytes(&*name)].concat();
-        let mut value = vec![0; get(&old, &name, &mut [])?];
-        let len = get(&old, &name, &mut value)?;
-        put(&file, &name, &value[..len])?;
+        let name = OsStrExt::as_bytes(&*name);
+        let from = stream(&old, name, fs::FILE_GENERIC_READ, nt::FILE_OPEN)?;
+        let to = stream(&file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
+        copy_stream(&from, &to, &mut memory)?;
+    }
+    match flags(&old)? {
+        Some(flags) => set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags),
+        None => Ok(()),
+    }
+}
+
+/// Bytes of a stream that are copied at once.
+const PIECE: usize = 256 << 10;
+
+fn copy_stream(from: &Handle, to: &Handle, memory: &mut [u8]) -> Result<()> {
+    let mut offset = 0;
+    loop {
+        let read = read_at(from, memory, offset)?;
+        if read == 0 {
+            return Ok(());
+        }
+        write_all(to, &memory[..read], offset)?;
+        offset += read as u64;
+    }
+}
+
+fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
+    let mut done = 0;
+    while done < value.len() {
+        done += write_at(stream, &value[done..], offset + done as u64)?;
     }
     Ok(())
 }
@@ -324,6 +381,44 @@ mod tests {
         }
         assert_eq!(attribute(&one, "system.posix_acl_access", &mut []), Err(Code::UNSUPPORTED));
         assert_eq!(attribute(&one, "system.ntfs_acl", &mut [0; 3]), Err(Code::OUT_OF_RANGE));
+    }
+
+    #[test]
+    fn flags_are_copied_and_inherited() {
+        let directory = tempfile::tempdir().unwrap();
+        let new = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        let open = |name: &str| open(directory.path().join(name), new, 0o666).unwrap();
+        let (one, two, three) = (open("one"), open("two"), open("three"));
+        // Wine does not clear ARCHIVE.
+        let hidden = COPIED & !fs::FILE_ATTRIBUTE_NOT_CONTENT_INDEXED;
+        set_attribute(&one, "system.ntfs_attrib", &hidden.to_le_bytes()).unwrap();
+        if flags(&one) != Ok(Some(hidden)) {
+            return println!("skipped: the file system does not keep flags: {:x?}", flags(&one));
+        }
+        let mut names = [0; 1000];
+        let len = attributes(&one, &mut names).unwrap();
+        assert!(names[..len].ends_with(b"system.ntfs_attrib\0"));
+        let mut value = [0; 9];
+        assert_eq!(attribute(&one, "system.ntfs_attrib", &mut value), Ok(4));
+        set_attribute(&two, "system.ntfs_attrib", &value[..4]).unwrap();
+        assert_eq!(flags(&two), Ok(Some(hidden)));
+        assert_eq!(set_attribute(&two, "system.ntfs_attrib", &[0; 3]), Err(Code::INVALID));
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &three).unwrap();
+        assert_eq!(flags(&three), Ok(Some(hidden)));
+    }
+
+    #[test]
+    fn a_stream_longer_than_a_piece_is_copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        let open = |name: &str| open(directory.path().join(name), flags, 0o666).unwrap();
+        let (one, two) = (open("one"), open("two"));
+        let value: Vec<u8> = (0..1000u32).map(|number| number as u8).collect();
+        write_all(&one, &value, 0).unwrap();
+        copy_stream(&one, &two, &mut [0; 300]).unwrap();
+        let mut copied = [1; 1001];
+        assert_eq!(read_at(&two, &mut copied, 0), Ok(1000));
+        assert_eq!(copied[..1000], value);
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl Job<'_> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
-        if self.options.durability != Durability::None {
+        if self.options.durability != Durability::None && sys::SYNCS_FILE_SYSTEMS {
             // One call for the whole tree; syncing each file would wait for the device once per file.
             target.fd().and_then(|fd| Ok(sys::sync_file_system(fd)?)).map_err(failed("sync"))?;
         }

@@ -165,6 +165,7 @@ impl Job<'_> {
                 attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
+            .and_then(|()| self.sync_alone(&made).map_err(of_target))
             .and_then(|()| match nameless {
                 true => name_unnamed(&made, &within, path(target).as_os_str()).map_err(of_target),
                 false => Ok(true),
@@ -183,6 +184,16 @@ impl Job<'_> {
         }
         self.progress.add(read as u64);
         Ok(Some(stats))
+    }
+
+    /// Syncs a file of a new directory, where no call syncs the whole directory when it gets its name.
+    fn sync_alone(&self, file: &Handle) -> sys::Result<()> {
+        match self.options.durability {
+            _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
+            Durability::None => Ok(()),
+            Durability::Data => sys::sync_data(file),
+            Durability::Full => sys::sync_all(file),
+        }
     }
 
     fn rewound(&self, fd: &Handle, failed: impl Fn(Code) -> Error) -> Result<Option<CopyStats>> {
