@@ -27,10 +27,13 @@ pub struct Course {
     pub stretches: Vec<Stretch>,
 }
 
+/// Fewest slices of the first stretch.
+const FEWEST: usize = 20;
+
 impl Course {
-    /// True if the first stretch is too short for [`fit_credit`](super::fit_credit).
+    /// True if the first stretch is too short for a model of bursts.
     pub fn is_short(&self) -> bool {
-        self.stretches.first().is_none_or(|stretch| stretch.bytes.len() < super::FEWEST)
+        self.stretches.first().is_none_or(|stretch| stretch.bytes.len() < FEWEST)
     }
 }
 

@@ -18,8 +18,6 @@ use super::distribution::student_t_quantile;
 use super::interval::Estimate;
 use super::quantile::mean;
 
-/// Fewest slices of the first stretch.
-pub(super) const FEWEST: usize = 20;
 /// Credits within this share of the largest are full.
 const FULL: f64 = 0.95;
 /// Credits below this share of the largest show the refill.
