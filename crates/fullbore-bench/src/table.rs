@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, Recommendation, RuleVerdict, Series, SeriesHalfPower, StopReason,
-    experiments, series,
+    Summary, experiments, series,
 };
-use crate::report::{NO_DEFAULT, advice, capital, measured_rate, spanned, tiles, verdict, wrong_predictions};
+use crate::report::{
+    NO_DEFAULT, advice, capital, headline_figures, measured_rate, spanned, tiles, verdict, wrong_predictions,
+};
 use crate::units;
 
 /// Layout of a view.
@@ -300,7 +302,8 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     let mut entries: Vec<Sheet> = entries
         .map(|(i, advice)| {
             let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
-            if let Some(setting) = &advice.setting {
+            let used = |found: &Recommendation| [&found.command, &found.plain].contains(&&advice.setting);
+            if let Some(setting) = advice.setting.as_ref().filter(|_| !recommended.iter().any(used)) {
                 entry.columns(&[("", 4)], setting);
             }
             entry
@@ -380,16 +383,21 @@ fn recommend(sheet: &mut Sheet, found: &Recommendation) {
 fn warning_counts(sheet: &mut Sheet, document: &Document) {
     let summaries = || document.cells.iter().filter_map(|cell| cell.summary.as_ref());
     let measured = units::count(summaries().count(), "cell");
+    let headlines = headline_figures(document);
+    let missed = |s: &&Summary| s.stop != StopReason::Precise;
+    let imprecise = headlines.iter().filter_map(|(_, cell, _)| cell.summary.as_ref()).filter(missed).count();
+    // Other cells have few samples where a decision does not need more.
+    let imprecise = (imprecise > 0).then(|| {
+        let figures = units::count(headlines.len(), "headline figure");
+        format!("{imprecise} of {figures} missed the target precision")
+    });
     let kinds = [
-        ("missed the target precision", summaries().filter(|s| s.stop != StopReason::Precise).count()),
         ("have samples that counters contradict", summaries().filter(|s| s.contradicted > 0).count()),
         ("are limited by the meter", summaries().filter(|s| s.tool_bound).count()),
     ];
-    let mut lines: Vec<String> = kinds
-        .iter()
-        .filter(|kind| kind.1 > 0)
-        .map(|(what, count)| format!("{count} of {measured} {what}"))
-        .collect();
+    let counted = kinds.iter().filter(|kind| kind.1 > 0);
+    let counted = counted.map(|(what, count)| format!("{count} of {measured} {what}"));
+    let mut lines: Vec<String> = imprecise.into_iter().chain(counted).collect();
     let skipped = document.cells.iter().filter(|cell| cell.skipped.is_some()).count();
     lines.extend((skipped > 0).then(|| format!("{} skipped", units::count(skipped, "cell"))));
     lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));

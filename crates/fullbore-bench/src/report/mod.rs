@@ -22,7 +22,7 @@ pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
 pub(crate) use phrases::{capital, spanned};
 pub(crate) use picture::clipped;
-pub(crate) use prose::tiles;
+pub(crate) use prose::{headline_figures, tiles};
 pub(crate) use verdict::verdict;
 
 use crate::block::{Section, html, markdown};

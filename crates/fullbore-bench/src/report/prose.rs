@@ -52,24 +52,37 @@ fn circumstances(cell: &Cell) -> String {
     std::iter::once(method_text(&cell.labels)).chain(beside).chain(unproved).collect::<Vec<_>>().join(", ")
 }
 
-pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
-    let mut tiles = Vec::new();
-    let mut add = |what: &str, peak: Option<&Peak>| {
-        tiles.extend(peak.map(|p| [what.into(), units::rate(p.rate.value), reached(document, p)]));
+/// The headline figures: name, cell and rate.
+pub(crate) fn headline_figures(document: &Document) -> Vec<(&'static str, &Cell, String)> {
+    let peak = |headline: Headline| {
+        let peak = fastest(document, headline)?;
+        Some((document.cell(&peak.cell)?, units::rate(peak.rate.value)))
     };
-    add("read, page cache", fastest(document, Headline::CachedReads));
-    add("read, device", fastest(document, Headline::DeviceReads));
-    add("write, page cache", fastest(document, Headline::CachedWrites));
-    let safe = fastest(document, Headline::FlushedWrites);
-    add("write, device", safe.or_else(|| fastest(document, Headline::DirectWrites)));
-    tiles.extend(most_random(document).map(|(cell, requests)| {
-        ["random reads".into(), units::requests_rate(requests), circumstances(cell)]
-    }));
-    tiles.extend(document.findings.roof.as_ref().map(|roof| {
-        let width = format!("±{}", units::percent(roof.rate.relative_half_width()));
-        ["roof: memory".into(), units::rate(roof.rate.value), width]
-    }));
-    tiles
+    let random = || most_random(document).map(|(cell, requests)| (cell, units::requests_rate(requests)));
+    let roof = || {
+        let roof = document.findings.roof.as_ref()?;
+        Some((document.cell(&roof.cell)?, units::rate(roof.rate.value)))
+    };
+    let figures = [
+        ("read, page cache", peak(Headline::CachedReads)),
+        ("read, device", peak(Headline::DeviceReads)),
+        ("write, page cache", peak(Headline::CachedWrites)),
+        ("write, device", peak(Headline::FlushedWrites).or_else(|| peak(Headline::DirectWrites))),
+        ("random reads", random()),
+        ("roof: memory", roof()),
+    ];
+    figures.into_iter().filter_map(|(name, figure)| figure.map(|(cell, rate)| (name, cell, rate))).collect()
+}
+
+/// The headline figures in words: name, rate, and its half-width with the method.
+pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
+    let tile = |(name, cell, rate): (&str, &Cell, String)| {
+        let width = cell.summary.as_ref().and_then(|summary| summary.relative_half_width);
+        let width = width.map(|width| format!("±{}", units::percent(width)));
+        let how = (cell.labels.method != "memory").then(|| circumstances(cell));
+        [name.into(), rate, width.into_iter().chain(how).collect::<Vec<_>>().join(", ")]
+    };
+    headline_figures(document).into_iter().map(tile).collect()
 }
 
 /// The cell with the most random reads of a page per second from the device; if none read from the device, from the page cache.
@@ -81,10 +94,11 @@ fn most_random(document: &Document) -> Option<(&Cell, f64)> {
         };
         let sizes: Vec<u64> = cells().filter_map(|c| c.labels.request_bytes).collect();
         let page = page_size(sizes.iter().copied());
-        cells()
+        let rated = cells()
             .filter(|c| c.labels.request_bytes == page)
-            .filter_map(|c| Some((c, c.summary.as_ref()?.requests_per_s?)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter_map(|c| Some((c, c.summary.as_ref()?)))
+            .filter_map(|(c, summary)| Some(((c, summary.requests_per_s?), summary)));
+        fastest_known(rated.map(|(found, summary)| (found, found.1, summary.n)))
     };
     most(Headline::RandomReads).or_else(|| most(Headline::CachedRandomReads))
 }
