@@ -9,7 +9,7 @@ use super::panels::Palette;
 use super::phrases::{peak, spanned};
 use super::picture::Chart;
 use super::prose::method_text;
-use super::request_figures::{jain, parts, stream_rates};
+use super::request_figures::{parts, stream_fairness};
 use super::verdict::verdict;
 use crate::block::{Block, Fold, NOTHING, Section, Table, TableOf, Titled, words};
 use crate::document::{
@@ -261,7 +261,7 @@ fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         .figures("p99", late(|l| l.p99_s))
         .figures("p99.9", late(|l| l.p999_s))
         .figures("longest", late(|l| l.max_s))
-        .figures("fairness", |(cell, _)| dash(jain(&stream_rates(cell)).map(|j| format!("{j:.3}"))))
+        .figures("fairness", |(cell, _)| dash(stream_fairness(cell).map(|j| format!("{j:.3}"))))
         .words("warnings", |(_, s)| s.flags.join("; "))
         .table()
         .without_empty_columns()

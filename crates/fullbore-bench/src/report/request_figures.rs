@@ -8,7 +8,7 @@ use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
 use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
 use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
-use crate::stats::{Bootstrap, Estimate, fairness, median};
+use crate::stats::{Bootstrap, Estimate, jain, median};
 use crate::units;
 
 type Percentile = fn(&Latency) -> f64;
@@ -222,7 +222,8 @@ impl ChartBuilder<'_> {
             };
             let cluster = |(cell, rates): &(usize, Vec<Estimate>)| Cluster {
                 name: units::count(rates.len(), one_of(*cell)),
-                text: jain(rates).map_or_else(String::new, |j| format!("{j:.2}")),
+                text: jain(rates.iter().map(|rate| rate.value))
+                    .map_or_else(String::new, |j| format!("{j:.2}")),
                 colour,
                 rates: rates.iter().map(|r| r.scaled(factor)).collect(),
                 tips: (1..).zip(rates).map(|(number, rate)| tip(*cell, number, rates.len(), *rate)).collect(),
@@ -268,28 +269,15 @@ pub(super) fn stream_rates(cell: &Cell) -> Vec<Estimate> {
     (0..count).map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Jain's index of fairness of several streams; `None` for fewer than two.
-pub(super) fn jain(rates: &[Estimate]) -> Option<f64> {
-    let rates: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
-    fairness(&rates).filter(|found| found.streams > 1).map(|found| found.jain)
+/// Jain's index of the rates of a cell's streams.
+pub(super) fn stream_fairness(cell: &Cell) -> Option<f64> {
+    jain(stream_rates(cell).iter().map(|rate| rate.value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::{Labels, Sample};
-
-    fn rates(values: &[f64]) -> Vec<Estimate> {
-        values.iter().map(|&v| Estimate { value: v, low: v, high: v }).collect()
-    }
-
-    #[test]
-    fn fairness_is_one_for_equal_rates_and_one_nth_for_a_single_active_stream() {
-        assert_eq!(jain(&rates(&[3.0, 3.0, 3.0])), Some(1.0));
-        assert_eq!(jain(&rates(&[8.0, 0.0, 0.0, 0.0])), Some(0.25));
-        assert!((jain(&rates(&[1.0, 2.0])).unwrap() - 0.9).abs() < 1e-12);
-        assert_eq!(jain(&rates(&[1.0])), None);
-    }
 
     #[test]
     fn a_stream_has_the_median_of_its_rates() {

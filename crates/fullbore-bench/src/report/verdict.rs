@@ -5,7 +5,7 @@ use super::measure::{Measure, between};
 use super::panels::{Facet, JOBS, grouped, named};
 use super::phrases::{against, capital, compared, peak, spanned};
 use super::pipeline_chart::narrowest;
-use super::request_figures::{PARTS, jain, parts, percentile, stream_rates};
+use super::request_figures::{PARTS, parts, percentile, stream_fairness};
 use crate::document::{Axis, Cell, Document, Experiment, Figure, Series, Stage};
 use crate::stats::{Estimate, Verdict};
 use crate::units;
@@ -223,7 +223,7 @@ impl AxisVerdict<'_> {
             _ if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
             _ => {}
         }
-        let fair = self.cells.iter().rev().find_map(|c| Some((*c, jain(&stream_rates(c))?)));
+        let fair = self.cells.iter().rev().find_map(|c| Some((*c, stream_fairness(c)?)));
         if let Some((cell, index)) = fair {
             text += &format!("; Jain’s fairness index at {}: {index:.2}", self.label(cell));
         }

@@ -32,7 +32,7 @@ pub use credit::{Burst, Course, CreditFit, Refill, Step, Stretch, fit_credit, st
 pub use distribution::{normal_cdf, student_t_cdf, student_t_quantile};
 pub use drift::{Drift, mann_kendall};
 pub use elimination::contenders;
-pub use fairness::{Fairness, fairness};
+pub use fairness::jain;
 pub use fit::{CostLine, fit_cost, fit_cost_samples};
 pub use half_power::{HalfPower, half_power};
 pub use interval::{Bootstrap, Estimate};
