@@ -54,7 +54,7 @@ pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> 
     found.into_iter().filter(comparable).collect()
 }
 
-fn is_of(kind: JobKind, labels: &Labels) -> bool {
+pub(super) fn is_of(kind: JobKind, labels: &Labels) -> bool {
     let operation = labels.operation.as_str();
     let usual = is_usual(labels);
     let plain = usual && labels.variant.is_none() && labels.file_bytes.is_none();

@@ -17,6 +17,7 @@ use input::AdviceInput;
 use crate::document::{Advice, Cell, Findings, Recommendation, Rule};
 use crate::stats::Bootstrap;
 
+pub(crate) use advisors::is_common_default;
 pub(crate) use input::reads_without_trial;
 
 /// Advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.

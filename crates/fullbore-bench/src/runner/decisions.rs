@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::advice::is_common_default;
 use crate::document::{Axis, Experiment, Headline, Labels};
 use crate::simplicity::fastest_known;
 use crate::stats::{contenders, median};
@@ -36,6 +37,8 @@ struct Group {
 #[derive(Debug)]
 pub(super) struct Decisions {
     groups: Vec<Group>,
+    /// Cells with the settings of usual programs, with which advice compares the best.
+    defaults: Vec<usize>,
     /// Cells of each headline figure.
     headlines: BTreeMap<Headline, Vec<usize>>,
     /// Importance of each cell, 0 being the highest.
@@ -97,7 +100,9 @@ impl Decisions {
             job.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
             groups.push(Group { cells: job, half_power: false });
         }
-        Self { groups, headlines, ranks }
+        let grouped: BTreeSet<usize> = groups.iter().flat_map(|group| group.cells.iter().copied()).collect();
+        let defaults = grouped.into_iter().filter(|&index| is_common_default(&cells[index].1)).collect();
+        Self { groups, defaults, headlines, ranks }
     }
 
     pub(super) fn rank(&self, cell: usize) -> usize {
@@ -105,12 +110,15 @@ impl Decisions {
     }
 
     /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
-    /// and those around the half-power point. Cells without a group are always needed. Later only the best of each group
+    /// those around the half-power point, and common defaults. Cells without a group are always needed. Later only the best of each group
     /// is: its figure is the result.
     pub(super) fn open(&self, rates: &[Vec<f64>], stage: Stage) -> Vec<bool> {
         let ending = stage == Stage::Leaders;
         let mut open = vec![true; rates.len()];
         self.groups.iter().flat_map(|group| &group.cells).for_each(|&index| open[index] = false);
+        if !ending {
+            self.defaults.iter().for_each(|&index| open[index] = true);
+        }
         for group in &self.groups {
             let own: Vec<Vec<f64>> = group.cells.iter().map(|&index| rates[index].clone()).collect();
             let medians: Vec<f64> = own.iter().map(|rates| median(rates).unwrap_or(0.0)).collect();
@@ -234,6 +242,20 @@ mod tests {
         let other = [request(4096), request(1 << 20)].map(|labels| ("read".to_owned(), labels));
         let decisions = Decisions::new(&other, &[Experiment::named("read", Axis::Request)]);
         assert_eq!(decisions.headlines(|_| vec![1.0]), [0; 0]);
+    }
+
+    #[test]
+    fn a_common_default_remains_open_until_the_best_are_decided() {
+        let read = |bytes| {
+            let labels =
+                Labels { operation: "read".into(), order: Some("sequential".into()), ..request(bytes) };
+            ("read".to_owned(), Labels { method: "buffered".into(), workers: Some(1), ..labels })
+        };
+        let cells = [read(4 << 10), read(8 << 10), read(1 << 20)];
+        let decisions = Decisions::new(&cells, &[Experiment::named("read", Axis::Request)]);
+        let rates = [1e8, 2e8, 1e9].map(|rate| [0.99, 1.0, 1.01, 1.0].map(|share| rate * share).to_vec());
+        assert_eq!(decisions.open(&rates, Stage::Deciding), [false, true, true], "8 KiB, as by databases");
+        assert_eq!(decisions.open(&rates, Stage::Leaders), [false, false, true]);
     }
 
     #[test]

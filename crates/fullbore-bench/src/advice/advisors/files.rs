@@ -7,7 +7,7 @@ use super::super::input::{
     AdviceInput, EligibleCell, End, Growth, TaskKey, end, fastest, grouped, growth, is_random, is_single,
     only,
 };
-use super::super::jobs::{best, cells, counts_requests, describe, place, typed};
+use super::super::jobs::{best, cells, counts_requests, describe, is_of, place, typed};
 use super::super::sweep::{REQUEST, groups_ignoring};
 use super::super::words::{Ratio, speed, subject, task, way};
 use crate::document::{Choice, JobKind, Labels};
@@ -45,6 +45,11 @@ fn buffered(labels: &Labels, request: std::ops::RangeInclusive<u64>) -> bool {
         && is_single(labels)
         && labels.operation != "count lines"
         && labels.request_bytes.is_some_and(|bytes| request.contains(&bytes))
+}
+
+/// True for a cell with the settings of a usual program.
+pub(crate) fn is_common_default(labels: &Labels) -> bool {
+    COMMON.iter().any(|(_, job, is)| is_of(*job, labels) && is(labels))
 }
 
 /// The settings of usual programs, compared with the best for the same job.

@@ -5,6 +5,7 @@ mod files;
 mod methods;
 
 pub(super) use axes::{describe_disks, disk_sweeps};
+pub(crate) use files::is_common_default;
 pub(super) use files::{alignment_pairs, allocation_groups, offset_words, with_growth};
 pub(super) use methods::direct_pairs;
 
