@@ -158,26 +158,30 @@ impl Query {
             && key.offset_bytes.is_none()
             && key.memory_limit_bytes.is_none()
             && key.file_bytes.is_none()
-            && key.file_state.as_deref().is_none_or(|state| state == "overwritten" || state == "existing")
+            // Operations other than writing may create their file.
+            && (self.operation != "write" || key.file_state.as_deref().is_none_or(|state| state == "overwritten"))
     }
 
     /// Returns the reason why there is no prediction and the experiment that measures a base for one.
     pub(super) fn unmeasured(&self, known: bool) -> String {
-        let experiment = match (self.cache, self.order.as_str()) {
-            _ if !["read", "write"].contains(&self.operation.as_str()) => "quick",
-            (_, "random") => "depth",
-            (Some(CacheState::Warm), _) => "overhead",
-            _ if self.depth > 1 => "depth",
-            _ => "unbuffered",
-        };
         let what = if known { "too few cells" } else { "no cells" };
         let Self { operation, order, .. } = self;
         let method = self.method.as_ref().map_or_else(String::new, |method| format!(", method {method}"));
-        format!(
-            "{what} of such requests ({operation}, {order}{method}) in the results: \
-             run fullbore bench run {experiment}"
-        )
+        let more = match (self.cache, order.as_str()) {
+            _ if !["read", "write"].contains(&operation.as_str()) => {
+                "a prediction needs several request sizes, which a run measures of reads and writes".into()
+            }
+            (_, "random") => run("depth"),
+            (Some(CacheState::Warm), _) => run("overhead"),
+            _ if self.depth > 1 => run("depth"),
+            _ => run("unbuffered"),
+        };
+        format!("{what} of such requests ({operation}, {order}{method}) in the results: {more}")
     }
+}
+
+fn run(experiment: &str) -> String {
+    format!("run fullbore bench run {experiment}")
 }
 
 #[cfg(test)]
