@@ -1,6 +1,6 @@
 //! Preference among cells of equal throughput: the simplest strategy, or the figure known best.
 
-use crate::document::{Cell, Labels};
+use crate::document::{Cell, Labels, Summary};
 
 /// Strategies whose median rate is within this share of the fastest count as equal to it.
 pub(crate) const EQUAL: f64 = 0.05;
@@ -51,6 +51,12 @@ pub(crate) fn fastest_known<T>(items: impl IntoIterator<Item = (T, f64, usize)>)
     let top = items.iter().map(|item| item.1).fold(0.0, f64::max);
     let equal = items.into_iter().filter(|(_, rate, _)| rate * (1.0 + EQUAL) >= top);
     equal.max_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1))).map(|(item, ..)| item)
+}
+
+/// The fastest of measured cells by [`fastest_known`], with its summary.
+pub(crate) fn fastest_cell<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<(&'a Cell, &'a Summary)> {
+    let measured = cells.into_iter().filter_map(|cell| Some((cell, cell.summary.as_ref()?)));
+    fastest_known(measured.map(|one| (one, one.1.rate.value, one.1.n)))
 }
 
 #[cfg(test)]

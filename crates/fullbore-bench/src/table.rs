@@ -113,7 +113,7 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
 
 fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
     for peak in peaks {
-        let summary = document.cell(&peak.cell).and_then(|c| c.summary.as_ref());
+        let summary = document.summary(&peak.cell);
         let per_request =
             summary.and_then(|s| s.cpu_per_request).map(|c| units::significant(c.charged.value * 1e6));
         let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));

@@ -5,9 +5,9 @@ use super::rounds::{peers, regrets};
 use crate::advice::{advice, reads_without_trial, recommendations, rules};
 use crate::document::{
     Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost, SeriesHalfPower,
-    SeriesRef, SeriesRequestTime, Summary, experiments, series,
+    SeriesRef, SeriesRequestTime, experiments, series,
 };
-use crate::simplicity::{EQUAL, choose, fastest_known};
+use crate::simplicity::{EQUAL, choose, fastest_cell};
 use crate::stats::{
     Bootstrap, Comparison, CostLine, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_cost,
     fit_cost_samples, fit_request_time, half_power,
@@ -77,20 +77,17 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
 const MEMORY: &str = "memory";
 
 fn roof(cells: &[Cell]) -> Option<Roof> {
-    let memory = cells.iter().filter(|c| c.experiment == MEMORY);
-    let rated = memory.filter_map(|cell| Some((cell, cell.summary.as_ref()?)));
-    let (cell, summary) = fastest_known(rated.map(|one| (one, one.1.rate.value, one.1.n)))?;
+    let (cell, summary) = fastest_cell(cells.iter().filter(|c| c.experiment == MEMORY))?;
     Some(Roof { rate: summary.rate, cell: cell.id.clone() })
 }
 
 fn peak(cells: &[Cell], line: &Series, path: &SeriesRef, roof: Option<&Roof>) -> Option<Peak> {
-    let rated = line.cells.iter().filter_map(|&i| Some((&cells[i], cells[i].summary.as_ref()?)));
-    let (cell, Summary { rate, .. }) = fastest_known(rated.map(|one| (one, one.1.rate.value, one.1.n)))?;
+    let (cell, summary) = fastest_cell(line.cells.iter().map(|&i| &cells[i]))?;
     Some(Peak {
         series: path.clone(),
         cell: cell.id.clone(),
-        rate: *rate,
-        share_of_roof: roof.and_then(|roof| roof.share(rate)),
+        rate: summary.rate,
+        share_of_roof: roof.and_then(|roof| roof.share(&summary.rate)),
     })
 }
 

@@ -9,7 +9,7 @@ use super::environment::{Audit, Environment};
 use super::findings::Findings;
 use super::regime::Regime;
 use super::series::{Experiment, cell_names};
-use super::summary::Cell;
+use super::summary::{Cell, Summary};
 
 /// Value of the `schema` field of a results document.
 pub const SCHEMA: &str = "fullbore.results";
@@ -111,6 +111,11 @@ impl Document {
     /// Returns the cell with this id.
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.id == id)
+    }
+
+    /// Returns the summary of the cell with this id, if it was measured.
+    pub(crate) fn summary(&self, id: &str) -> Option<&Summary> {
+        self.cell(id)?.summary.as_ref()
     }
 }
 

@@ -94,8 +94,7 @@ fn times(regret: &Regret) -> Estimate {
 }
 
 fn rate_of(document: &Document, cell: &str) -> String {
-    let summary = document.cell(cell).and_then(|cell| cell.summary.as_ref());
-    summary.map_or_else(String::new, |summary| units::rate(summary.rate.value))
+    document.summary(cell).map_or_else(String::new, |summary| units::rate(summary.rate.value))
 }
 
 pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titled {

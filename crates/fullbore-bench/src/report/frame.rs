@@ -194,8 +194,7 @@ pub(crate) fn wrong_predictions(document: &Document) -> Vec<&CellPrediction> {
 
 /// The measured rate of a cell with its interval; empty if there is none.
 pub(crate) fn measured_rate(document: &Document, cell: &str) -> String {
-    let summary = document.cell(cell).and_then(|cell| cell.summary.as_ref());
-    summary.map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
+    document.summary(cell).map_or_else(String::new, |summary| spanned(summary.rate, units::rate))
 }
 
 pub(super) fn predictions(document: &Document) -> Option<Section> {

@@ -24,8 +24,7 @@ fn sentences(document: &Document) -> Vec<String> {
 
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
     let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
-    let samples =
-        |peak: &Peak| document.cell(&peak.cell).and_then(|cell| cell.summary.as_ref()).map_or(0, |s| s.n);
+    let samples = |peak: &Peak| document.summary(&peak.cell).map_or(0, |summary| summary.n);
     fastest_known(peaks.map(|peak| (peak, peak.rate.value, samples(peak))))
 }
 

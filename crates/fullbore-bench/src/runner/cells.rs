@@ -204,10 +204,11 @@ impl Cells {
     /// spread over the run, because storage and machine change in the course of it.
     pub(super) fn select_headlines(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
         let due = |headlines: &Headlines| headlines.spent < HEADLINES * (headlines.since - left);
+        if !self.headlines.as_ref().is_none_or(due) {
+            return Vec::new();
+        }
         let unfinished: BTreeSet<usize> = self.unfinished().collect();
-        if unfinished.iter().any(|&index| self.active[index].cell.samples.is_empty())
-            || self.headlines.as_ref().is_some_and(|headlines| !due(headlines))
-        {
+        if unfinished.iter().any(|&index| self.active[index].cell.samples.is_empty()) {
             return Vec::new();
         }
         let mut selected = decisions.headlines(|index| self.active[index].rates());

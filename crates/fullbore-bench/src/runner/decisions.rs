@@ -100,8 +100,7 @@ impl Decisions {
             job.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
             groups.push(Group { cells: job, half_power: false });
         }
-        let grouped: BTreeSet<usize> = groups.iter().flat_map(|group| group.cells.iter().copied()).collect();
-        let defaults = grouped.into_iter().filter(|&index| is_common_default(&cells[index].1)).collect();
+        let defaults = (0..cells.len()).filter(|&index| is_common_default(&cells[index].1)).collect();
         Self { groups, defaults, headlines, ranks }
     }
 
@@ -110,8 +109,8 @@ impl Decisions {
     }
 
     /// Returns the cells that an open decision needs, given the rates of all: those that may be the best of their group,
-    /// those around the half-power point, and common defaults. Cells without a group are always needed. Later only the best of each group
-    /// is: its figure is the result.
+    /// those around the half-power point, and common defaults. Cells without a group are always needed. Later only the best
+    /// of each group is: its figure is the result.
     pub(super) fn open(&self, rates: &[Vec<f64>], stage: Stage) -> Vec<bool> {
         let ending = stage == Stage::Leaders;
         let mut open = vec![true; rates.len()];

@@ -15,7 +15,7 @@ use crate::analysis::{candidates, findings, variations};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
 use crate::document::{
-    Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
+    Cell, DeviceLimit, Document, Environment, Experiment, Run, StopReason, SummaryOptions, rfc3339,
 };
 use crate::host;
 use crate::model::predictions;
@@ -129,7 +129,7 @@ impl DocumentBuilder {
     /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
     /// regimes.
     fn comparable<'b>(&self, cells: &'b [Cell]) -> Cow<'b, [Cell]> {
-        let other = if self.run.regime == Regime::Burst { Regime::Sustained } else { Regime::Burst };
+        let Some(other) = self.run.regime.opposite() else { return Cow::Borrowed(cells) };
         let differs = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.regime == Some(other));
         if cells.iter().any(differs) {
             return cells.iter().filter(|cell| !differs(cell)).cloned().collect();

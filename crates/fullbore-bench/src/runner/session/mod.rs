@@ -34,6 +34,8 @@ pub(super) struct Session<'a, 'b> {
     /// Reference cells of the sets so far.
     references: Vec<ActiveCell>,
     iteration: u64,
+    /// Number of the next round of the set.
+    round: u32,
     rng: Xoshiro256,
     /// Time of the next partial document, on the clock of the run.
     partial_due: Duration,
@@ -52,7 +54,19 @@ impl<'a, 'b> Session<'a, 'b> {
         let rng = Xoshiro256::seeded(options.seed);
         let partial_due = context.clock.elapsed() + PARTIAL;
         let references = Vec::new();
-        Self { options, context, limits, whole, builder, references, iteration: 0, rng, partial_due, observe }
+        Self {
+            options,
+            context,
+            limits,
+            whole,
+            builder,
+            references,
+            iteration: 0,
+            round: 0,
+            rng,
+            partial_due,
+            observe,
+        }
     }
 
     pub(super) fn emit_partial(&mut self) {
@@ -93,20 +107,18 @@ impl<'a, 'b> Session<'a, 'b> {
         let references = self.references.iter().chain(cells.active.iter().filter(|one| one.is_reference()));
         let reserved = Duration::from_secs_f64(references.map(|one| one.cost).sum());
         deadline.end = deadline.end.saturating_sub(reserved);
-        let mut rounds = cells.rounds()..;
+        self.round = cells.rounds();
         let mut time_up = false;
         while !time_up && cells.unfinished().next().is_some() {
             let mut order = cells.select(&decisions, deadline.left());
-            let round = rounds.next().unwrap_or(u32::MAX);
-            self.begin_round(&mut order)?;
+            let round = self.begin_round(&mut order)?;
             for index in order {
                 // A cheaper cell may still fit.
                 time_up |= !self.sample_in_time(&mut cells, index, round, &deadline)?;
                 let before = deadline.left();
                 let mut headlines = cells.select_headlines(&decisions, before);
                 if !headlines.is_empty() {
-                    let round = rounds.next().unwrap_or(u32::MAX);
-                    self.begin_round(&mut headlines)?;
+                    let round = self.begin_round(&mut headlines)?;
                     for index in headlines {
                         self.sample_in_time(&mut cells, index, round, &deadline)?;
                     }
@@ -117,13 +129,16 @@ impl<'a, 'b> Session<'a, 'b> {
         self.builder.limits = self.limits.found();
         self.builder.close(&cells);
         self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
-        self.sample_references(rounds.start)
+        self.sample_references()
     }
 
-    /// Flushes written data, and shuffles the cells, so that drift does not bias their comparison.
-    fn begin_round(&mut self, cells: &mut [usize]) -> Result<()> {
+    /// Flushes written data, and shuffles the cells, so that drift does not bias their comparison. Returns the number of the
+    /// round.
+    fn begin_round(&mut self, cells: &mut [usize]) -> Result<u32> {
+        self.context.file_sets.iter().try_for_each(TestFiles::flush)?;
         self.rng.shuffle(cells);
-        self.context.file_sets.iter().try_for_each(TestFiles::flush)
+        self.round += 1;
+        Ok(self.round - 1)
     }
 
     /// Takes a sample of a cell; false if there is no time for it.
@@ -144,10 +159,10 @@ impl<'a, 'b> Session<'a, 'b> {
         Ok(fits)
     }
 
-    fn sample_references(&mut self, round: u32) -> Result<()> {
+    fn sample_references(&mut self) -> Result<()> {
         let mut references = std::mem::take(&mut self.references);
         for one in &mut references {
-            self.sample(one, round)?;
+            self.sample(one, self.round)?;
             self.builder.update(one);
         }
         self.references = references;

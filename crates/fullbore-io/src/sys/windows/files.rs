@@ -327,8 +327,16 @@ pub(crate) fn clone_range(
     if after > before {
         truncate(file, after)?;
     }
-    let outcome =
-        pieces(whole).try_for_each(|(at, len)| share_extents(source, offset + at, len, file, target + at));
+    let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
+    let outcome = pieces(whole).try_for_each(|(at, len)| {
+        let request = ioctl::DUPLICATE_EXTENTS_DATA {
+            FileHandle: source.as_raw_handle(),
+            SourceFileOffset: number(offset + at)?,
+            TargetFileOffset: number(target + at)?,
+            ByteCount: number(len)?,
+        };
+        control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request).map_err(of_sharing)
+    });
     if outcome.is_err() && after > before {
         truncate(file, before)?;
     }
@@ -344,23 +352,6 @@ fn pieces(len: u64) -> impl Iterator<Item = (u64, u64)> {
         let at = index * SHARED_AT_ONCE;
         (at, SHARED_AT_ONCE.min(len - at))
     })
-}
-
-fn share_extents(
-    source: BorrowedHandle<'_>,
-    offset: u64,
-    len: u64,
-    file: BorrowedHandle<'_>,
-    target: u64,
-) -> Result<()> {
-    let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
-    let request = ioctl::DUPLICATE_EXTENTS_DATA {
-        FileHandle: source.as_raw_handle(),
-        SourceFileOffset: number(offset)?,
-        TargetFileOffset: number(target)?,
-        ByteCount: number(len)?,
-    };
-    control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request).map_err(of_sharing)
 }
 
 /// Errors due to the files or the range are [`Code::INVALID`]: other files of the volume may share blocks.

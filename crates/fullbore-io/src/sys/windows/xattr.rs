@@ -353,6 +353,11 @@ mod tests {
         list
     }
 
+    fn new_file(directory: &tempfile::TempDir, name: &str) -> Handle {
+        let new = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+        open(directory.path().join(name), new, 0o666).unwrap()
+    }
+
     #[test]
     fn streams_are_listed_without_the_content() {
         let list = list_of(&["::$DATA", ":Zone.Identifier:$DATA", ":\u{e9}:$DATA"]);
@@ -368,8 +373,7 @@ mod tests {
     #[test]
     fn a_descriptor_is_read_and_set_again() {
         let directory = tempfile::tempdir().unwrap();
-        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
-        let open = |name: &str| open(directory.path().join(name), flags, 0o666).unwrap();
+        let open = |name| new_file(&directory, name);
         let (one, two) = (open("one"), open("two"));
         let value = descriptor(&one).unwrap();
         assert!(!value.is_empty());
@@ -386,8 +390,7 @@ mod tests {
     #[test]
     fn flags_are_copied_and_inherited() {
         let directory = tempfile::tempdir().unwrap();
-        let new = OpenFlags::READ_WRITE | OpenFlags::CREATE;
-        let open = |name: &str| open(directory.path().join(name), new, 0o666).unwrap();
+        let open = |name| new_file(&directory, name);
         let (one, two, three) = (open("one"), open("two"), open("three"));
         // Wine does not clear ARCHIVE.
         let hidden = COPIED & !fs::FILE_ATTRIBUTE_NOT_CONTENT_INDEXED;
@@ -410,8 +413,7 @@ mod tests {
     #[test]
     fn a_stream_longer_than_a_piece_is_copied() {
         let directory = tempfile::tempdir().unwrap();
-        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
-        let open = |name: &str| open(directory.path().join(name), flags, 0o666).unwrap();
+        let open = |name| new_file(&directory, name);
         let (one, two) = (open("one"), open("two"));
         let value: Vec<u8> = (0..1000u32).map(|number| number as u8).collect();
         write_all(&one, &value, 0).unwrap();
@@ -424,8 +426,7 @@ mod tests {
     #[test]
     fn named_streams_are_attributes() {
         let directory = tempfile::tempdir().unwrap();
-        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
-        let file = open(directory.path().join("file"), flags, 0o666).unwrap();
+        let file = new_file(&directory, "file");
         let mut names = [0; 1000];
         if set_attribute(&file, "user.note", b"text").is_err()
             || !streams(&file).is_ok_and(|names| names == ["note"])
@@ -438,7 +439,7 @@ mod tests {
         assert_eq!(&value[..4], b"text");
         let len = attributes(&file, &mut names).unwrap();
         assert!(names[..len].split(|byte| *byte == 0).any(|name| name == b"user.note"));
-        let new = open(directory.path().join("new"), flags, 0o666).unwrap();
+        let new = new_file(&directory, "new");
         let held = open(directory.path(), OpenFlags::READ, 0).unwrap();
         inherit(&held, "file", &new).unwrap();
         assert_eq!(attribute(&new, "user.note", &mut value), Ok(4));
