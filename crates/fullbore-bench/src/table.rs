@@ -66,9 +66,6 @@ fn head(sheet: &mut Sheet, document: &Document) {
     };
     let (cells, samples) = (units::count(measured, "cell"), units::count(samples, "sample"));
     sheet.wrapped(0, &format!("{cells}, {samples} in {}{ended}", units::seconds(run.duration_s)));
-    if let Some(roof) = &document.findings.roof {
-        sheet.wrapped(0, &format!("roof: memory {} (±{})", units::rate(roof.rate.value), width(&roof.rate)));
-    }
 }
 
 fn width(rate: &crate::stats::Estimate) -> String {

@@ -119,7 +119,7 @@ fn the_table_fits_its_width() {
         }
         let joined = table.split_whitespace().collect::<Vec<_>>().join(" ");
         for expected in
-            ["roof: memory", "half-power", "two-humped", "RWF_DONTCACHE", "contradicted", "self-audit:"]
+            ["Roof: memory", "half-power", "two-humped", "RWF_DONTCACHE", "contradicted", "self-audit:"]
         {
             assert!(joined.contains(expected), "{width}: {expected} missing in\n{table}");
         }

@@ -1,6 +1,6 @@
 //! The model predicts cells that it was not fitted to: of simulated disks with known limits, and of published runs.
 
-use fullbore_bench::document::{Cell, Document, Labels, Sample, SummaryOptions};
+use fullbore_bench::document::{CacheState, Cell, Document, Labels, Sample, SummaryOptions};
 use fullbore_bench::model::{DeviceLimits, Limit, Model, Query, Validation, predictions, validate};
 use fullbore_bench::stats::Xoshiro256;
 
@@ -156,6 +156,46 @@ fn another_device_limits_by_its_own_figures() {
     let found = with(1e6, 1e10, "4K", 32);
     assert!((found.rate.value * CPU_REQUEST_S / 4096.0 - 1.0).abs() < 0.02, "{found:?}");
     assert_eq!(found.limit, Limit::Processor);
+}
+
+#[test]
+fn added_processors_share_the_bandwidth_of_memory() {
+    // Each processor copies 10 GB/s alone, two 16 GB/s together: 1/(0.075 + 0.025 n) GB/s each.
+    let memory = |n: f64| n * 1e9 / (0.075 + 0.025 * n);
+    let busy = |labels: Labels, rate: f64| {
+        let mut one = cell(labels.clone(), rate, 0.01, &mut Xoshiro256::seeded(4));
+        one.samples.iter_mut().for_each(|sample| sample.user_s = f64::from(labels.workers.unwrap()));
+        one.summarise(&SummaryOptions::default());
+        one
+    };
+    let labels = |method: &str, bytes: u64, workers: u32| Labels {
+        operation: "read".into(),
+        method: method.into(),
+        request_bytes: Some(bytes),
+        workers: Some(workers),
+        cache: Some(CacheState::Warm),
+        order: Some("sequential".into()),
+        ..Labels::default()
+    };
+    let mut cells: Vec<Cell> = SIZES.iter().map(|&bytes| busy(labels("buffered", bytes, 1), 5e9)).collect();
+    let at = |cells: &[Cell], cpus: u32| {
+        let words = ["request=1M".to_owned(), format!("workers={cpus}"), "cache=warm".into()];
+        let query = Query::parse("read", &words).unwrap();
+        Model::fit(cells, 2).predict(&Query { cpus: Some(cpus), ..query }).unwrap()
+    };
+    let free = at(&cells, 32);
+    assert!((free.rate.value / 160e9 - 1.0).abs() < 0.1, "memory is unknown: {free:?}");
+    cells.extend([1, 2].map(|n| {
+        let mut one = busy(labels("memory", 1, n), memory(f64::from(n)));
+        one.labels.request_bytes = None;
+        one
+    }));
+    for (cpus, rate) in [(2, 10e9), (32, memory(32.0))] {
+        let found = at(&cells, cpus);
+        assert!((found.rate.value / rate - 1.0).abs() < 0.05, "{cpus}: {found:?}");
+        assert!(cpus == 2 || found.limit == Limit::Memory, "{found:?}");
+        assert!(found.rate.low < found.rate.value && found.rate.value < found.rate.high, "{found:?}");
+    }
 }
 
 #[test]

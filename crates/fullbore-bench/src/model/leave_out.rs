@@ -18,7 +18,7 @@ pub fn predictions(cells: &[Cell], processors: u32) -> Vec<CellPrediction> {
         let path = model.paths.iter().find(|path| path.members.iter().any(|m| m.cell == cell.id))?;
         let others = path.members.iter().filter(|member| member.cell != cell.id).cloned().collect();
         let others = Path::new(path.key.clone(), others, path.like, processors);
-        let found = others.predict(&Requests::of(&cell.labels)?, processors, &Query::unchanged())?;
+        let found = others.predict(&Requests::of(&cell.labels)?, &model.machine, &Query::unchanged())?;
         let Prediction { rate, limit, extrapolated, path } = found;
         let ratio = measured.value / rate.value;
         let apart = measured.low > rate.high || measured.high < rate.low;
@@ -65,7 +65,7 @@ pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
         let predicted = (|| {
             let shared = key(&cell.labels)?;
             let path = model.paths.iter().find(|path| path.key == shared)?;
-            path.predict(&Requests::of(&cell.labels)?, processors, &Query::unchanged())
+            path.predict(&Requests::of(&cell.labels)?, &model.machine, &Query::unchanged())
         })();
         let (Some(prediction), Some(summary)) = (predicted, &cell.summary) else {
             found.unpredictable += 1;

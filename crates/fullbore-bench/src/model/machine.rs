@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::fit::Fit;
 use super::hull;
 use super::law::{Load, PathLaw, Term};
+use super::memory::Memory;
 use super::path::{self, HALF, Member, Requests};
 use super::query::Query;
 use crate::document::{Cell, Labels, Limit};
@@ -26,8 +27,15 @@ pub struct Prediction {
 /// The model of a machine.
 #[derive(Debug, Clone)]
 pub struct Model {
-    processors: u32,
+    pub(super) machine: Machine,
     pub(super) paths: Vec<Path>,
+}
+
+/// The stages that all paths share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Machine {
+    processors: u32,
+    memory: Option<Memory>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +53,12 @@ pub(super) struct Path {
 impl Model {
     /// Fits a model to the measured cells of a machine with `processors`.
     pub fn fit<'a>(cells: impl IntoIterator<Item = &'a Cell>, processors: u32) -> Self {
+        let cells: Vec<&Cell> = cells.into_iter().collect();
+        let memory = cells.iter().filter(|cell| cell.labels.method == "memory").filter_map(|cell| {
+            let workers = cell.labels.workers.unwrap_or(1).clamp(1, processors.max(1));
+            Some((workers, cell.summary.as_ref()?.rate.value))
+        });
+        let machine = Machine { processors, memory: Memory::fit(memory) };
         let mut paths: Vec<(Labels, Vec<Member>)> = Vec::new();
         for (key, member) in cells.into_iter().filter_map(Member::of) {
             match paths.iter_mut().find(|(known, _)| *known == key) {
@@ -54,7 +68,7 @@ impl Model {
         }
         // Paths with many loads come first: those with few resemble them.
         paths.sort_by_key(|(_, members)| std::cmp::Reverse(loads(members)));
-        let mut model = Self { processors, paths: Vec::new() };
+        let mut model = Self { machine, paths: Vec::new() };
         for (key, members) in paths {
             let like = model.like(&key).filter(|_| loads(&members) < OWN_LOADS);
             model.paths.push(Path::new(key, members, like, processors));
@@ -83,11 +97,11 @@ impl Model {
         let here = Requests { disks: 1, chunk: None, ..requests };
         let known = matching
             .iter()
-            .filter_map(|path| Some((path, path.predict(&here, self.processors, &Query::unchanged())?)));
+            .filter_map(|path| Some((path, path.predict(&here, &self.machine, &Query::unchanged())?)));
         let best = known.max_by(|(_, a), (_, b)| {
             b.extrapolated.cmp(&a.extrapolated).then(a.rate.value.total_cmp(&b.rate.value))
         });
-        best.and_then(|(path, _)| path.predict(&requests, self.processors, query))
+        best.and_then(|(path, _)| path.predict(&requests, &self.machine, query))
             .ok_or_else(|| query.unmeasured(!matching.is_empty()))
     }
 }
@@ -122,9 +136,14 @@ impl Path {
 
     /// Predicts the throughput of requests on this path; `None` if its cells do not show the effect of their size or
     /// number.
-    pub(super) fn predict(&self, requests: &Requests, processors: u32, change: &Query) -> Option<Prediction> {
+    pub(super) fn predict(
+        &self,
+        requests: &Requests,
+        machine: &Machine,
+        change: &Query,
+    ) -> Option<Prediction> {
         let fit = self.fit.as_ref()?;
-        let cpus = change.cpus.unwrap_or(processors);
+        let cpus = change.cpus.unwrap_or(machine.processors);
         let load = requests.load(self.on_processor.then_some(cpus));
         let shown = fit.shows(&load, |load| load.bytes)
             && (self.on_processor || fit.shows(&load, |load| load.in_flight));
@@ -165,9 +184,12 @@ impl Path {
             cap(load.disks * device.requests_per_s * load.bytes, Limit::DeviceRequests);
             cap(load.disks * device.bytes_per_s, Limit::DeviceBandwidth);
         }
+        let busy = f64::from(cpus).min(f64::from(requests.workers) * load.disks);
         if let Some(request_s) = self.processor_time(load.bytes).filter(|_| change.is_change()) {
-            let busy = f64::from(cpus).min(f64::from(requests.workers) * load.disks);
             cap(busy * load.bytes / request_s, Limit::Processor);
+        }
+        if let Some(memory) = machine.memory.filter(|_| self.on_processor && change.cpus.is_some()) {
+            cap(memory.bandwidth(busy), Limit::Memory);
         }
         Some(Prediction {
             rate,

@@ -11,6 +11,7 @@ mod law;
 mod leave_out;
 mod machine;
 mod matrix;
+mod memory;
 #[cfg(test)]
 mod paper;
 mod path;

@@ -32,7 +32,7 @@ const ENDING: f64 = 0.4;
 const HEADLINES: f64 = 0.4;
 
 /// Number of rounds over the cells of headline figures that the time per sample is determined for.
-const HEADLINE_ROUNDS: u32 = 24;
+const HEADLINE_ROUNDS: u32 = 40;
 
 /// Number of rounds over all cells that must be possible; on slow storage, cells are left out for them.
 const DEFINITE: f64 = 3.0;
@@ -44,9 +44,9 @@ const CALIBRATION: f64 = 0.35;
 const LEFT_OUT: &str =
     "left out: this storage is too slow to measure every cell in the time; set a longer --time";
 
-/// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible, short
-/// enough that a slow device does not spend all the time on one cell.
-const SAMPLE: (f64, f64) = (0.02, 2.0);
+/// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible; beyond the
+/// maximum, more samples are more precise than longer ones, because throughput varies most from second to second.
+const SAMPLE: (f64, f64) = (0.02, 0.25);
 
 /// Share of the time that samples take; the rest prepares them.
 const PREPARED: f64 = 0.7;

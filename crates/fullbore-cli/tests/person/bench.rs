@@ -168,7 +168,7 @@ fn experiments_are_listed_shown_and_run_by_name_or_from_a_file() {
         |seconds| format!("{words} --precision 50 --time {seconds}"),
         |document| document.cells.iter().all(|cell| cell.summary.is_some()),
     );
-    assert!(text.contains("own") && text.contains("roof: memory"), "{text}");
+    assert!(text.contains("own") && text.contains("Roof: memory"), "{text}");
     assert!(text.lines().count() <= 60, "{text}");
     let all = dir.run("report --full results").succeeds().text();
     assert!(all.contains("Peak of each path") && all.len() > text.len(), "{all}");

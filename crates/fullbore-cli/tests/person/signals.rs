@@ -60,7 +60,7 @@ fn waiting_for_a_pipe_can_be_interrupted() {
     for (signal, wanted) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         if ignored >> (signal.as_raw() - 1) & 1 == 1 {
             println!(
-                "skipped: {signal:?}: whoever runs the tests ignores it (nohup), and so does the program"
+                "skipped: {signal:?}: the caller of the tests ignores it (nohup), and so does the program"
             );
             continue;
         }

@@ -24,11 +24,23 @@ struct Simulated {
     runs: u64,
     /// Seconds of a run, if a single run measures it.
     continuous: Option<f64>,
+    /// Seconds of a sample, if the experiment sets them.
+    sample: Option<f64>,
 }
 
 impl Simulated {
     fn new(name: &'static str, rate: fn(u64) -> f64) -> Self {
-        Self { name, rate, fails_at: u64::MAX, job: "", cache: None, span: 0, runs: 0, continuous: None }
+        Self {
+            name,
+            rate,
+            fails_at: u64::MAX,
+            job: "",
+            cache: None,
+            span: 0,
+            runs: 0,
+            continuous: None,
+            sample: None,
+        }
     }
 
     fn steady(name: &'static str) -> Self {
@@ -42,7 +54,8 @@ impl Simulated {
 
     fn trial(self) -> Trial {
         let (id, experiment) = (self.name.to_owned(), "simulated".to_owned());
-        Trial { id, experiment, job: self.job.to_owned(), ramp: 0.0, sample: None, workload: Box::new(self) }
+        let (job, sample) = (self.job.to_owned(), self.sample);
+        Trial { id, experiment, job, ramp: 0.0, sample, workload: Box::new(self) }
     }
 }
 
@@ -153,7 +166,8 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
     Finished { result, document, partial, spent: clock.elapsed() }
 }
 
-const THREE: fn() -> [Simulated; 3] = || ["a", "b", "c"].map(Simulated::steady);
+const THREE: fn() -> [Simulated; 3] =
+    || ["a", "b", "c"].map(|name| Simulated { sample: Some(2.0), ..Simulated::steady(name) });
 
 #[test]
 fn each_round_takes_one_sample_of_every_cell() {
@@ -182,7 +196,7 @@ fn the_seed_decides_the_order_in_each_round() {
 
 #[test]
 fn a_precise_cell_stops_and_the_others_continue() {
-    let run = measure(&[Simulated::steady("steady"), Simulated::noisy("noisy")], &seconds(60), usize::MAX);
+    let run = measure(&[Simulated::steady("steady"), Simulated::noisy("noisy")], &seconds(8), usize::MAX);
     assert_eq!(run.stop("steady"), (StopRule::default().min_samples, StopReason::Precise));
     let (samples, stop) = run.stop("noisy");
     assert!(samples > StopRule::default().min_samples && stop == StopReason::TimeUp, "{samples} {stop:?}");
@@ -191,7 +205,7 @@ fn a_precise_cell_stops_and_the_others_continue() {
 #[test]
 fn a_run_without_precise_cells_lasts_its_time() {
     let options = Options { precision: 0.0, ..seconds(30) };
-    let run = measure(&[Simulated::steady("a"), Simulated::steady("b")], &options, usize::MAX);
+    let run = measure(&THREE()[..2], &options, usize::MAX);
     run.result.as_ref().unwrap();
     assert!(run.spent <= options.time, "{:?}", run.spent);
     // No further sample fits.
@@ -285,7 +299,7 @@ fn samples_of_headline_figures_are_spread_over_the_run() {
     let headline = Simulated { cache: Some(CacheState::Warm), ..Simulated::noisy("mmap") };
     let others = ["b", "c", "d", "e", "f", "g"].map(Simulated::noisy);
     let workloads: Vec<_> = std::iter::once(headline).chain(others).collect();
-    let options = Options { precision: 0.0, ..seconds(60) };
+    let options = Options { precision: 0.0, ..seconds(12) };
     let run = measure(&workloads, &options, usize::MAX);
     let [own, other] = ["mmap", "b"].map(|id| &run.document.cell(id).unwrap().samples);
     assert!(own.len() >= 2 * other.len(), "{} {}", own.len(), other.len());
