@@ -30,7 +30,7 @@ pub(super) const CACHED: &[Case] = &[
         grep(bench, &["-c", &literal], 0.75)
     }),
     ("grep-regex", "counting the lines with a word that ends in -ing", |bench| {
-        grep(bench, &["-c", r"[a-z]+ing\s"], 0.60)
+        grep(bench, &["-c", r"[a-z]+ing\s"], 0.55)
     }),
     ("grep-many", "numbered lines of many matches, to a file", |bench| {
         let common = bench.text.common.clone();
@@ -41,7 +41,7 @@ pub(super) const CACHED: &[Case] = &[
         grep_tree(bench, &["--sort", "path"], OutputCheck::Same, 0.65)
     }),
     ("cmp-equal", "two equal cached files", |bench| {
-        Versus { what: "cmp of equal files ÷ GNU cmp", bound: 0.25, ..CMP }.run(bench)
+        Versus { what: "cmp of equal files ÷ GNU cmp", bound: 0.20, ..CMP }.run(bench)
     }),
     ("cmp-early", "a difference in the first MB", cmp_early),
 ];
@@ -165,7 +165,7 @@ fn wc_default(bench: &mut Bench) -> Attempt<()> {
     let (race, ours) = Versus { what: &what, bound: 1.0 / 25.0, ..WC }.race(bench);
     let cat = bench.peer("cat", &[&text.to_string_lossy()]).map(|line| CommandLine { answer: None, ..line });
     race.enter(CAT, cat, || states::warm(&text))
-        .hold("wc ÷ cat >/dev/null", &ours, CAT, Bound::AtMost(2.0))
+        .hold("wc ÷ cat >/dev/null", &ours, CAT, Bound::AtMost(0.65))
         .run(bench)
 }
 
