@@ -87,7 +87,9 @@ impl Error {
             Some(code) => match code.in_use() {
                 Some(InUse::Held) => (
                     ErrorKind::Locked,
-                    Some("another program holds it open and does not share it: close it there"),
+                    Some(
+                        "another program holds it open and does not share it, or this one does: close it there",
+                    ),
                 ),
                 Some(InUse::Locked) => (
                     ErrorKind::Locked,

@@ -150,7 +150,8 @@ fn try_out(
 }
 
 /// As [`probe`] of a method that transfers, once per process and file system for regular files. A file that others have locked does
-/// not refute the method: the run's first transfer reports the lock.
+/// not refute the method: the run's first transfer reports the lock. One with a share mode of its own does: it may deny the handles
+/// that the method needs.
 pub fn probe_once(
     method: &'static Method,
     file: &File,
@@ -160,7 +161,7 @@ pub fn probe_once(
     type Key = (FileSystemId, &'static str, bool, u8);
     static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
     let learn = || match try_out(method, file, None, write, cache) {
-        Err(Failure { in_use: true, .. }) => (Ok(()), false),
+        Err(Failure { in_use: true, .. }) if !file.denies_handles() => (Ok(()), false),
         tried => (tried.map_err(|failure| failure.unsupported), true),
     };
     let id = match file.known_stamp() {
@@ -168,7 +169,7 @@ pub fn probe_once(
         None => FileSystemId::of(file),
     };
     match id {
-        Ok(id) if file.kind() == FileKind::Regular => {
+        Ok(id) if file.kind() == FileKind::Regular && !file.denies_handles() => {
             LEARNED.get_if((id, method.name, write, cache as u8), learn)
         }
         _ => learn().0,

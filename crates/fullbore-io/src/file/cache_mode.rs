@@ -53,7 +53,12 @@ impl CacheMode {
         if crate::probe::in_memory(file) {
             return Err("the file system is in memory: the pages are the only copy".to_owned());
         }
-        Ok((Self::DropBehind(Box::new(DropBehind::of(file))), Support::Emulated(EMULATED.to_owned())))
+        let dropping = DropBehind::of(file);
+        // Windows drops pages when the file is opened again.
+        if cfg!(windows) && dropping.shared {
+            return Err("the file cannot be reopened for it".to_owned());
+        }
+        Ok((Self::DropBehind(Box::new(dropping)), Support::Emulated(EMULATED.to_owned())))
     }
 }
 

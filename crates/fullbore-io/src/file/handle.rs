@@ -245,6 +245,11 @@ impl File {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
+    /// True if the share mode of the file may deny it further handles, as on Windows.
+    pub(crate) fn denies_handles(&self) -> bool {
+        cfg!(windows) && self.inner.on_close.as_ref().is_some_and(|on_close| on_close.locked)
+    }
+
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {
         self.handle_with(write, OpenFlags::DIRECT)
     }

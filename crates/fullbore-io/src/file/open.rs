@@ -11,7 +11,7 @@ use super::held::HeldDir;
 use super::inner::{CacheMode, File, Inner};
 use super::inner::{OnClose, has_room, release};
 use super::locks::lock_whole;
-use super::options::{Access, Mode, OpenOptions};
+use super::options::{Access, Mode, OpenOptions, Share};
 use super::sweep::{DeleteOnExit, Name};
 use super::types::{CachePolicy, Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
@@ -54,6 +54,7 @@ impl OpenOptions {
             let reserved = match self.prepare(path, &found, &mut report) {
                 Ok(reserved) => reserved,
                 Err(error) => {
+                    drop(inner);
                     found.undo_create();
                     return Err(error);
                 }
@@ -186,7 +187,7 @@ impl OpenOptions {
     fn lock(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<bool> {
         let Some(share) = self.share else { return Ok(false) };
         let option = share.option_name();
-        let support = if !self.locking || switched_off() {
+        let support = if !self.locks() {
             Support::Unsupported("locks are switched off".to_owned())
         } else {
             lock_whole(fd, share, self.settled() != Access::Read).map_err(|error| {
@@ -206,6 +207,30 @@ impl OpenOptions {
         let locked = !matches!(support, Support::Unsupported(_));
         report.push(OptionSupport { option, support });
         Ok(locked)
+    }
+
+    /// The share mode as flags of the open; empty where locks exclude others.
+    fn denials(&self) -> OpenFlags {
+        let mut flags = OpenFlags::empty();
+        let Some(share) = self.share.filter(|_| self.locks()) else { return flags };
+        for (permitted, denial) in [
+            (Share::READ, OpenFlags::DENY_READ),
+            (Share::WRITE, OpenFlags::DENY_WRITE),
+            (Share::DELETE, OpenFlags::DENY_DELETE),
+        ] {
+            if !share.contains(permitted) {
+                flags |= denial;
+            }
+        }
+        // No other handle could remove the file.
+        if self.delete && !share.contains(Share::DELETE) {
+            flags |= OpenFlags::REMOVABLE;
+        }
+        flags
+    }
+
+    fn locks(&self) -> bool {
+        self.locking && !switched_off()
     }
 
     /// Truncates, unless the open has already done so.
@@ -245,12 +270,14 @@ struct Found {
 }
 
 impl Found {
-    fn undo_create(&self) {
-        if let Some(created) = &self.created
-            && let Ok(name) = Name::of(created)
-        {
+    fn undo_create(self) {
+        let Self { fd, created, .. } = self;
+        if let Some(created) = created
+            && let Ok(name) = Name::of(&created)
             // The caller reports the earlier error.
-            let _ = name.remove(&self.fd);
+            && name.remove(&fd) == Err(Code::HELD)
+        {
+            let _ = name.remove_closed(fd);
         }
     }
 }
@@ -339,7 +366,7 @@ impl OpenOptions {
     }
 
     fn call(&self, path: &Path, more: OpenFlags) -> sys::Result<Handle> {
-        sys::open(path, self.flags() | more, self.permissions)
+        sys::open(path, self.flags() | self.denials() | more, self.permissions)
     }
 }
 

@@ -48,8 +48,10 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The access that other openers with a share lock may have at the same time. The lock is advisory (`flock`) and has
-/// two levels only: exclusive, or shared with all who also take a shared lock.
+/// The access that others may have at the same time. On Unix it binds openers with a share lock only: the lock is
+/// advisory (`flock`) and has two levels, exclusive, or shared with all who also take a shared lock. On Windows it is
+/// the share mode of the system, which binds everybody, this process included: it refuses a further handle of the file
+/// with an access that the mode does not admit, also for direct or overlapped transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u8);
 
@@ -62,6 +64,10 @@ impl Share {
     pub const WRITE: Self = Self(2);
     /// Deleting and renaming.
     pub const DELETE: Self = Self(4);
+
+    pub(super) fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
 
     pub(super) fn option_name(self) -> &'static str {
         [
@@ -174,7 +180,7 @@ impl OpenOptions {
         self
     }
 
-    /// Requests a lock without waiting: opening fails if a conflicting lock is held.
+    /// Requests a lock without waiting, on Windows a share mode: opening fails if others hold a conflicting one.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

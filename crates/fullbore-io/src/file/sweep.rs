@@ -144,20 +144,31 @@ impl Name {
         Ok(Self { directory, name })
     }
 
+    /// The identity of the file that the name refers to.
+    fn there(&self) -> Result<Option<(u64, u64)>, Code> {
+        match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
+            Err(Code::NOT_FOUND) => Ok(None),
+            there => Ok(Some(there?.identity())),
+        }
+    }
+
     /// Removes the name if it refers to `fd`'s file; another or a missing one is no error. The system cannot compare and remove
     /// atomically: a process that renames between the two calls without the lock can lose a name.
     pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
-        let there = match sys::stat_at(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Code::NOT_FOUND) => return Ok(()),
-            there => there?,
+        let removed = match self.there()? {
+            Some(there) if there == identity(fd)? => sys::remove_open(fd, &self.directory, &self.name),
+            _ => return Ok(()),
         };
-        let ours = sys::status(fd)?;
-        if there.identity() != ours.identity() {
-            return Ok(());
-        }
-        match sys::remove(&self.directory, &self.name, AtFlags::empty()) {
-            Err(Code::NOT_FOUND) => Ok(()),
-            removed => removed,
+        if removed == Err(Code::NOT_FOUND) { Ok(()) } else { removed }
+    }
+
+    /// As [`remove`](Self::remove), for a file that denies others its removal while it is open: closes it first.
+    pub(super) fn remove_closed(&self, fd: Arc<Handle>) -> Result<(), Code> {
+        let file = identity(&fd)?;
+        drop(fd);
+        match self.there()? {
+            Some(there) if there == file => sys::remove(&self.directory, &self.name, AtFlags::empty()),
+            _ => Ok(()),
         }
     }
 }

@@ -151,6 +151,7 @@ fn open_async_equals_open() {
         let refused = OpenOptions::new().share(Share::NONE).open_async(&fresh).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Locked);
         locked.write_all_at(b"x".to_vec(), 0).await.0.unwrap();
+        locked.close().await.unwrap();
         assert_eq!(std::fs::read(&fresh).unwrap(), b"x");
     });
 }

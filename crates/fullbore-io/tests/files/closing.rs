@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-#[cfg(target_os = "linux")]
-use fullbore_io::file::Share;
-use fullbore_io::file::{File, Mode, OpenOptions};
+use fullbore_io::file::{File, Hint, Mode, OpenOptions, Share};
 
 #[cfg(target_os = "linux")]
 use crate::traced;
@@ -166,6 +164,35 @@ fn delete_on_close_checks_the_inode_again_so_a_replacement_stays() {
             let file = deleted_on_close(&path, Mode::Open);
             fs::remove_file(&path).unwrap();
             close(file).unwrap();
+        }
+    });
+}
+
+/// A share mode without deletion binds the file's own removal on Windows, which then is its handle's.
+#[test]
+fn a_file_that_shares_nothing_is_deleted_on_close() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for mode in [Mode::CreateNew, Mode::Open] {
+            for close in [File::close, |file| {
+                drop(file);
+                Ok(())
+            }] {
+                if mode == Mode::Open {
+                    fs::write(&path, "bytes").unwrap();
+                }
+                let mut options = OpenOptions::new();
+                let file = options.mode(mode).share(Share::NONE).delete_on_close(true).open(&path).unwrap();
+                close(file).unwrap();
+                assert!(!path.exists(), "{mode:?}");
+            }
+        }
+        // The hint is unsupported on every system.
+        let mut options = OpenOptions::new();
+        options.mode(Mode::CreateNew).share(Share::NONE).hint(Hint::Sequential).hint(Hint::Random);
+        for delete in [false, true] {
+            options.strict(true).delete_on_close(delete).open(&path).unwrap_err();
+            assert!(!path.exists(), "{delete}");
         }
     });
 }

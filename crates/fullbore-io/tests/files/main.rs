@@ -26,6 +26,9 @@ mod ranges;
 // By strace, which only Linux has.
 #[cfg(target_os = "linux")]
 mod rules;
+// Elsewhere locks exclude others.
+#[cfg(windows)]
+mod share_modes;
 mod space;
 #[cfg(target_os = "linux")]
 mod traced;

@@ -44,6 +44,11 @@ pub fn remove(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Resul
     Ok(rustix::fs::unlinkat(directory, name, flags.to_system())?)
 }
 
+/// Removes the name of an open file.
+pub(crate) fn remove_open(_: &Handle, directory: impl AsFd, name: impl PathArg) -> Result<()> {
+    remove(directory, name, AtFlags::empty())
+}
+
 pub fn hard_link(
     from: impl AsFd,
     old: impl PathArg,

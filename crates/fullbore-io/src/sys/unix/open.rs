@@ -90,6 +90,12 @@ bitflags::bitflags! {
         const SEQUENTIAL = 0;
         /// A hint that Windows takes when it opens a file.
         const RANDOM = 0;
+        /// A share mode of Windows; locks exclude others here.
+        const DENY_READ = 0;
+        const DENY_WRITE = 0;
+        const DENY_DELETE = 0;
+        /// A right of handles on Windows.
+        const REMOVABLE = 0;
         // Other flags of the system.
         const _ = !0;
     }

@@ -54,24 +54,9 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     Ok(Space { id: serial, block: unit, unit, total, free, available })
 }
 
-/// The byte that the lock of a whole file is on, behind every content.
-const WHOLE_LOCK: u64 = i64::MAX as u64 - 1;
-
-/// Locks a byte behind every content, so that it binds no transfer. Fails with [`Code::WOULD_BLOCK`] if another lock conflicts.
-pub fn lock_whole(file: impl AsHandle, lock: WholeLock) -> Result<()> {
-    let mut range = call_at(WHOLE_LOCK);
-    let file = raw(&file) as _;
-    // A lock replaces the one before it.
-    // SAFETY: the structure lives through the call.
-    let released = check(unsafe { fs::UnlockFileEx(file, 0, 1, 0, &raw mut range) });
-    let kind = match lock {
-        WholeLock::Unlocked => return released.or(Ok(())),
-        WholeLock::Shared => 0,
-        WholeLock::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
-    };
-    let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
-    // SAFETY: the structure lives through the call, which does not wait.
-    check_lock(unsafe { fs::LockFileEx(file, flags, 0, 1, 0, &raw mut range) })
+unsupported! {
+    /// A share mode excludes others, from the opening on.
+    fn lock_whole(impl AsHandle, WholeLock) -> ();
 }
 
 /// Copies inside the system are Windows' own for whole files only.
@@ -379,8 +364,8 @@ fn lock_bytes(
     waiting: u32,
 ) -> Result<()> {
     let mut at = call_at(range.start);
-    // The byte behind has the lock of the whole file, which is independent. No file is longer.
-    let end = range.end.min(WHOLE_LOCK).max(range.start + 1);
+    // No file is longer.
+    let end = range.end.min(i64::MAX as u64).max(range.start + 1);
     let len = end - range.start;
     let (low, high, handle) = (len as u32, (len >> 32) as u32, raw(&file) as _);
     let kind = match request {

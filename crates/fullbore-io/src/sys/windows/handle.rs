@@ -94,6 +94,13 @@ bitflags::bitflags! {
         const RANDOM = 1 << 16;
         /// Calls do not wait for their transfers: `FILE_FLAG_OVERLAPPED`.
         const OVERLAPPED = 1 << 17;
+        /// Others cannot open the file for reading while it is open.
+        const DENY_READ = 1 << 18;
+        const DENY_WRITE = 1 << 19;
+        /// Others cannot remove or rename the file while it is open.
+        const DENY_DELETE = 1 << 20;
+        /// The handle itself can remove the file.
+        const REMOVABLE = 1 << 21;
     }
 }
 

@@ -38,21 +38,32 @@ fn to_remove(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> 
 
 /// Removes a name. Where the system can, the name is gone at once though others have the file open.
 pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
-    let file = to_remove(&directory, &name, flags)?;
+    delete(&to_remove(&directory, &name, flags)?)
+}
+
+/// Removes the name of an open file; by its own handle if that denies others the right to do so.
+pub(crate) fn remove_open(file: &Handle, directory: impl AsHandle, name: impl PathArg) -> Result<()> {
+    match remove(directory, name, AtFlags::empty()) {
+        Err(Code::HELD) => delete(file).map_err(|_| Code::HELD),
+        removed => removed,
+    }
+}
+
+fn delete(file: &Handle) -> Result<()> {
     let wanted = fs::FILE_DISPOSITION_INFO_EX {
         Flags: fs::FILE_DISPOSITION_FLAG_DELETE
             | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
             | fs::FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
     };
-    match set(&file, fs::FileDispositionInfoEx, &wanted) {
+    match set(file, fs::FileDispositionInfoEx, &wanted) {
         // Before Windows 10 1607, and on file systems without it.
         Err(error) if error.is_absent() => {}
         outcome => return outcome,
     }
-    let guarded = guards(&file, false)?;
-    let removed = set(&file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
+    let guarded = guards(file, false)?;
+    let removed = set(file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
     if guarded && removed.is_err() {
-        let _ = guards(&file, true);
+        let _ = guards(file, true);
     }
     removed
 }

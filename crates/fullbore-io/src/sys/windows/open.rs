@@ -65,14 +65,17 @@ pub(super) fn create(
     options: nt::NTCREATEFILE_CREATE_OPTIONS,
 ) -> Result<Handle> {
     let options = options | nt::FILE_SYNCHRONOUS_IO_NONALERT;
-    create_with(directory, name, access, attributes, disposition, options)
+    create_with(directory, name, access, attributes, SHARE_ALL, disposition, options)
 }
+
+const SHARE_ALL: fs::FILE_SHARE_MODE = fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE;
 
 fn create_with(
     directory: &impl AsHandle,
     name: &OsStr,
     access: u32,
     attributes: u32,
+    share: fs::FILE_SHARE_MODE,
     disposition: nt::NTCREATEFILE_CREATE_DISPOSITION,
     options: nt::NTCREATEFILE_CREATE_OPTIONS,
 ) -> Result<Handle> {
@@ -99,7 +102,7 @@ fn create_with(
                 &raw mut block,
                 std::ptr::null(),
                 attributes,
-                fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
+                share,
                 disposition,
                 options | nt::FILE_OPEN_FOR_BACKUP_INTENT,
                 std::ptr::null(),
@@ -162,12 +165,25 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         true => fs::FILE_GENERIC_WRITE & !fs::FILE_WRITE_DATA,
         false => fs::FILE_GENERIC_WRITE,
     };
-    let wanted = match access {
+    let mut wanted = match access {
         _ if flags.contains(OpenFlags::PATH) => fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL,
         OpenFlags::READ => fs::FILE_GENERIC_READ,
         OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
         _ => fs::FILE_GENERIC_READ | write,
     };
+    if flags.contains(OpenFlags::REMOVABLE) {
+        wanted |= fs::DELETE;
+    }
+    let mut share = SHARE_ALL;
+    for (flag, denied) in [
+        (OpenFlags::DENY_READ, fs::FILE_SHARE_READ),
+        (OpenFlags::DENY_WRITE, fs::FILE_SHARE_WRITE),
+        (OpenFlags::DENY_DELETE, fs::FILE_SHARE_DELETE),
+    ] {
+        if flags.contains(flag) {
+            share &= !denied;
+        }
+    }
     let mut options =
         if flags.contains(OpenFlags::OVERLAPPED) { 0 } else { nt::FILE_SYNCHRONOUS_IO_NONALERT };
     if flags.contains(OpenFlags::DIRECTORY) {
@@ -194,7 +210,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         (false, _) => nt::FILE_OPEN,
     };
     let attributes = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { fs::FILE_ATTRIBUTE_NORMAL };
-    let mut file = create_with(&directory, &name, wanted, attributes, disposition, options)?;
+    let mut file = create_with(&directory, &name, wanted, attributes, share, disposition, options)?;
     if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) {
         match reparse_point(&file) {
             None => {}
@@ -202,11 +218,13 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
             // The content is a driver's (deduplicated, compressed, in the cloud), which the flag bypasses.
             Some(_) => {
                 let options = options & !nt::FILE_OPEN_REPARSE_POINT;
-                let whole = create_with(&directory, &name, wanted, attributes, nt::FILE_OPEN, options)?;
-                if identity(&whole)? != identity(&file)? {
+                let found = identity(&file)?;
+                // Its share mode could refuse the second handle.
+                drop(file);
+                file = create_with(&directory, &name, wanted, attributes, share, nt::FILE_OPEN, options)?;
+                if identity(&file)? != found {
                     return Err(Code::STALE);
                 }
-                file = whole;
             }
         }
     }
