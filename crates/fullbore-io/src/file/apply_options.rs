@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::inner::File;
+use super::open::Found;
 use super::options::{Hint, Mode, OpenOptions};
 use super::types::{Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +13,8 @@ use crate::probe::off_device;
 use crate::sys::{self, Advice, Allocate, AsHandle, Code, FileKind, Handle, OpenFlags};
 
 impl OpenOptions {
-    pub(super) fn note(&self, path: &Path, fd: &Handle, report: &mut Vec<OptionSupport>) -> Result<()> {
+    pub(super) fn note(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<()> {
+        let fd = &found.fd;
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;
             let kind = stat.kind();
@@ -33,10 +35,8 @@ impl OpenOptions {
         if self.delete {
             let how = "the name is removed when the last handle is dropped or the run is interrupted; a killed process \
                        leaves it";
-            report.push(OptionSupport {
-                option: "delete-on-close",
-                support: Support::Emulated(how.to_owned()),
-            });
+            let support = if found.by_system { Support::Native } else { Support::Emulated(how.to_owned()) };
+            report.push(OptionSupport { option: "delete-on-close", support });
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl OpenOptions {
             report.clear();
             let found = if self.temporary {
                 let fd = Arc::new(self.nameless(path, &mut report)?);
-                Found { fd, created: None, delete_on_exit: None }
+                Found { fd, created: None, delete_on_exit: None, by_system: false }
             } else {
                 self.find(path).map_err(|error| self.refusal(path, error))?
             };
@@ -92,7 +92,7 @@ impl OpenOptions {
     fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);
-        self.note(path, fd, report)?;
+        self.note(path, found, report)?;
         self.insist(path, report)?;
         if self.room == 0 {
             self.empty(path, fd)?;
@@ -261,12 +261,14 @@ fn leads_to(path: &Path, fd: &Handle) -> bool {
 }
 
 #[derive(Debug)]
-struct Found {
-    fd: Arc<Handle>,
+pub(super) struct Found {
+    pub(super) fd: Arc<Handle>,
     /// The path of the file, if this open is known to have created it.
     created: Option<PathBuf>,
     /// The guard for the removal of its name, if requested.
     delete_on_exit: Option<CleanupGuard>,
+    /// True if the system removes the name.
+    pub(super) by_system: bool,
 }
 
 impl Found {
@@ -324,21 +326,29 @@ impl OpenOptions {
         } else {
             None
         };
-        Ok(Found { fd, created: None, delete_on_exit })
+        Ok(Found { fd, created: None, delete_on_exit, by_system: false })
     }
 
     /// Creates a file at `place`; `path` is the name to remove if the file is deleted on close.
     fn new_file(&self, path: &Path, place: &Path) -> sys::Result<Found> {
-        let open = || -> sys::Result<_> {
-            Ok(Arc::new(self.call(place, OpenFlags::CREATE | OpenFlags::EXCLUSIVE)?))
-        };
+        // The system would remove the target of a link, and cannot remove a file that is read-only.
+        let by_system = self.delete
+            && !OpenFlags::DELETE_ON_CLOSE.is_empty()
+            && place == path
+            && self.permissions & 0o200 != 0;
+        let mut flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+        if by_system {
+            flags |= OpenFlags::DELETE_ON_CLOSE;
+        }
+        let open = || -> sys::Result<_> { Ok(Arc::new(self.call(place, flags)?)) };
         let created = Some(place.to_owned());
         if !self.delete {
-            return Ok(Found { fd: open()?, created, delete_on_exit: None });
+            return Ok(Found { fd: open()?, created, delete_on_exit: None, by_system });
         }
         // Opening a new file never blocks, so the list may be locked meanwhile.
         let guard = cleanup::register::<Code>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
-        Ok(Found { fd: guard.delete_on_exit().fd.clone(), created, delete_on_exit: Some(guard) })
+        let fd = guard.delete_on_exit().fd.clone();
+        Ok(Found { fd, created, delete_on_exit: Some(guard), by_system })
     }
 
     /// Creates a file, or opens the existing one with `more`: alternates between the two calls until one succeeds. Dangling links

@@ -157,7 +157,10 @@ impl Name {
     pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
         let removed = match self.there()? {
             Some(there) if there == identity(fd)? => sys::remove_open(fd, &self.directory, &self.name),
-            _ => return Ok(()),
+            _ => {
+                sys::cancel_delete(fd);
+                return Ok(());
+            }
         };
         if removed == Err(Code::NOT_FOUND) { Ok(()) } else { removed }
     }

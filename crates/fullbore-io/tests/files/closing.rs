@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fullbore_io::file::{File, Hint, Mode, OpenOptions, Share};
+use fullbore_io::file::{File, Hint, Mode, OpenOptions, Share, Support};
 
 #[cfg(target_os = "linux")]
 use crate::traced;
@@ -122,7 +122,8 @@ fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
         let inner = directory.join("inner");
         fs::create_dir(&inner).unwrap();
         let path = inner.join("file");
-        let (file, dropped) = (deleted_on_close(&path, Mode::CreateNew), deleted_on_close(&path, Mode::Open));
+        fs::write(&path, "").unwrap();
+        let (file, dropped) = (deleted_on_close(&path, Mode::Open), deleted_on_close(&path, Mode::Open));
         let clone = file.clone();
         let again = file.reopen(true);
         {
@@ -194,6 +195,32 @@ fn a_file_that_shares_nothing_is_deleted_on_close() {
             options.strict(true).delete_on_close(delete).open(&path).unwrap_err();
             assert!(!path.exists(), "{delete}");
         }
+    });
+}
+
+/// On Windows the system removes the file, but not one that has another name by then.
+#[test]
+fn a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated() {
+    const CHILD: &str = "FULLBORE_TEST_KILLED_DIRECTORY";
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let _file = deleted_on_close(&Path::new(&directory).join("file"), Mode::CreateNew);
+        std::process::abort();
+    }
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let mut child =
+            crate::alone("closing::a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated");
+        assert!(!child.env(CHILD, directory).output().unwrap().status.success());
+        assert_eq!(path.exists(), cfg!(unix));
+        let _ = fs::remove_file(&path);
+        let file = deleted_on_close(&path, Mode::CreateNew);
+        assert_eq!(file.option_report()[0].support == Support::Native, cfg!(windows));
+        let kept = directory.join("kept");
+        fs::rename(&path, &kept).unwrap();
+        file.write_all_at(b"bytes", 0).unwrap();
+        file.close().unwrap();
+        assert_eq!(fs::read(kept).unwrap(), b"bytes");
+        assert!(!path.exists());
     });
 }
 

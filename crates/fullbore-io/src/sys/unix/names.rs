@@ -49,6 +49,9 @@ pub(crate) fn remove_open(_: &Handle, directory: impl AsFd, name: impl PathArg) 
     remove(directory, name, AtFlags::empty())
 }
 
+/// Lets a file stay that was opened to be deleted on close, which only Windows does.
+pub(crate) fn cancel_delete(_: &Handle) {}
+
 pub fn hard_link(
     from: impl AsFd,
     old: impl PathArg,

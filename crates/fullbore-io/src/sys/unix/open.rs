@@ -96,6 +96,8 @@ bitflags::bitflags! {
         const DENY_DELETE = 0;
         /// A right of handles on Windows.
         const REMOVABLE = 0;
+        /// Windows removes such a file when its handle is closed.
+        const DELETE_ON_CLOSE = 0;
         // Other flags of the system.
         const _ = !0;
     }

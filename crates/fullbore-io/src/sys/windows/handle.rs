@@ -101,6 +101,8 @@ bitflags::bitflags! {
         const DENY_DELETE = 1 << 20;
         /// The handle itself can remove the file.
         const REMOVABLE = 1 << 21;
+        /// The system removes the file when the handle is closed, or its process ends.
+        const DELETE_ON_CLOSE = 1 << 22;
     }
 }
 

@@ -49,6 +49,13 @@ pub(crate) fn remove_open(file: &Handle, directory: impl AsHandle, name: impl Pa
     }
 }
 
+/// Lets a file stay that was opened to be deleted on close. Before Windows 10 1709 it goes nevertheless.
+pub(crate) fn cancel_delete(file: &Handle) {
+    let wanted = fs::FILE_DISPOSITION_INFO_EX { Flags: fs::FILE_DISPOSITION_FLAG_ON_CLOSE };
+    // Other files have nothing to cancel, which is an error here.
+    let _ = set(file, fs::FileDispositionInfoEx, &wanted);
+}
+
 fn delete(file: &Handle) -> Result<()> {
     let wanted = fs::FILE_DISPOSITION_INFO_EX {
         Flags: fs::FILE_DISPOSITION_FLAG_DELETE

@@ -171,7 +171,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
         _ => fs::FILE_GENERIC_READ | write,
     };
-    if flags.contains(OpenFlags::REMOVABLE) {
+    if flags.intersects(OpenFlags::REMOVABLE | OpenFlags::DELETE_ON_CLOSE) {
         wanted |= fs::DELETE;
     }
     let mut share = SHARE_ALL;
@@ -196,6 +196,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         (OpenFlags::DIRECT, nt::FILE_NO_INTERMEDIATE_BUFFERING),
         (OpenFlags::SEQUENTIAL, nt::FILE_SEQUENTIAL_ONLY),
         (OpenFlags::RANDOM, nt::FILE_RANDOM_ACCESS),
+        (OpenFlags::DELETE_ON_CLOSE, nt::FILE_DELETE_ON_CLOSE),
     ] {
         if flags.contains(flag) {
             options |= option;
