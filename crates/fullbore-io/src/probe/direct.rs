@@ -39,6 +39,8 @@ pub struct Alignment {
 pub enum AlignmentSource {
     /// Reported by `statx(2)`: `STATX_DIOALIGN`.
     Statx,
+    /// The sector in the geometry that a device on Windows reports (`IOCTL_DISK_GET_DRIVE_GEOMETRY_EX`).
+    Geometry,
     /// Trial reads, with the page cache observed: the smallest alignment that bypassed it.
     Tried,
     /// The file opens for direct I/O, but it has nothing to read or the page cache could not be observed: one
@@ -137,7 +139,7 @@ fn reported(status: &ExtendedStatus) -> Option<Result<Alignment, NoDirect>> {
         offset: reported.offset.into(),
         read_offset: reported.read_offset.map(u64::from),
         writes_cached: None,
-        source: AlignmentSource::Statx,
+        source: if reported.by_geometry { AlignmentSource::Geometry } else { AlignmentSource::Statx },
     }))
 }
 
@@ -383,6 +385,10 @@ mod tests {
         };
         let direct = reopen_direct(file.as_handle()).unwrap();
         let tried = try_reads(direct.into(), SAMPLE as u64).unwrap();
+        if cfg!(windows) {
+            assert_eq!(tried.source, AlignmentSource::Assumed, "the page cache cannot be observed");
+            return;
+        }
         assert_eq!(tried.source, AlignmentSource::Tried);
         // 512 is the smallest alignment tried; the system may allow less.
         assert_eq!(tried.offset, reported.read_offset.unwrap_or(reported.offset).max(512));

@@ -314,6 +314,7 @@ fn alignment_lines(text: &mut Text, alignment: &Alignment) {
         "determined by",
         match alignment.source {
             AlignmentSource::Statx => crate::sys::ALIGNMENT_CALL,
+            AlignmentSource::Geometry => "IOCTL_DISK_GET_DRIVE_GEOMETRY_EX",
             AlignmentSource::Tried => "trial reads",
             AlignmentSource::Assumed => "assumption: one block, which is safe",
         },

@@ -263,14 +263,16 @@ pub(crate) fn devices(
     match (volume.network, volume.in_memory) {
         (Some(true), _) => Err(format!("{} reads its files over a network", volume.point.display())),
         (_, true) => Err(format!("{} keeps its files in memory, on no device", volume.point.display())),
-        _ => match sys::disks(path) {
-            Ok(disks) => {
-                unknown.extend(disks.iter().filter_map(unreported));
-                Ok(disks.into_iter().map(Device::from).collect())
-            }
-            Err(error) => Err(format!("the volume {} does not report its disks: {error}", volume.source)),
-        },
+        _ => disks(path, unknown)
+            .map_err(|error| format!("the volume {} does not report its disks: {error}", volume.source)),
     }
+}
+
+/// The disks of a volume, or of a path that names a device.
+pub(crate) fn disks(path: &Path, unknown: &mut Vec<Unknown>) -> sys::Result<Vec<Device>> {
+    let disks = sys::disks(path)?;
+    unknown.extend(disks.iter().filter_map(unreported));
+    Ok(disks.into_iter().map(Device::from).collect())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -268,6 +268,8 @@ pub(crate) struct DirectAlignment {
     pub(crate) offset: u32,
     /// For reads only, if the system reports it separately.
     pub(crate) read_offset: Option<u32>,
+    /// True if it is the sector in the geometry of the device.
+    pub(crate) by_geometry: bool,
 }
 
 /// Status of a file, available without opening it.

@@ -41,6 +41,7 @@ fn statx(at: BorrowedHandle<'_>, path: &Path, flags: AtFlags) -> io::Result<Exte
                     offset: found.stx_dio_offset_align,
                     read_offset: (has(DIO_READ_ALIGN) && found.stx_dio_read_offset_align != 0)
                         .then_some(found.stx_dio_read_offset_align),
+                    by_geometry: false,
                 }),
             })
         }

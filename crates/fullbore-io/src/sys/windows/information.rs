@@ -203,6 +203,11 @@ pub(super) fn on_disk(file: &impl AsHandle) -> bool {
 
 /// True for the device that is empty and discards what is written, at any offset.
 fn is_null(file: &impl AsHandle) -> bool {
+    device_type(file) == Some(FILE_DEVICE_NULL)
+}
+
+/// The type of the device that an open file is, or is on.
+pub(super) fn device_type(file: &impl AsHandle) -> Option<u32> {
     let mut found = FILE_FS_DEVICE_INFORMATION::default();
     let mut block = IO_STATUS_BLOCK::default();
     let size = size_of_val(&found) as u32;
@@ -216,5 +221,5 @@ fn is_null(file: &impl AsHandle) -> bool {
             nt::FileFsDeviceInformation,
         )
     };
-    status >= 0 && found.DeviceType == FILE_DEVICE_NULL
+    (status >= 0).then_some(found.DeviceType)
 }

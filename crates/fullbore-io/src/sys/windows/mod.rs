@@ -1,6 +1,7 @@
 //! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
 
 mod code;
+mod device;
 mod extents;
 mod files;
 mod handle;

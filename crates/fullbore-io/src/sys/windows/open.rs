@@ -13,6 +13,7 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
 
 use super::code::{check_naming, check_status};
+use super::device;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
 use super::information::{identity, query, query_native, truncate};
 use super::path::{PathArg, native, path_in, units};
@@ -211,6 +212,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         (false, _) => nt::FILE_OPEN,
     };
     let attributes = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { fs::FILE_ATTRIBUTE_NORMAL };
+    let is_device = device::is_device_name(&name) || name.is_empty() && device::is_device(&directory);
     let mut file = create_with(&directory, &name, wanted, attributes, share, disposition, options)?;
     if flags.contains(OpenFlags::NOFOLLOW) && !flags.contains(OpenFlags::PATH) {
         match reparse_point(&file) {
@@ -228,6 +230,9 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
                 }
             }
         }
+    }
+    if is_device {
+        device::reach_end(&file);
     }
     if flags.contains(OpenFlags::TRUNCATE) {
         match truncate(&file, 0) {

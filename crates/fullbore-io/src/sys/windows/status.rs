@@ -6,11 +6,13 @@ use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
+use super::device;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{identity, query, set};
 use super::open::{existing, is_link, named};
-use super::path::PathArg;
+use super::path::{PathArg, handle_path};
 use super::process::effective_user;
+use super::volume::sector_of_volume;
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{DirectAlignment, ExtendedStatus, FileKind, Status, Time};
 
@@ -31,6 +33,7 @@ const REGULAR: u32 = 0o100_000;
 const SYMLINK: u32 = 0o120_000;
 const FIFO: u32 = 0o010_000;
 const CHARACTER: u32 = 0o020_000;
+const BLOCK: u32 = 0o060_000;
 
 /// The status of an open file. The permission bits have the right to write alone, which the attribute READONLY takes away.
 pub fn status(file: impl AsHandle) -> Result<Status> {
@@ -60,7 +63,15 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         fs::FILE_TYPE_DISK => {}
         _ => return Err(Code::BAD_HANDLE),
     }
-    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
+    let basic: fs::FILE_BASIC_INFO = match query(&file, fs::FileBasicInfo) {
+        Err(_) if device::is_device(&file) => {
+            let number = device::number(&file);
+            let ino = number.unwrap_or(nothing.ino);
+            let mode = nothing.mode | BLOCK;
+            return Ok(Status { mode, ino, rdev: number.unwrap_or(0), ..nothing });
+        }
+        found => found?,
+    };
     let standard: fs::FILE_STANDARD_INFO = query(&file, fs::FileStandardInfo)?;
     let (dev, ino) = identity(&file)?;
     let kind = match () {
@@ -124,16 +135,26 @@ pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
 /// Returns the status of an open file, with the alignment for transfers that bypass the cache.
 pub(crate) fn extended_status(file: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
     let found = status(file)?;
-    let storage = query::<fs::FILE_STORAGE_INFO>(&file, fs::FileStorageInfo).ok();
-    let direct = storage.filter(|_| found.kind() == FileKind::Regular).map(|storage| DirectAlignment {
-        memory: storage.LogicalBytesPerSector,
-        offset: storage.LogicalBytesPerSector,
+    let storage = || query::<fs::FILE_STORAGE_INFO>(&file, fs::FileStorageInfo).ok();
+    let stored = match found.kind() {
+        FileKind::Regular => storage().map(|storage| storage.LogicalBytesPerSector),
+        _ => None,
+    };
+    let sector = match (stored, found.kind()) {
+        (None, FileKind::Regular) => sector_of_volume(&handle_path(&file)),
+        (None, FileKind::BlockDevice) => device::sector(&file),
+        (stored, _) => stored,
+    };
+    let direct = sector.map(|bytes| DirectAlignment {
+        memory: bytes,
+        offset: bytes,
         read_offset: None,
+        by_geometry: stored.is_none(),
     });
     Ok(ExtendedStatus {
         mode: found.mode,
         device: split_device(found.dev),
-        special: (0, 0),
+        special: split_device(found.rdev),
         size: found.size,
         blocks: found.blocks,
         mount: None,

@@ -3,13 +3,15 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use windows_sys::Win32::Foundation::{
-    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_NO_DATA, ERROR_PIPE_NOT_CONNECTED,
+    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NO_DATA,
+    ERROR_PIPE_NOT_CONNECTED, ERROR_SECTOR_NOT_FOUND,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
 
 use super::code::check;
+use super::device;
 use super::extents::allocated;
 use super::handle::{AsHandle, BorrowedHandle, raw};
 use super::information::{call_at, seekable};
@@ -45,11 +47,37 @@ pub(super) fn call_length(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(!0xffff)
 }
 
-/// Reads into memory of `len` bytes; 0 at the end of the file or pipe.
+/// Reads into memory of `len` bytes; 0 at the end of the file or pipe. A device is read by whole sectors.
 ///
 /// # Safety
 /// The memory may be written.
 unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
+    // SAFETY: guaranteed by the caller.
+    let outcome = unsafe { read_call(file, start, len, offset) };
+    const SECTOR_NOT_FOUND: i32 = ERROR_SECTOR_NOT_FOUND as i32;
+    match (outcome, offset) {
+        (Err(error), Some(offset))
+            if [ERROR_INVALID_PARAMETER as i32, SECTOR_NOT_FOUND].contains(&error.number())
+                && status(file).is_ok_and(|found| found.kind() == FileKind::BlockDevice) =>
+        {
+            let mut memory = vec![0; len.min(device::BOUNCE)];
+            let count = device::read_any(file, &mut memory, offset, |memory, at| {
+                // SAFETY: the memory is borrowed mutably.
+                unsafe { read_call(file, memory.as_mut_ptr(), memory.len(), Some(at)) }
+            })?;
+            // SAFETY: guaranteed by the caller; there are at most `len` bytes.
+            unsafe { start.copy_from_nonoverlapping(memory.as_ptr(), count) };
+            Ok(count)
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+/// As [`read_raw`], by one call.
+///
+/// # Safety
+/// The memory may be written.
+unsafe fn read_call(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
     let mut moved = 0;
     let len = call_length(len);
     let mut place = offset.map(at).transpose()?;
@@ -226,8 +254,15 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     };
     let mut position = 0;
     // SAFETY: the call writes the position, which lives through it.
-    check(unsafe { fs::SetFilePointerEx(raw(&file) as _, offset, &raw mut position, method) })?;
-    Ok(position as u64)
+    let moved = check(unsafe { fs::SetFilePointerEx(raw(&file) as _, offset, &raw mut position, method) });
+    match (moved, to) {
+        // The system does not know the end of a device.
+        (Err(error), SeekFrom::End(distance)) if device::is_device(&file) => {
+            let end = device::length(&file).map_err(|_| error)?;
+            seek(file, SeekFrom::Start(end.checked_add_signed(distance).ok_or(Code::INVALID)?))
+        }
+        (moved, _) => moved.map(|()| position as u64),
+    }
 }
 
 pub fn position(file: impl AsHandle) -> Result<u64> {

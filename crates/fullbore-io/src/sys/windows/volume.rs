@@ -8,6 +8,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::{Ioctl as io, SystemServices as features};
 
 use super::code::check;
+use super::device::{is_device_name, sector};
 use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
 use super::information::{answer, i64_at, u32_at};
 use super::path::wide;
@@ -158,8 +159,16 @@ fn open_volume(root: &[u16]) -> Result<Handle> {
     }
 }
 
+/// Bytes of a sector of the volume of a path.
+pub(super) fn sector_of_volume(path: &Path) -> Option<u32> {
+    sector(&open_volume(&root_of(path).ok()?).ok()?)
+}
+
 pub(crate) fn disks(path: &Path) -> Result<Vec<Disk>> {
-    let volume = open_volume(&root_of(path)?)?;
+    let volume = match is_device_name(path.as_os_str()) {
+        true => open_device(&path.to_string_lossy())?,
+        false => open_volume(&root_of(path)?)?,
+    };
     let number = answer(&volume, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12)
         .and_then(|(bytes, _)| disk_number(&bytes).ok_or(Code::INVALID));
     let extents = answer(&volume, VOLUME_DISK_EXTENTS, &[], 8 + 24 * 64);
