@@ -1,6 +1,7 @@
 //! Windows. Names are bytes of WTF-8 where Unix has bytes; errors are those of Win32.
 
 mod code;
+mod console;
 mod device;
 mod extents;
 mod files;
@@ -20,6 +21,7 @@ pub(in crate::sys) mod view;
 mod volume;
 mod xattr;
 
+pub use console::{on_console_event, restore_console, terminal_columns, use_utf8_console};
 pub(crate) use extents::each_extent;
 pub use files::*;
 pub use handle::*;

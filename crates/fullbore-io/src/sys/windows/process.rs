@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, HANDLE};
@@ -19,7 +18,7 @@ use windows_sys::Win32::System::{
 };
 
 use super::code::check;
-use super::handle::{AsHandle, BorrowedHandle, raw};
+use super::handle::BorrowedHandle;
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{GroupLimits, Limit, ProcessUsage, Resource};
 
@@ -94,54 +93,6 @@ pub fn stdin() -> BorrowedHandle<'static> {
 
 pub fn stdout() -> BorrowedHandle<'static> {
     standard(console::STD_OUTPUT_HANDLE)
-}
-
-pub fn terminal_columns(terminal: impl AsHandle) -> Result<u16> {
-    let mut found = console::CONSOLE_SCREEN_BUFFER_INFO::default();
-    // SAFETY: the call writes the structure, which lives through it.
-    check(unsafe { console::GetConsoleScreenBufferInfo(raw(&terminal) as _, &raw mut found) })?;
-    u16::try_from(found.srWindow.Right - found.srWindow.Left + 1).map_err(|_| Code::INVALID)
-}
-
-/// The encoding that the console had before [`use_utf8_console`]; 0: it was not changed.
-static ENCODING: AtomicU32 = AtomicU32::new(0);
-
-/// Lets a console that is the standard output take UTF-8: it would take the bytes for those of its code page.
-pub fn use_utf8_console() {
-    const UTF_8: u32 = 65001;
-    let mut mode = 0;
-    // SAFETY: calls with numbers, and with a handle that stays open; the first writes the mode.
-    unsafe {
-        if console::GetConsoleMode(raw(&stdout()) as _, &raw mut mode) != 0 {
-            let before = console::GetConsoleOutputCP();
-            if before != UTF_8 && console::SetConsoleOutputCP(UTF_8) != 0 {
-                ENCODING.store(before, Ordering::Relaxed);
-            }
-        }
-    }
-}
-
-/// Restores the encoding of the console, which outlives the process.
-pub fn restore_console() {
-    let before = ENCODING.swap(0, Ordering::Relaxed);
-    if before != 0 {
-        // SAFETY: a call with a number.
-        unsafe { console::SetConsoleOutputCP(before) };
-    }
-}
-
-/// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the console closes.
-pub fn on_console_event(call: fn()) -> Result<()> {
-    static CALL: OnceLock<fn()> = OnceLock::new();
-    unsafe extern "system" fn handler(_: u32) -> windows_sys::core::BOOL {
-        CALL.get().map_or(0, |call| {
-            call();
-            1
-        })
-    }
-    let _ = CALL.set(call);
-    // SAFETY: the handler reads a value that was set before, and calls a safe function.
-    check(unsafe { console::SetConsoleCtrlHandler(Some(handler), 1) })
 }
 
 pub fn page_size() -> usize {

@@ -11,11 +11,11 @@ use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
 
 use super::code::check;
-use super::device;
 use super::extents::allocated;
 use super::handle::{AsHandle, BorrowedHandle, raw};
 use super::information::{call_at, seekable};
 use super::status::status;
+use super::{console, device};
 use crate::buf::{Direction, Loan};
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{FileKind, TransferFlags};
@@ -52,6 +52,13 @@ pub(super) fn call_length(len: usize) -> u32 {
 /// # Safety
 /// The memory may be written.
 unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
+    if offset.is_none() && console::is_console(file) {
+        let mut memory = vec![0; len.min(4096)];
+        let count = console::read(file, &mut memory)?;
+        // SAFETY: guaranteed by the caller; there are at most `len` bytes.
+        unsafe { start.copy_from_nonoverlapping(memory.as_ptr(), count) };
+        return Ok(count);
+    }
     // SAFETY: guaranteed by the caller.
     let outcome = unsafe { read_call(file, start, len, offset) };
     const SECTOR_NOT_FOUND: i32 = ERROR_SECTOR_NOT_FOUND as i32;
