@@ -65,7 +65,7 @@ pub fn machine() -> Machine {
     let found = Machine {
         kernel: found.kernel.or_else(|| Some(sys::kernel_release())),
         processor: found.processor.or_else(sys::processor_name),
-        logical_processors: found.logical_processors.or(allowed),
+        logical_processors: found.logical_processors.or_else(sys::online_processors).or(allowed),
         memory_total: found.memory_total.or_else(sys::memory_total),
         memory_available: found.memory_available.or_else(sys::memory_available),
         ..found

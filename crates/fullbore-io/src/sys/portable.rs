@@ -62,13 +62,16 @@ pub use simple::*;
 
 #[cfg(not(target_os = "linux"))]
 mod simple {
-    use std::io::{self, IoSlice, IoSliceMut};
+    #[cfg(not(windows))]
+    use std::io;
+    use std::io::{IoSlice, IoSliceMut};
     use std::path::{Component, Path};
 
     use crate::sys::code::{Code, Result, unsupported};
     use crate::sys::portable::platform::{self, AsHandle, BorrowedHandle, Handle, OpenFlags, PathArg};
     use crate::sys::types::{Splice, TransferFlags};
 
+    #[cfg(not(windows))]
     pub(crate) fn allowed_processors() -> io::Result<usize> {
         std::thread::available_parallelism().map(std::num::NonZeroUsize::get)
     }

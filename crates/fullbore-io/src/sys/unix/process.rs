@@ -172,6 +172,11 @@ pub(crate) fn group_limits() -> GroupLimits {
     GroupLimits::default()
 }
 
+/// Linux has it in a file.
+pub(crate) fn online_processors() -> Option<u64> {
+    None
+}
+
 pub(crate) fn processor_name() -> Option<String> {
     None
 }

@@ -1,4 +1,4 @@
-//! The process: its user, limits, job, resource use, standard streams, the pool of threads and the sizes of the system.
+//! The process: its user, limits, job, resource use, processors, standard streams, the pool of threads and the sizes of the system.
 
 use std::ffi::c_void;
 use std::io;
@@ -289,6 +289,40 @@ pub(crate) fn group_limits() -> GroupLimits {
     }
 }
 
+/// The processors of the machine, in all groups.
+pub(crate) fn online_processors() -> Option<u64> {
+    // SAFETY: a call with a number.
+    let count = unsafe { threading::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS) };
+    (count > 0).then_some(count.into())
+}
+
+const ALL_PROCESSOR_GROUPS: u16 = 0xffff;
+
+/// The processors that the threads of this process run on: those of its groups, which have up to 64 each and are all groups from
+/// Windows 11 on, and of its affinity in a single group.
+pub(crate) fn allowed_processors() -> io::Result<usize> {
+    let mut groups = [0u16; 64];
+    let mut count = groups.len() as u16;
+    // SAFETY: the call writes at most the given number of groups, and their number.
+    let found = check(unsafe {
+        let process = threading::GetCurrentProcess();
+        threading::GetProcessGroupAffinity(process, &raw mut count, groups.as_mut_ptr())
+    });
+    let in_groups = match found {
+        // SAFETY: calls with numbers.
+        Ok(()) => unsafe {
+            groups[..usize::from(count)]
+                .iter()
+                .map(|&group| threading::GetActiveProcessorCount(group) as usize)
+                .sum()
+        },
+        // Wine has one group.
+        Err(_) => information().dwNumberOfProcessors as usize,
+    };
+    let affinity = group_limits().processors.map_or(usize::MAX, |count| count as usize);
+    Ok(in_groups.min(affinity).max(1))
+}
+
 pub(crate) fn processor_name() -> Option<String> {
     let wide = |text: &str| text.encode_utf16().chain([0]).collect::<Vec<u16>>();
     let (key, value) = (wide(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"), wide("ProcessorNameString"));
@@ -386,8 +420,12 @@ mod tests {
     }
 
     #[test]
-    fn this_process_runs_on_a_processor() {
+    fn this_process_runs_on_processors_of_the_machine() {
         assert!(group_limits().processors.is_none_or(|count| count > 0));
+        let (allowed, online) = (allowed_processors().unwrap(), online_processors().unwrap());
+        assert!(allowed >= 1 && allowed as u64 <= online, "{allowed} of {online}");
+        // std counts those of one group.
+        assert!(std::thread::available_parallelism().unwrap().get() as u64 <= online);
     }
 
     #[test]
