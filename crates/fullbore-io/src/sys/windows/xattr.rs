@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 
 use super::code::check;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{query, u32_at};
+use super::information::{query, set, u32_at};
 use super::open::{create, existing, named};
 use super::path::{OsStrExt, OsStringExt, PathArg};
 use super::status::{change_attributes, status};
@@ -203,6 +203,13 @@ fn set_flags(file: &impl AsHandle, which: u32, wanted: u32) -> Result<()> {
     change_attributes(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, which, wanted)
 }
 
+/// Sets the time of creation; zero, the time on file systems without one, means that it stays.
+fn set_birth(file: &impl AsHandle, time: i64) -> Result<()> {
+    let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    let wanted = fs::FILE_BASIC_INFO { CreationTime: time, ..Default::default() };
+    set(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, fs::FileBasicInfo, &wanted)
+}
+
 fn list(file: &impl AsHandle, out: &mut [u8]) -> Result<usize> {
     let mut names = Vec::new();
     if descriptor(file).is_ok() {
@@ -286,8 +293,8 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Gives a file that replaces another the access list of the other, its named streams and its flags, as `ReplaceFileW` does. But the
-/// content is new, so the file is to be archived.
+/// Gives a file that replaces another the time of creation of the other, its access list, its named streams and its flags, as
+/// `ReplaceFileW` does. But the content is new, so the file is to be archived.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     match descriptor(&old) {
@@ -302,6 +309,7 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         let to = stream(&file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
         copy_stream(&from, &to, &mut memory)?;
     }
+    set_birth(&file, query::<fs::FILE_BASIC_INFO>(&old, fs::FileBasicInfo)?.CreationTime)?;
     match flags(&old)? {
         Some(flags) => set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags),
         None => Ok(()),
@@ -408,6 +416,21 @@ mod tests {
         assert_eq!(set_attribute(&two, "system.ntfs_attrib", &[0; 3]), Err(Code::INVALID));
         inherit(CURRENT_DIRECTORY, directory.path().join("one"), &three).unwrap();
         assert_eq!(flags(&three), Ok(Some(hidden)));
+    }
+
+    #[test]
+    fn the_time_of_creation_is_inherited() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, two) = (new_file(&directory, "one"), new_file(&directory, "two"));
+        let birth =
+            |file: &Handle| query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo).unwrap().CreationTime;
+        let long_ago = birth(&one) - 10_000_000_000;
+        set_birth(&one, long_ago).unwrap();
+        if birth(&one) != long_ago {
+            return println!("skipped: the file system does not keep times of creation");
+        }
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two).unwrap();
+        assert_eq!(birth(&two), long_ago);
     }
 
     #[test]
