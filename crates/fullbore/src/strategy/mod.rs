@@ -34,7 +34,7 @@ pub use plan::Plan;
 pub use plan::Planner;
 #[doc(hidden)]
 pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target};
-pub(crate) use plan_input::{PARTLY, SMALL, alike};
+pub(crate) use plan_input::{SMALL, alike};
 pub use profile::Profile;
 #[doc(hidden)]
 pub use profile::{Entry, FileSystem, Measured, ProfileError, key};

@@ -9,7 +9,7 @@ use super::contender::{Contender, Contenders, name};
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
 use super::learned::{Circumstances, Learned};
-use super::plan_input::{PARTLY, PlanInput, Purpose, SMALL, Target};
+use super::plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, Choice, Selection, Selections};
 use super::spec::StrategySpec;
@@ -193,7 +193,7 @@ impl<'a> Planner<'a> {
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model == Model::Pool)
-                && len.is_none_or(|len| len >= if self.among_files { SMALL } else { PARTLY }),
+                && len.is_none_or(|len| len >= if self.among_files { SMALL } else { ADAPTIVE }),
             among_files: self.among_files,
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };

@@ -138,9 +138,7 @@ impl PlanInput {
 
     /// True if the file is too short to try several strategies on it.
     pub(crate) fn is_short(&self) -> bool {
-        let partly = self.cached.is_some() && !self.is_cached() && !self.is_uncached();
-        let least = if partly { PARTLY } else { ADAPTIVE };
-        self.len.is_some_and(|len| len < least)
+        self.len.is_some_and(|len| len < ADAPTIVE)
     }
 
     /// True if the run is too short for a choice to pay.
@@ -180,10 +178,7 @@ pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
         && (allocating || target != Target::New)
 }
 
-/// Below this length of the parts in one state of the page cache a trial costs more than it saves, in bytes: with 64 MiB,
-/// files of 100 MB took 10 to 30% longer.
+/// Below this length, in bytes, a trial costs more than it saves, and so does a strategy for each state of the page cache:
+/// with 64 MiB, files of 100 MB took 10 to 30% longer, and half cached up to twice as long.
 #[doc(hidden)]
 pub const ADAPTIVE: u64 = 256 << 20;
-
-/// Files from this length on, partly in the page cache, have a strategy for each state, in bytes.
-pub(crate) const PARTLY: u64 = 64 << 20;

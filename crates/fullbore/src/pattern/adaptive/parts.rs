@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lease::{Parts, Settings};
 use super::leases::Leases;
-use crate::strategy::{ADAPTIVE, Adaptive, Contender, PARTLY};
+use crate::strategy::{ADAPTIVE, Adaptive, Contender};
 use fullbore_io::file::File;
 use fullbore_io::probe;
 
@@ -46,7 +46,7 @@ impl<'a> Leases<'a> {
         let any_length = adaptive.shuffle.is_some();
         #[cfg(not(test))]
         let any_length = false;
-        if !any_length && len < PARTLY {
+        if !any_length && len < ADAPTIVE {
             return None;
         }
         let contenders = adaptive.contenders;
