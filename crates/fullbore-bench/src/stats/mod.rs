@@ -42,6 +42,6 @@ pub use repeatability::{REPEATABLE_WITHIN, Repeatability, repeatability};
 pub use request_time::{Law, RequestTime, fit_request_time};
 pub use rng::Xoshiro256;
 pub use stopping::StopRule;
-pub use throttle::{Fall, Pace, Reading, accounting_period, fall, whole_periods};
+pub use throttle::{Fall, Pace, Reading, accounting_period, fall, until_the_last_transfer, whole_periods};
 pub use variation::{Variation, variation};
 pub use warm_up::{WarmUp, warm_up};

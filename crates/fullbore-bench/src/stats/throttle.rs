@@ -114,9 +114,17 @@ const LEFT: f64 = 0.15;
 /// Fewest bins after a fall.
 const FEWEST_AFTER: usize = 4;
 
+/// Returns the readings up to the end of the last transfer. A flush of the device's own cache, which moves nothing, may follow.
+pub fn until_the_last_transfer(readings: &[Reading]) -> &[Reading] {
+    let moved = readings.last().map_or(0.0, |last| last.bytes);
+    let end = readings.iter().position(|reading| reading.bytes >= moved);
+    &readings[..end.map_or(0, |end| end + 1)]
+}
+
 /// Finds the fall that divides the readings best, in bins of `bin` seconds; `None` if the throughput did not fall by a
-/// fifth, or other variations explain it.
+/// fifth, or other variations explain it. The end of the transfers is no fall.
 pub fn fall(readings: &[Reading], bin: f64) -> Option<Fall> {
+    let readings = until_the_last_transfer(readings);
     let first = readings.first()?;
     let mut edges = vec![0];
     for (index, reading) in readings.iter().enumerate() {
@@ -211,6 +219,18 @@ mod tests {
             assert!((readings[found.at].at - end).abs() <= 0.03, "{end} {found:?}");
             assert!((found.after.bytes / 300e6 - 1.0).abs() < 0.05, "{found:?}");
         }
+    }
+
+    #[test]
+    fn the_end_of_the_transfers_is_no_fall() {
+        // 0.2 s of writes, and a flush of 0.15 s.
+        let readings = simulated(0.35, |at| 1.3e9 * at.min(0.2));
+        assert_eq!(fall(&readings, 0.025), None);
+        assert_eq!(until_the_last_transfer(&readings).len(), 41);
+        // A fall before the flush is one.
+        let readings = simulated(0.65, |at| 900e6 * at.min(0.2) + 300e6 * (at.min(0.5) - 0.2).max(0.0));
+        let found = fall(&readings, 0.025).unwrap();
+        assert!((found.after.bytes / 300e6 - 1.0).abs() < 0.05, "{found:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use fullbore::size;
-use fullbore::strategy::{Circumstances, Figure, Learned, Profile as Saved};
+use fullbore::strategy::{Figure, Learned, Profile as Saved};
 use fullbore::sys::{self, OpenFlags};
 
 use crate::exit::Exit;
@@ -61,10 +61,8 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     }
     // As runs order them.
     learned.sort_by(|one, two| {
-        let place = |figure: &Figure| {
-            let Circumstances { file_system, purpose, cached } = &figure.circumstances;
-            (file_system.clone(), format!("{purpose:?}"), !*cached)
-        };
+        let place =
+            |figure: &Figure| (figure.circumstances.file_system.clone(), figure.circumstances.to_string());
         place(one).cmp(&place(two)).then(two.share.total_cmp(&one.share))
     });
     if json {
@@ -116,11 +114,8 @@ fn table(place: &Path, saved: &Saved) -> String {
 fn learned_table(figures: &[Figure]) -> String {
     let (mut text, mut last) = (String::new(), None);
     for figure in figures {
-        let Circumstances { file_system, purpose, cached } = &figure.circumstances;
         if last != Some(&figure.circumstances) {
-            let state = if *cached { "warm" } else { "cold" };
-            let purpose = format!("{purpose:?}").to_lowercase();
-            let _ = writeln!(text, "\nlearned for {purpose}, {state}, on {file_system}");
+            let _ = writeln!(text, "\nlearned for {}", figure.circumstances);
             last = Some(&figure.circumstances);
         }
         let age = UNIX_EPOCH + Duration::from_secs(figure.updated);

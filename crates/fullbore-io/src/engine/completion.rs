@@ -31,6 +31,7 @@ impl IoQueue {
             timing.since[slot] = Instant::now();
         }
         self.in_flight += 1;
+        self.draining = false;
         self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
     }
 

@@ -180,6 +180,7 @@ impl IoQueue {
         self.mapped
     }
 
+    /// Leaves the waits for the requests in flight out of the statistics, until more are queued.
     pub fn drain(&mut self) {
         self.draining = true;
     }

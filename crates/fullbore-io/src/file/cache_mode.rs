@@ -54,8 +54,7 @@ impl CacheMode {
             return Err("the file system is in memory: the pages are the only copy".to_owned());
         }
         let dropping = DropBehind::of(file);
-        // Windows drops pages when the file is opened again.
-        if cfg!(windows) && dropping.shared {
+        if sys::DROPS_BY_REOPENING && dropping.shared {
             return Err("the file cannot be reopened for it".to_owned());
         }
         Ok((Self::DropBehind(Box::new(dropping)), Support::Emulated(EMULATED.to_owned())))

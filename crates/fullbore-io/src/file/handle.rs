@@ -198,11 +198,11 @@ impl File {
     }
 
     /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen): for its own read-ahead unless the file is
-    /// cached or written, on Windows always, where calls through one handle wait for each other.
+    /// cached or written; always where calls through one handle wait for each other.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
-        if plain && (write || self.shared) && !cfg!(windows) {
+        if plain && (write || self.shared) && !sys::HANDLES_SERIALIZE {
             (self.clone(), false)
         } else {
             (self.reopen(write), true)
@@ -245,9 +245,9 @@ impl File {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
-    /// True if the share mode of the file may deny it further handles, as on Windows.
+    /// True if the share mode of the file may deny it further handles.
     pub(crate) fn denies_handles(&self) -> bool {
-        cfg!(windows) && self.inner.on_close.as_ref().is_some_and(|on_close| on_close.locked)
+        sys::SHARE_MODES && self.inner.on_close.as_ref().is_some_and(|on_close| on_close.locked)
     }
 
     pub(crate) fn direct_handle(&self, write: bool) -> io::Result<Self> {

@@ -9,7 +9,7 @@ use super::inner::File;
 use super::options::Share;
 use super::types::Support;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, Code, Handle, LockRequest, OpenFlags, WholeLock};
+use crate::sys::{self, AsHandle, Code, Handle, LockRequest, WholeLock};
 
 /// Magic numbers of `statfs(2)` of file systems where a shared lock with write access succeeds and writes are dropped
 /// (dotnet/runtime issues 44546, 53182).
@@ -24,8 +24,8 @@ fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> {
 
 /// Takes the share lock without waiting; `Err` if a conflicting one is held.
 pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result<Support> {
-    // The open has passed it to the system.
-    if !OpenFlags::DENY_READ.is_empty() {
+    // The open has set the share mode, if the system has them.
+    if sys::SHARE_MODES {
         return Ok(Support::Native);
     }
     let exclusive = share == Share::NONE;

@@ -148,11 +148,7 @@ fn virtual_disk(device: &Path) -> bool {
 pub fn processors() -> usize {
     // Reading the control groups' files takes 33 µs.
     static LEARNED: OnceLock<usize> = OnceLock::new();
-    *LEARNED.get_or_init(|| match cfg!(windows) {
-        // std counts one group of 64 only.
-        true => sys::allowed_processors().unwrap_or(1),
-        false => std::thread::available_parallelism().map_or(1, usize::from),
-    })
+    *LEARNED.get_or_init(sys::usable_processors)
 }
 
 #[cfg(test)]

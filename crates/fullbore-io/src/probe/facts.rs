@@ -175,7 +175,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
             let devices = storage::devices(path, &volume, &mut unknown);
             (file_system, devices)
         }
-        Err(_) if cfg!(windows) && kind == PathKind::BlockDevice => {
+        Err(_) if sys::REPORTS_DISKS && kind == PathKind::BlockDevice => {
             (None, storage::disks(path, &mut unknown).map_err(|error| error.to_string()))
         }
         Err(_) => mounted(kernel, path, resolved.as_deref(), &status, &mut unknown),

@@ -114,8 +114,10 @@ impl Run<'_> {
                 let place = match known {
                     Some(place) => place,
                     None => {
-                        let memory: u64 = opened.iter().map(|(open, _)| open.memory()).sum();
-                        if memory + strategy.memory() > strategy.budget {
+                        // Each worker may have as many open.
+                        let all = |one: &Strategy| one.memory() / one.workers as u64 * started.count() as u64;
+                        let memory: u64 = opened.iter().map(|(open, _)| all(open)).sum();
+                        if memory + all(strategy) > strategy.budget {
                             opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));
                         }
                         let request = self.request(strategy);
@@ -145,16 +147,16 @@ impl Run<'_> {
                 }
                 Shares::Adaptive(leases) => {
                     leases.started(started.count());
-                    std::iter::from_fn(|| if go_on() { leases.next() } else { None }).try_for_each(|lease| {
-                        let strategy = lease.strategy.clone();
-                        let mut extents = LeaseExtents::new(leases, lease, self.request(&strategy));
-                        match open_and_run(&strategy, &mut extents) {
-                            Ok(()) => extents.end(),
-                            Err(error) if !extents.refuse() => return Err(error),
-                            Err(_) => {}
-                        }
-                        Ok(())
-                    })
+                    std::iter::from_fn(|| if go_on() { leases.next() } else { None }).try_for_each(
+                        |mut lease| loop {
+                            let strategy = lease.strategy.clone();
+                            let mut extents = LeaseExtents::new(leases, lease, self.request(&strategy));
+                            match open_and_run(&strategy, &mut extents) {
+                                Ok(()) => break Ok(extents.end()),
+                                Err(error) => lease = extents.replace().ok_or(error)?,
+                            }
+                        },
+                    )
                 }
             };
             opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::adaptive::{Spent, Trials};
-use crate::strategy::{Contender, Selection, Strategy};
+use crate::strategy::{Contender, Selection, Strategy, text};
 use fullbore_io::buf::Buf;
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind};
@@ -131,7 +131,7 @@ impl StreamReader {
         let state = self.lock();
         let StreamTrials { trials, chosen, .. } = state.trials.as_ref()?;
         let ((place, after), tried) = ((*chosen)?, trials.tried());
-        let chosen = trials.contenders[place].strategy.to_string();
+        let chosen = text(&trials.contenders[place].strategy);
         (tried.len() > 1).then_some(Selection { after, cached: true, tried, chosen })
     }
 

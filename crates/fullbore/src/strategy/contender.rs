@@ -4,7 +4,7 @@ use fullbore_io::engine::CachePolicy;
 use fullbore_io::size;
 use serde::Serialize;
 
-use super::fields::Strategy;
+use super::fields::{BUDGET, Strategy};
 
 /// A strategy worth trying, and its expected rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +50,13 @@ pub(crate) struct Tried {
 
 impl Tried {
     pub(crate) fn new(strategy: &Strategy, rate: f64, cpu: f64, samples: usize) -> Self {
-        Self { strategy: strategy.to_string(), name: name(strategy), rate, cpu, samples }
+        Self { strategy: text(strategy), name: name(strategy), rate, cpu, samples }
     }
+}
+
+/// A strategy as `--strategy` takes it, without the budget: that is the run's.
+pub(crate) fn text(strategy: &Strategy) -> String {
+    Strategy { budget: BUDGET, ..strategy.clone() }.to_string()
 }
 
 /// A short name of a strategy: method, cache policy, request size, depth, workers.

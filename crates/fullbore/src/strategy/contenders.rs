@@ -56,7 +56,14 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         Some(_) => 1,
         None => plan_input.processors.clamp(1, MOST_WORKERS),
     };
-    let base = Strategy { allocation: chosen.allocation, budget: plan_input.budget, ..Strategy::plain() };
+    // The output is prepared for one way of writing.
+    let base = Strategy {
+        write: chosen.write,
+        write_cache: chosen.write_cache,
+        allocation: chosen.allocation,
+        budget: plan_input.budget,
+        ..Strategy::plain()
+    };
     let spread = |strategy: Strategy, workers: usize| Strategy {
         workers,
         model: if workers > 1 { Model::Pool } else { Model::Serial },
@@ -163,7 +170,8 @@ pub(crate) fn neighbors(
 ) -> Vec<Strategy> {
     let mut found = Vec::new();
     if spec.workers.is_none() {
-        let workers = |workers: usize| Strategy { workers, model: Model::Pool, ..strategy.clone() };
+        let model = |workers: usize| if workers > 1 { Model::Pool } else { Model::Serial };
+        let workers = |workers: usize| Strategy { workers, model: model(workers), ..strategy.clone() };
         if strategy.workers * 2 <= most {
             found.push(workers(strategy.workers * 2));
         }
@@ -181,7 +189,8 @@ pub(crate) fn neighbors(
         }
     }
     if let (Some(window), true, None) = (strategy.window, strategy.read.capabilities.mapped, spec.window) {
-        found.push(Strategy { window: Some(window * 2), stripe: strategy.stripe * 2, ..strategy.clone() });
+        let stripe = if spec.stripe.is_some() { strategy.stripe } else { strategy.stripe * 2 };
+        found.push(Strategy { window: Some(window * 2), stripe, ..strategy.clone() });
     }
     found.retain(|strategy| strategy.memory() <= strategy.budget && strategy.workers > 0);
     found

@@ -177,7 +177,7 @@ pub struct Alternative {
 pub enum Serial {
     /// The operation cannot be split.
     EachStepNeedsTheLast,
-    /// The other workers process a file that comes later.
+    /// The other workers process other files.
     OthersAreBusy,
 }
 
@@ -185,7 +185,7 @@ impl fmt::Display for Serial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::EachStepNeedsTheLast => "each step needs the one before",
-            Self::OthersAreBusy => "the others process a later file",
+            Self::OthersAreBusy => "the others process other files",
         })
     }
 }

@@ -1,14 +1,15 @@
 //! Learned figures: how contenders did in earlier runs, kept beside the profile as a prior for the next.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::contender::{Contender, Tried};
+use super::contender::{Contender, Tried, text};
 use super::fields::Strategy;
-use super::plan_input::Purpose;
+use super::plan_input::{Purpose, Target};
 use super::spec::StrategySpec;
 use fullbore_io::file::{Durability, Output, Placement, read_text};
 
@@ -27,17 +28,40 @@ const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The least time between two writes of the document.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The version that is written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// The file system, the purpose and the state of the page cache that a figure holds for.
+/// The runs that a figure holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// The identity of the file system, as in the profile.
     pub file_system: String,
     /// The purpose of the run.
     pub purpose: Purpose,
-    /// True for parts in the page cache.
-    pub cached: bool,
+    /// Its destination.
+    pub target: Target,
+    /// True if it can have one worker only.
+    pub serial: bool,
+    /// True for parts in the page cache; `None` if the system does not report them.
+    pub cached: Option<bool>,
+}
+
+impl fmt::Display for Circumstances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = match self.target {
+            Target::Nowhere => "",
+            Target::Stream => " to a stream",
+            Target::New => " to a new file",
+            Target::Existing => " over an existing file",
+        };
+        let workers = if self.serial { ", one worker" } else { "" };
+        let state = match self.cached {
+            Some(true) => ", warm",
+            Some(false) => ", cold",
+            None => "",
+        };
+        let purpose = format!("{:?}", self.purpose).to_lowercase();
+        write!(f, "{purpose}{target}{workers}{state}, on {}", self.file_system)
+    }
 }
 
 /// The figures of one contender.
@@ -121,11 +145,12 @@ impl Learned {
     }
 
     /// Orders contenders by what was learned, which becomes their expected rate. Returns the figure of the first, if there
-    /// is one.
+    /// is one. `works` returns a strategy fitted to the files, or `None` if it does not work there.
     pub(super) fn arrange(
         &self,
         circumstances: &Circumstances,
         contenders: &mut Vec<Contender>,
+        works: impl Fn(&Strategy) -> Option<Strategy>,
     ) -> Option<Figure> {
         let mut state = self.lock();
         let known: Vec<&Figure> = state
@@ -134,19 +159,25 @@ impl Learned {
             .filter(|figure| figure.circumstances == *circumstances && !is_old(figure))
             .collect();
         let figure = |strategy: &Strategy| {
-            let text = strategy.to_string();
+            let text = text(strategy);
             known.iter().find(|figure| figure.strategy == text).copied()
         };
-        // A figure of something that is not among the contenders now, a neighbor of one, is a contender, too.
+        // A figure of something that is not among the contenders now, a neighbor of one, is a contender, too. It reads and
+        // writes as one of them: the document may be old, or from anywhere.
         let (_, best) =
             known.iter().map(|figure| (figure.share, figure)).max_by(|one, two| one.0.total_cmp(&two.0))?;
         if best.count >= ENOUGH
-            && !contenders.iter().any(|contender| contender.strategy.to_string() == best.strategy)
+            && !contenders.iter().any(|contender| text(&contender.strategy) == best.strategy)
             && let (Some(first), Ok(spec)) = (contenders.first(), best.strategy.parse::<StrategySpec>())
         {
             let budget = first.strategy.budget;
             let strategy = Strategy { budget, ..spec.apply(first.strategy.clone()) };
-            if strategy.memory() <= strategy.budget && strategy.write == first.strategy.write {
+            let methods = |one: &Strategy| (one.read, one.read_cache, one.write, one.write_cache);
+            let same = |other: &Contender| methods(&other.strategy) == methods(&strategy);
+            if strategy.memory() <= strategy.budget
+                && contenders.iter().any(same)
+                && works(&strategy).as_ref() == Some(&strategy)
+            {
                 contenders.push(Contender { strategy, expected: 0.0, deviation: SPREAD });
             }
         }
@@ -158,7 +189,7 @@ impl Learned {
                 contender.expected = (figure.share / best).max(0.01).ln();
                 // With each trial the deviation shrinks to that of one run from another; with time it grows again.
                 let age = age(figure) as f64 / FRESH.as_secs_f64();
-                let own = contender.deviation.powi(2) / f64::from(1 + figure.count);
+                let own = contender.deviation.powi(2) / (1.0 + f64::from(figure.count));
                 contender.deviation = (own + SPREAD.powi(2) * (1.0 + age)).sqrt();
             }
         }
@@ -257,17 +288,21 @@ fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Trie
 
 /// The figures of a document; none if it cannot be read or is not this user's.
 fn read(path: &Path) -> Vec<Figure> {
-    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
-    if !is_ours(&file) {
-        return Vec::new();
-    }
+    // A pipe would wait for a writer.
+    let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let file = if regular { std::fs::File::open(path).ok() } else { None };
+    let Some(file) = file.filter(is_ours) else { return Vec::new() };
     let document =
         read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
     let document = document.filter(|document| document.version == VERSION).unwrap_or_default();
     let sound = |figure: &Figure| {
         [figure.share, figure.rate, figure.cpu].iter().all(|value| value.is_finite() && *value >= 0.0)
+            && figure.share <= 1.0
     };
-    document.figures.into_iter().filter(sound).collect()
+    // A clock that was wrong once does not make a figure last.
+    let now = now();
+    let dated = |figure: Figure| Figure { updated: figure.updated.min(now), ..figure };
+    document.figures.into_iter().filter(sound).map(dated).collect()
 }
 
 fn is_ours(file: &std::fs::File) -> bool {
@@ -324,10 +359,20 @@ fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbore_io::engine::method;
+    use fullbore_io::engine::{CachePolicy, method};
 
     fn circumstances() -> Circumstances {
-        Circumstances { file_system: "ext4 1".into(), purpose: Purpose::Fold, cached: true }
+        Circumstances {
+            file_system: "ext4 1".into(),
+            purpose: Purpose::Fold,
+            target: Target::Nowhere,
+            serial: false,
+            cached: Some(true),
+        }
+    }
+
+    fn works(strategy: &Strategy) -> Option<Strategy> {
+        Some(strategy.clone())
     }
 
     fn strategy(name: &str) -> Strategy {
@@ -347,7 +392,7 @@ mod tests {
         for run in 0..4 {
             let learned = Learned::load(&path);
             let mut contenders = all.clone();
-            let figure = learned.arrange(&circumstances(), &mut contenders);
+            let figure = learned.arrange(&circumstances(), &mut contenders, works);
             let names: Vec<_> = contenders.iter().map(|contender| contender.strategy.read.name).collect();
             let expected = [["buffered", "mmap", "stdio"], ["mmap", "stdio", "buffered"]][run.min(1)];
             assert_eq!(names, expected);
@@ -363,10 +408,57 @@ mod tests {
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
         }
-        let other = Circumstances { cached: false, ..circumstances() };
-        let mut contenders = all.clone();
-        assert_eq!(Learned::load(&path).arrange(&other, &mut contenders), None);
-        assert_eq!(contenders, all);
+        for other in [
+            Circumstances { cached: Some(false), ..circumstances() },
+            Circumstances { target: Target::New, ..circumstances() },
+            Circumstances { serial: true, ..circumstances() },
+        ] {
+            let mut contenders = all.clone();
+            assert_eq!(Learned::load(&path).arrange(&other, &mut contenders, works), None);
+            assert_eq!(contenders, all);
+        }
+    }
+
+    #[test]
+    fn a_document_adds_no_method_and_no_strategy_that_does_not_work() {
+        let contender = |name| Contender { strategy: strategy(name), expected: 0.0, deviation: 0.2 };
+        let all = ["buffered", "mmap"].map(contender).to_vec();
+        let wide = Strategy { request: 1 << 20, ..strategy("buffered") };
+        let null = Strategy { read: method("null").unwrap(), ..Strategy::plain() };
+        for (best, works, added) in [
+            (&null, true, false),
+            (&Strategy { read_cache: CachePolicy::DontCache, ..wide.clone() }, true, false),
+            (&Strategy { write: method("mmap").unwrap(), ..wide.clone() }, true, false),
+            (&wide, false, false),
+            (&wide, true, true),
+        ] {
+            let learned = Learned::default();
+            let figure = Figure {
+                circumstances: circumstances(),
+                strategy: best.to_string(),
+                share: 1.0,
+                rate: 1e12,
+                cpu: 0.0,
+                count: u32::MAX,
+                updated: now(),
+            };
+            learned.lock().figures().push(figure);
+            let mut contenders = all.clone();
+            let fits = |strategy: &Strategy| Some(strategy.clone()).filter(|_| works);
+            learned.arrange(&circumstances(), &mut contenders, fits);
+            assert_eq!(contenders.len() > all.len(), added, "{best}");
+            assert!(contenders.iter().all(|contender| contender.deviation.is_finite()));
+        }
+    }
+
+    #[test]
+    fn figures_do_not_depend_on_the_budget() {
+        let learned = Learned::default();
+        let small = |name| Strategy { budget: 8 << 20, ..strategy(name) };
+        let tried = ["buffered", "mmap"].map(|name| Tried::new(&small(name), 1e9, 1e-10, 3));
+        learned.add(&circumstances(), &tried);
+        let contender = Contender { strategy: strategy("mmap"), expected: 0.0, deviation: 0.2 };
+        assert!(learned.arrange(&circumstances(), &mut vec![contender], works).is_some());
     }
 
     #[test]

@@ -17,9 +17,9 @@ mod spec;
 
 #[doc(hidden)]
 pub use choose::{Decision, choose};
-pub(crate) use contender::Tried;
 #[doc(hidden)]
 pub use contender::{Contender, Contenders};
+pub(crate) use contender::{Tried, text};
 pub(crate) use contenders::neighbors;
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};

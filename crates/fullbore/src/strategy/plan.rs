@@ -248,12 +248,14 @@ impl<'a> Planner<'a> {
             selections: Arc::default(),
         };
         // A contender that does not work here as it is falls out.
+        let unfitted = plan.clone();
         let works = |strategy: &Strategy| {
-            let mut fitted = plan.clone();
+            let mut fitted = unfitted.clone();
             strategy.clone_into(&mut fitted.strategy);
             fitted.fit(input, output).ok()?;
             let read = self.spec.read.unwrap_or(strategy.read);
-            (fitted.strategy.read == read).then_some(fitted.strategy)
+            let fits = fitted.strategy.memory() <= fitted.strategy.budget;
+            (fits && fitted.strategy.read == read).then_some(fitted.strategy)
         };
         let work = |contenders: &[Contender]| {
             let mut kept: Vec<Contender> = Vec::new();
@@ -278,7 +280,7 @@ impl<'a> Planner<'a> {
             open && plan.contenders.differ() && plan.plan_input.len.is_some(),
         ) && let Ok(file_system) = key(input)
         {
-            plan.arrange(learned, file_system);
+            plan.arrange(learned, file_system, works);
         }
         Ok(plan)
     }
@@ -290,14 +292,30 @@ impl Plan {
         self.selections.list()
     }
 
+    /// The most workers of the strategy and the contenders.
+    pub(crate) fn most_workers(&self) -> usize {
+        let Contenders { cached, uncached } = &self.contenders;
+        let contenders = cached.iter().chain(uncached).map(|contender| contender.strategy.workers);
+        contenders.fold(self.strategy.workers, usize::max)
+    }
+
     /// Orders the contenders by the figures of earlier runs, and lets them learn from this one.
-    fn arrange(&mut self, learned: &Learned, file_system: String) {
-        let purpose = self.plan_input.purpose;
-        let [cached, uncached] = [true, false].map(|cached| {
-            let list = if cached { &mut self.contenders.cached } else { &mut self.contenders.uncached };
-            let file_system = file_system.clone();
-            learned.arrange(&Circumstances { file_system, purpose, cached }, list)
-        });
+    fn arrange(
+        &mut self,
+        learned: &Learned,
+        file_system: String,
+        works: impl Fn(&Strategy) -> Option<Strategy>,
+    ) {
+        let PlanInput { purpose, target, cached, serial, .. } = self.plan_input;
+        let circumstances = |state: bool| Circumstances {
+            file_system: file_system.clone(),
+            purpose,
+            target,
+            serial: serial.is_some(),
+            cached: cached.map(|_| state),
+        };
+        let cached = learned.arrange(&circumstances(true), &mut self.contenders.cached, &works);
+        let uncached = learned.arrange(&circumstances(false), &mut self.contenders.uncached, &works);
         // The strategy of a run without a trial.
         let (list, figure) = match self.contenders.cached.is_empty() {
             false => (&self.contenders.cached, cached),
@@ -308,7 +326,7 @@ impl Plan {
             let (count, rate) = (figure.count, figure.rate);
             self.decision.evidence.push(Evidence::Learned { count, rate });
         }
-        self.selections = Arc::new(Selections::learning(learned.clone(), file_system, purpose));
+        self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
     }
 
     /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no

@@ -36,7 +36,8 @@ impl Purpose {
 }
 
 /// The destination of the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Target {
     /// No output.
     Nowhere,
@@ -122,7 +123,7 @@ impl PlanInput {
     }
 
     /// True if the device limits the throughput, not the memory.
-    pub(super) fn is_cold(&self) -> bool {
+    pub(crate) fn is_cold(&self) -> bool {
         self.cached.is_some_and(|cached| cached < COLD)
     }
 

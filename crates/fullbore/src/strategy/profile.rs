@@ -12,6 +12,7 @@ use super::job::Job;
 use super::learned::Learned;
 use fullbore_io::error::Error;
 use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
+use fullbore_io::sys;
 
 /// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,13 +96,9 @@ impl Profile {
     /// The path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `%APPDATA%` on Windows and `~/.config`
     /// elsewhere.
     pub fn path() -> Option<PathBuf> {
-        let absolute =
-            |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
-        let usual = || match cfg!(windows) {
-            true => absolute("APPDATA"),
-            false => Some(absolute("HOME")?.join(".config")),
-        };
-        let config = absolute("XDG_CONFIG_HOME").or_else(usual)?;
+        let absolute = |path: &PathBuf| path.is_absolute();
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(absolute);
+        let config = config.or_else(|| sys::config_directory().filter(absolute))?;
         Some(config.join("fullbore").join("profile.json"))
     }
 

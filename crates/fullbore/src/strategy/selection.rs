@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::contender::{Contenders, Tried};
 use super::fields::Strategy;
 use super::learned::{Circumstances, Learned};
-use super::plan_input::Purpose;
 use super::spec::StrategySpec;
 
 /// The strategy of a run, or the contenders that it tries.
@@ -42,20 +41,19 @@ impl<'a> From<&'a Strategy> for Choice<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Selections {
     list: Mutex<Vec<Selection>>,
-    /// The figures that learn from them, the file system, and the purpose.
-    learned: Option<(Learned, String, Purpose)>,
+    /// The figures that learn from them, and the circumstances.
+    learned: Option<(Learned, Circumstances)>,
 }
 
 impl Selections {
-    pub(super) fn learning(learned: Learned, file_system: String, purpose: Purpose) -> Self {
-        Self { list: Mutex::default(), learned: Some((learned, file_system, purpose)) }
+    pub(super) fn learning(learned: Learned, circumstances: Circumstances) -> Self {
+        Self { list: Mutex::default(), learned: Some((learned, circumstances)) }
     }
 
     pub(crate) fn add(&self, selection: Selection) {
-        if let Some((learned, file_system, purpose)) = &self.learned {
-            let (file_system, purpose) = (file_system.clone(), *purpose);
-            let circumstances = Circumstances { file_system, purpose, cached: selection.cached };
-            learned.add(&circumstances, &selection.tried);
+        if let Some((learned, circumstances)) = &self.learned {
+            let cached = circumstances.cached.map(|_| selection.cached);
+            learned.add(&Circumstances { cached, ..circumstances.clone() }, &selection.tried);
         }
         self.list.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
     }

@@ -20,6 +20,12 @@ use crate::sys::types::{Interest, LockRequest, Space, WholeLock};
 /// False: a transfer at an offset leaves the position of its file.
 pub const TRANSFERS_MOVE_POSITION: bool = false;
 
+/// False: calls through one open file run at the same time.
+pub const HANDLES_SERIALIZE: bool = false;
+
+/// False: a file is opened again for its own sake only, never to drop its pages.
+pub const DROPS_BY_REOPENING: bool = false;
+
 /// True: one call syncs all files of a file system.
 pub const SYNCS_FILE_SYSTEMS: bool = true;
 

@@ -103,6 +103,9 @@ bitflags::bitflags! {
     }
 }
 
+/// False: an open excludes nobody; locks do.
+pub const SHARE_MODES: bool = false;
+
 /// Flags that the systems have in forms of their own.
 #[cfg(target_os = "linux")]
 mod system {

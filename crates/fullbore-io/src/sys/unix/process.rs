@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -156,6 +156,16 @@ pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
+/// Returns the usual directory of configurations, if the environment has its place.
+pub fn config_directory() -> Option<PathBuf> {
+    Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"))
+}
+
+/// Returns the number of processors to use, by affinity and the quota of control groups.
+pub(crate) fn usable_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// The call that reports the alignment of direct transfers.
 pub(crate) const ALIGNMENT_CALL: &str = "statx";
 
@@ -163,6 +173,8 @@ pub(crate) const ALIGNMENT_CALL: &str = "statx";
 pub(crate) fn volume(_: &Path) -> Result<Volume> {
     Err(Code::UNSUPPORTED)
 }
+
+pub(crate) const REPORTS_DISKS: bool = false;
 
 pub(crate) fn disks(_: &Path) -> Result<Vec<Disk>> {
     Err(Code::UNSUPPORTED)

@@ -140,6 +140,9 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     }
 }
 
+/// True: the system drops the pages of a file when it is opened again without the cache.
+pub const DROPS_BY_REOPENING: bool = true;
+
 /// The system takes hints only when it opens a file. But opening without buffering drops the pages of the whole file that nobody
 /// uses; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {

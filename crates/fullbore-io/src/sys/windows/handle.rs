@@ -10,6 +10,9 @@ use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
 use super::code::check;
 use crate::sys::code::{Code, Result};
 
+/// True: an open excludes others, by its share mode.
+pub const SHARE_MODES: bool = true;
+
 pub type RawHandle = isize;
 
 pub fn raw(file: &impl AsHandle) -> RawHandle {

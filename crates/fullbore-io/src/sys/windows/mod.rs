@@ -35,5 +35,5 @@ pub use process::call_on_pool;
 pub use process::*;
 pub use status::*;
 pub use transfer::*;
-pub(crate) use volume::{ALIGNMENT_CALL, disks, volume};
+pub(crate) use volume::{ALIGNMENT_CALL, REPORTS_DISKS, disks, volume};
 pub use xattr::*;

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -321,6 +322,16 @@ pub(crate) fn allowed_processors() -> io::Result<usize> {
     };
     let affinity = group_limits().processors.map_or(usize::MAX, |count| count as usize);
     Ok(in_groups.min(affinity).max(1))
+}
+
+/// Returns the usual directory of configurations, if the environment has its place.
+pub fn config_directory() -> Option<PathBuf> {
+    std::env::var_os("APPDATA").map(PathBuf::from)
+}
+
+/// Returns the number of processors to use; that of std has the processors of one group only.
+pub(crate) fn usable_processors() -> usize {
+    allowed_processors().unwrap_or(1)
 }
 
 pub(crate) fn processor_name() -> Option<String> {

@@ -34,6 +34,9 @@ pub enum SeekFrom {
 /// True: the position of a file after a transfer at an offset is the end of that transfer.
 pub const TRANSFERS_MOVE_POSITION: bool = true;
 
+/// True: calls through one handle wait for each other.
+pub const HANDLES_SERIALIZE: bool = true;
+
 /// The place of a transfer. To the system, the largest offsets mean the end of the file and its own position.
 fn at(offset: u64) -> Result<OVERLAPPED> {
     if offset > i64::MAX as u64 {

@@ -40,9 +40,10 @@ impl<'l> LeaseExtents<'l> {
         since.map(|start| start.until(&now))
     }
 
-    /// Returns the lease if its contender could not be opened; false if that was not the failure, or there is no other.
-    pub(in crate::pattern) fn refuse(self) -> bool {
-        self.since.is_none() && self.leases.refuse(&self.lease)
+    /// The lease of the same part under another contender, after this one could not be opened; `None` if that was not the failure,
+    /// or there is no other.
+    pub(in crate::pattern) fn replace(self) -> Option<Lease> {
+        if self.since.is_some() { None } else { self.leases.replace(&self.lease) }
     }
 
     /// Records the last lease, after the last request is done.

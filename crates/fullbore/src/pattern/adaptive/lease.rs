@@ -11,6 +11,8 @@ pub(in crate::pattern) struct Lease {
     pub(super) epoch: u32,
     pub(super) slice: usize,
     pub(super) contender: usize,
+    /// The number of workers at the time.
+    pub(super) workers: usize,
     /// True while contenders are tried.
     pub(super) trial: bool,
     /// The strategy to use.
@@ -55,4 +57,6 @@ pub(super) struct Parts {
     pub(super) ranges: Vec<Range<u64>>,
     /// The contenders, best expected first.
     pub(super) contenders: Vec<Contender>,
+    /// The number of those that are tried; the others replace one that cannot be opened.
+    pub(super) tried: usize,
 }

@@ -107,13 +107,12 @@ impl<'a> Leases<'a> {
         }
     }
 
-    /// Takes a lease back whose contender cannot be opened, and tries the others; false if there is none.
-    pub(super) fn refuse(&self, lease: &Lease) -> bool {
-        let mut dealt = self.lock();
-        let taken = dealt.regions[lease.region].refuse(lease);
-        drop(dealt);
+    /// The lease of the same part under another contender, in place of one whose contender cannot be opened; `None` if there is no
+    /// other.
+    pub(super) fn replace(&self, lease: &Lease) -> Option<Lease> {
+        let replaced = self.lock().regions[lease.region].replace(lease);
         self.changed.notify_all();
-        taken
+        replaced
     }
 
     /// True if the page cache has the part.

@@ -65,8 +65,8 @@ impl<'a> Leases<'a> {
         };
         let parts = |cached: bool, ranges: Vec<Range<u64>>, list: &[Contender]| {
             let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-            let most = if any_length || total >= ADAPTIVE { list.len() } else { 1 };
-            Parts { cached, ranges, contenders: list.iter().take(most).cloned().collect() }
+            let tried = if any_length || total >= ADAPTIVE { list.len() } else { 1 };
+            Parts { cached, ranges, contenders: list.to_vec(), tried }
         };
         let parts =
             vec![parts(true, cached, &contenders.cached), parts(false, uncached, &contenders.uncached)];

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, leader};
 use super::lease::{Lease, Parts, Settings, Spent};
-use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors};
+use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors, text};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
 /// the device. Waiting varies more than CPU time does.
@@ -24,6 +24,8 @@ const BAND: f64 = 0.3;
 const RETRY: u64 = 64 << 20;
 /// The expected logarithmic rate of the neighbors of a choice, relative to it, and its standard deviation.
 const NEIGHBOR: (f64, f64) = (-0.05, 0.05);
+/// The standard deviation of a logarithmic rate after the conditions have changed.
+const UNKNOWN: f64 = 0.3;
 
 /// A run of leases for one contender, measured together.
 #[derive(Debug, Default)]
@@ -35,10 +37,9 @@ struct Slice {
     leases: usize,
     /// Bytes recorded.
     bytes: u64,
+    /// The time that they took all workers together, and the CPU time of each, in seconds.
     spent: Spent,
-    /// The workers among which it is divided.
-    workers: usize,
-    /// The logarithmic rate of each lease, times the workers.
+    /// The logarithmic rate of each lease of a trial, times the workers.
     rates: Vec<f64>,
     /// True for the first slice of a run, which is slow with any strategy: threads start, caches are cold.
     uncounted: bool,
@@ -48,7 +49,7 @@ impl Slice {
     /// The logarithm of the rate of all workers, from what one of them moves in the time that it is at work: a worker may
     /// be late for its part.
     fn rate(&self) -> Option<f64> {
-        let rate = self.bytes as f64 / self.spent.seconds * self.workers as f64;
+        let rate = self.bytes as f64 / self.spent.seconds;
         (self.bytes > 0 && self.spent.seconds > 0.0).then(|| rate.ln())
     }
 }
@@ -72,8 +73,10 @@ pub(super) struct Region {
     pub(super) active: usize,
     /// The contenders of the current trial, or the chosen one.
     contenders: Vec<Contender>,
-    /// The contenders of a first trial.
+    /// The contenders of a first trial, after them those that replace one that cannot be opened.
     all: Vec<Contender>,
+    /// The number of contenders of a first trial.
+    tried: usize,
     /// Counts trials: the records of an earlier one are ignored.
     pub(super) epoch: u32,
     /// True once the neighbors of the choice were tried too.
@@ -102,6 +105,7 @@ impl Region {
             active: 0,
             contenders: Vec::new(),
             all: parts.contenders,
+            tried: parts.tried,
             epoch: 0,
             refined: false,
             confirmed: 0,
@@ -112,8 +116,13 @@ impl Region {
             phase: Phase::Running { expected: None, outside: 0 },
             grain,
         };
-        region.begin(region.all.clone());
+        region.restart();
         region
+    }
+
+    /// Begins a trial as the first.
+    fn restart(&mut self) {
+        self.begin(self.all[..self.tried.min(self.all.len())].to_vec());
     }
 
     /// Begins a trial of these contenders.
@@ -174,7 +183,12 @@ impl Region {
             if trying && !self.slices.is_empty() && (only.is_some() || shared) {
                 return None;
             }
+            let epoch = self.epoch;
             self.next_slice(settings);
+            // A worker that goes on keeps its engine: the first contender of a new trial has another.
+            if only.is_some() && self.epoch != epoch {
+                return None;
+            }
         }
         let slice = self.slices.len() - 1;
         let contender = self.slices[slice].contender;
@@ -208,8 +222,7 @@ impl Region {
         let current = &mut self.slices[slice];
         current.left = current.left.saturating_sub(len);
         current.leases += 1;
-        current.workers = current.workers.max(workers);
-        Some(Lease { region, epoch: self.epoch, slice, contender, trial, strategy, range })
+        Some(Lease { region, epoch: self.epoch, slice, contender, workers, trial, strategy, range })
     }
 
     /// Takes about `len` bytes out of the region, after this share of it if possible. Ends are multiples of a power of two,
@@ -244,11 +257,12 @@ impl Region {
         }
         let slice = &mut self.slices[lease.slice];
         let bytes = lease.range.end - lease.range.start;
+        let seconds = spent.seconds / lease.workers as f64;
         slice.bytes += bytes;
-        slice.spent.seconds += spent.seconds;
+        slice.spent.seconds += seconds;
         slice.spent.cpu += spent.cpu;
-        if spent.seconds > 0.0 {
-            slice.rates.push((bytes as f64 / spent.seconds * slice.workers as f64).ln());
+        if lease.trial && seconds > 0.0 {
+            slice.rates.push((bytes as f64 / seconds).ln());
         }
     }
 
@@ -257,7 +271,8 @@ impl Region {
         #[cfg(test)]
         if let Some(seed) = settings.shuffle {
             let random = (seed ^ self.left).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let (contender, left) = (random as usize % self.all.len(), (1 + random / 64 % 4) * self.grain);
+            let (contender, left) =
+                (random as usize % self.contenders.len(), (1 + random / 64 % 4) * self.grain);
             self.slices.push(Slice { contender, left, ..Slice::default() });
             return;
         }
@@ -265,7 +280,12 @@ impl Region {
             let contender = match &mut self.phase {
                 Phase::Running { .. } => {
                     if self.watch() {
-                        self.begin(self.all.clone());
+                        // What was expected, or found before, no longer holds.
+                        for contender in &mut self.all {
+                            contender.expected = 0.0;
+                            contender.deviation = contender.deviation.max(UNKNOWN);
+                        }
+                        self.restart();
                         continue;
                     }
                     0
@@ -357,7 +377,8 @@ impl Region {
     /// Chooses the fastest contender; of those that are equal, the one with the least CPU time.
     fn choose(&mut self, settings: &Settings<'_>, beliefs: &[Belief], leader: usize) {
         let best = self.contenders[leader].strategy.clone();
-        let next = neighbors(&best, settings.spec, settings.most, settings.writes);
+        let mut next = neighbors(&best, settings.spec, settings.most, settings.writes);
+        next.retain(|next| self.contenders.iter().all(|other| other.strategy != *next));
         if !std::mem::replace(&mut self.refined, true) && !next.is_empty() {
             let expected = beliefs[leader].relative + NEIGHBOR.0;
             let neighbor = |strategy| Contender { strategy, expected, deviation: NEIGHBOR.1 };
@@ -373,7 +394,7 @@ impl Region {
         };
         let tried: Vec<Tried> = measured.map(tried).collect();
         let contender = self.contenders[chosen].clone();
-        let (cached, chosen) = (self.cached, contender.strategy.to_string());
+        let (cached, chosen) = (self.cached, text(&contender.strategy));
         let after = self.total - self.left;
         // One alone was not compared with any other.
         if tried.len() > 1 {
@@ -383,22 +404,21 @@ impl Region {
         self.last = Some(contender.strategy.clone());
         if !self.all.iter().any(|other| other.strategy == contender.strategy) {
             self.all.insert(0, contender.clone());
+            self.tried += 1;
         }
         self.begin(vec![contender]);
     }
 
-    /// Takes a lease back, and begins a trial without its contender; false if there is no other.
-    pub(super) fn refuse(&mut self, lease: &Lease) -> bool {
+    /// Replaces a lease whose contender cannot be opened by one for the same part, on which other workers may wait, and begins
+    /// a trial without that contender; `None` if there is no other.
+    pub(super) fn replace(&mut self, lease: &Lease) -> Option<Lease> {
         self.all.retain(|contender| contender.strategy != lease.strategy);
-        if self.all.is_empty() {
-            return false;
+        let strategy = self.all.first()?.strategy.clone();
+        if self.contenders.iter().any(|contender| contender.strategy == lease.strategy) {
+            self.restart();
         }
-        self.active -= 1;
-        self.left += lease.range.end - lease.range.start;
-        let later = self.ranges.iter().position(|range| range.start > lease.range.start);
-        self.ranges.insert(later.unwrap_or(self.ranges.len()), lease.range.clone());
-        self.begin(self.all.clone());
-        true
+        // Not measured: no trial has this epoch.
+        Some(Lease { epoch: 0, trial: false, strategy, ..lease.clone() })
     }
 
     /// Forgets the expected rate.
@@ -424,6 +444,6 @@ impl Region {
         }
         *outside += 1;
         let enough = self.since >= (self.total / 8) << self.confirmed.min(8);
-        *outside > 1 && self.all.len() > 1 && self.left >= RETRY && enough
+        *outside > 1 && self.tried.min(self.all.len()) > 1 && self.left >= RETRY && enough
     }
 }

@@ -99,6 +99,7 @@ fn parts(cached: bool, range: Range<u64>, names: &[(&str, usize)]) -> Parts {
         cached,
         ranges: std::iter::once(range).collect(),
         contenders: names.iter().map(|(name, workers)| expected(contender(name, *workers))).collect(),
+        tried: names.len(),
     }
 }
 
@@ -179,15 +180,59 @@ fn a_contender_that_cannot_be_opened_is_left_out() {
     leases.started(2);
     let (one, two) = (leases.try_next().unwrap(), leases.try_next().unwrap());
     assert_eq!((one.strategy.read.name, two.strategy.read.name), ("uring", "uring"));
-    // Both are taken back, in any order.
-    assert!(leases.refuse(&two) && leases.refuse(&one));
+    // Each worker keeps its part: another may wait for it.
+    let mut held = 0;
+    for lease in [two, one] {
+        let replaced = leases.replace(&lease).unwrap();
+        assert_eq!((replaced.strategy.read.name, &replaced.range), ("buffered", &lease.range));
+        assert_eq!(leases.more(&replaced), None, "the next part is a trial's");
+        held += replaced.range.end - replaced.range.start;
+        leases.record(&replaced, Some(Spent { seconds: 1.0, cpu: 1.0 }), true);
+    }
     let simulated =
-        simulate(&leases, 2, len, |name, _| if name == "mmap" { (1e-4, 1e-4) } else { (2e-4, 2e-4) });
+        simulate(&leases, 2, len - held, |name, _| if name == "mmap" { (1e-4, 1e-4) } else { (2e-4, 2e-4) });
     assert_eq!(simulated.bytes("uring"), 0);
     assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
     let leases = Leases::new(vec![parts(true, 0..len, &[("uring", 2)])], settings(&spec, &selections));
     let only = leases.next().unwrap();
-    assert!(!leases.refuse(&only), "there is no other");
+    assert_eq!(leases.replace(&only), None, "there is no other");
+    // A region too short for a trial has others in reserve.
+    let single = Parts { tried: 1, ..parts(true, 0..len, &[("uring", 2), ("buffered", 2)]) };
+    let leases = Leases::new(vec![single], settings(&spec, &selections));
+    leases.started(2);
+    let first = leases.try_next().unwrap();
+    assert_eq!(leases.replace(&first).unwrap().strategy.read.name, "buffered");
+    assert_eq!(leases.try_next().unwrap().strategy.read.name, "buffered");
+}
+
+/// A worker that goes on under one contender keeps its engine, also where another trial begins.
+#[test]
+fn a_lease_after_another_is_for_the_same_strategy() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 2048 * MIB);
+    let all = parts(true, 0..len, &[("buffered", 1), ("mmap", 1)]);
+    let settings = Settings { any_order: false, most: 1, ..settings(&spec, &selections) };
+    let leases = Leases::new(vec![all], settings);
+    leases.started(1);
+    let mut epochs = Vec::new();
+    while let Some(mut lease) = leases.next() {
+        loop {
+            epochs.push(lease.epoch);
+            let more = leases.more(&lease);
+            let early = lease.range.start < len / 2;
+            let cost = match lease.strategy.read.name {
+                "mmap" if early => 1e-4,
+                "mmap" => 30e-4,
+                _ => 3e-4,
+            };
+            let seconds = cost * (lease.range.end - lease.range.start) as f64 / MIB as f64;
+            leases.record(&lease, Some(Spent { seconds, cpu: seconds }), more.is_none());
+            let Some(next) = more else { break };
+            assert_eq!(next.strategy, lease.strategy);
+            lease = next;
+        }
+    }
+    assert!(epochs.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert!(selections.list().len() > 1, "the rate fell: there was another trial: {:?}", selections.list());
 }
 
 #[test]

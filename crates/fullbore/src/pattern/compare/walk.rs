@@ -100,6 +100,11 @@ impl<'a> Walk<'a> {
         Leases::of(adaptive, &places, &terms)
     }
 
+    /// Opens each side under its strategy.
+    fn open<'s>(&self, each: impl Iterator<Item = &'s Strategy>, request: usize) -> Result<Vec<Reader>> {
+        self.sides.iter().zip(each).map(|(side, strategy)| Reader::open(side, strategy, request)).collect()
+    }
+
     pub(super) fn run(&self, visit: &dyn Visit) -> Result<Stats> {
         let start = Instant::now();
         let request = self.request();
@@ -126,19 +131,21 @@ impl<'a> Walk<'a> {
                 failed: &failed,
                 visit,
                 stripe: 0..0,
+                blocks: 0,
                 bytes: 0,
                 unreported: 0,
                 io_stats: IoStats::default(),
             };
             let result = match &leases {
                 None => {
-                    let each = self.sides.iter().map(|side| side.choice.first).collect::<Vec<_>>();
+                    let each = self.sides.iter().map(|side| side.choice.first);
                     let mut next = |worker: &mut Worker<'_>| worker.next(request);
-                    worker.run(&each, request, &mut next)
+                    let done = self.open(each, request).and_then(|readers| worker.run(readers, &mut next));
+                    done.map(|readers| worker.close(readers))
                 }
-                Some((leases, _)) => {
+                Some((leases, workers)) => {
                     leases.started(started.count());
-                    let result = worker.run_leases(leases);
+                    let result = worker.run_leases(leases, *workers);
                     if result.is_err() || worker.is_stopped() {
                         leases.stop();
                     }
@@ -171,6 +178,8 @@ struct Worker<'a> {
     failed: &'a AtomicBool,
     visit: &'a dyn Visit,
     stripe: Range<u64>,
+    /// Blocks compared so far.
+    blocks: u32,
     bytes: u64,
     unreported: u64,
     io_stats: IoStats,
@@ -181,48 +190,76 @@ impl Worker<'_> {
         self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled()
     }
 
-    fn run_leases(&mut self, leases: &Leases<'_>) -> Result<()> {
+    fn run_leases(&mut self, leases: &Leases<'_>, workers: usize) -> Result<()> {
+        let mut idle = Vec::new();
         while !self.is_stopped()
-            && let Some(lease) = leases.next()
+            && let Some(mut lease) = leases.next()
         {
-            let strategy = lease.strategy.clone();
-            let request = strategy.request.clamp(1, self.walk.longest.max(1));
-            let mut extents = LeaseExtents::new(leases, lease, request);
-            let each = vec![&strategy; self.walk.sides.len()];
-            if let Err(error) = self.run(&each, request, &mut |_| extents.next()) {
-                if extents.refuse() {
-                    continue;
+            loop {
+                let strategy = lease.strategy.clone();
+                let request = strategy.request.clamp(1, self.walk.longest.max(1));
+                let mut extents = LeaseExtents::new(leases, lease, request);
+                let opened = self.readers(&mut idle, &strategy, request, workers);
+                match opened.and_then(|readers| self.run(readers, &mut |_| extents.next())) {
+                    Ok(readers) => {
+                        if !readers.is_empty() {
+                            idle.push((strategy, readers));
+                        }
+                        if !self.is_stopped() {
+                            // The rest is not wanted.
+                            extents.by_ref().for_each(drop);
+                        }
+                        extents.end();
+                        break;
+                    }
+                    Err(error) => lease = extents.replace().ok_or(error)?,
                 }
-                return Err(error);
             }
-            if !self.is_stopped() {
-                // The rest is not wanted.
-                extents.by_ref().for_each(drop);
-            }
-            extents.end();
         }
+        idle.into_iter().for_each(|(_, readers)| self.close(readers));
         Ok(())
     }
 
-    /// Reads the extents from `next`, each side under its strategy.
+    /// The readers of a contender: those of its last turn, since registering buffers takes milliseconds, or new ones, for which
+    /// others are closed if the memory is short.
+    fn readers(
+        &mut self,
+        idle: &mut Vec<(Strategy, Vec<Reader>)>,
+        strategy: &Strategy,
+        request: usize,
+        workers: usize,
+    ) -> Result<Vec<Reader>> {
+        if let Some(place) = idle.iter().position(|(open, _)| strategy.has_the_engines_of(open)) {
+            return Ok(idle.swap_remove(place).1);
+        }
+        // Each worker may have as many.
+        let all = |one: &Strategy| one.memory() / one.workers as u64 * workers as u64;
+        if idle.iter().map(|(open, _)| all(open)).sum::<u64>() + all(strategy) > strategy.budget {
+            idle.drain(..).for_each(|(_, readers)| self.close(readers));
+        }
+        self.walk.open(self.walk.sides.iter().map(|_| strategy), request)
+    }
+
+    /// Counts the transfers of readers that are no longer used.
+    fn close(&mut self, readers: Vec<Reader>) {
+        readers.iter().for_each(|reader| self.io_stats.add(&reader.queue.stats()));
+    }
+
+    /// Reads the extents from `next`. Returns the readers, for more extents; none if there are blocks that nobody wanted.
     fn run(
         &mut self,
-        strategies: &[&Strategy],
-        request: usize,
+        mut readers: Vec<Reader>,
         next: &mut dyn FnMut(&mut Self) -> Option<(u64, usize)>,
-    ) -> Result<()> {
-        let mut readers = Vec::with_capacity(self.walk.sides.len());
-        for (side, strategy) in self.walk.sides.iter().zip(strategies) {
-            readers.push(Reader::open(side, strategy, request)?);
-        }
+    ) -> Result<Vec<Reader>> {
         let deepest = readers.iter().map(|reader| reader.depth).max().unwrap_or(1);
+        let before = readers.iter().map(|reader| reader.submitted).max().unwrap_or(0);
         let mut pending: VecDeque<(u64, usize)> = VecDeque::with_capacity(deepest);
-        for due in 0u64.. {
+        for due in before.. {
             if self.is_stopped() {
                 break;
             }
             // Files that differ often differ early: the depth grows while no difference is found.
-            let depth = deepest.min(1 << due.min(20));
+            let depth = deepest.min(1 << self.blocks.min(20));
             while pending.len() < depth
                 && let Some(extent) = next(self)
             {
@@ -237,11 +274,14 @@ impl Worker<'_> {
             }
             self.compare(&mut readers, due, offset, len)?;
             pending.pop_front();
+            self.blocks = self.blocks.saturating_add(1);
             self.bytes += len as u64;
             self.report(len as u64);
         }
-        readers.iter().for_each(|reader| self.io_stats.add(&reader.queue.stats()));
-        Ok(())
+        if !pending.is_empty() {
+            self.close(std::mem::take(&mut readers));
+        }
+        Ok(readers)
     }
 
     /// The next request: of the worker's stripe, or of the next one.

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::trials::FileTrials;
+use super::trials::{FileTrials, TrialKind};
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
 use crate::operation::{Fold, Search, Split};
 use crate::pattern::fold::{fold, fold_bytes};
 use crate::pattern::progress::Stats;
 use crate::pattern::search::{search, search_bytes};
-use crate::strategy::{Choice, Plan, Planner, Purpose, SMALL, Serial, Strategy};
+use crate::strategy::{Choice, Plan, PlanInput, Planner, Purpose, SMALL, Serial, Strategy, StrategySpec};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
 
@@ -125,27 +125,39 @@ impl Executor<'_> {
             return job(&input, (&Strategy::plain()).into());
         }
         let many = self.many.load(Ordering::Relaxed);
-        let planner = Planner::new(self.spec).with_text(self.spec_text).with_profile(self.profile);
-        let planner = planner.among_files(many);
-        let mut facts = planner.learn(purpose, Some(&input), len, None);
-        facts.serial = serial;
-        let mut plan = planner.decide(facts.clone(), Some(&input), None)?;
-        let all = plan.strategy.workers > 1 && self.workers > 1;
+        // The other half of the memory is for small files and pending results.
+        let budget = self.budget() / if many { 2 } else { 1 };
+        let decide = |facts: PlanInput, input: &File, budget: u64| {
+            let spec = StrategySpec { budget: Some(budget), ..self.spec.clone() };
+            let planner = Planner::new(&spec).with_text(self.spec_text).with_profile(self.profile);
+            planner.decide(PlanInput { budget, ..facts }, Some(input), None)
+        };
+        let learner = Planner::new(self.spec).among_files(many);
+        let facts = PlanInput { serial, ..learner.learn(purpose, Some(&input), len, None) };
+        let others = many && self.workers > 1;
+        // Short files that the device delivers are read beside one another, each by one worker.
+        let beside = others && facts.is_short() && facts.is_cold();
+        let first = if beside { None } else { Some(decide(facts.clone(), &input, budget)?) };
+        let all = self.workers > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
         let (alone, waited) = if all { self.alone(place) } else { (None, false) };
         // A file that was modified while it waited has not changed while it was read.
         let input = if waited { input.stamped_again()? } else { input };
-        if all && alone.is_none() {
-            facts.serial = Some(Serial::OthersAreBusy);
-            plan = planner.decide(facts, Some(&input), None)?;
-        }
+        let mut plan = match first.filter(|_| !others || alone.is_some()) {
+            Some(plan) => plan,
+            None => {
+                let serial = serial.or(Some(Serial::OthersAreBusy));
+                let share = budget / self.at_once.load(Ordering::Relaxed).max(1) as u64;
+                decide(PlanInput { serial, ..facts }, &input, share)?
+            }
+        };
         let trial = self.pick(&mut plan, len);
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
         let start = Instant::now();
         let result = job(&plan.handle(&input), (&plan).into())?;
-        if let Some((uncached, place, len)) = trial {
-            self.trials().record(uncached, place, len, start.elapsed().as_secs_f64());
+        if let Some((kind, len)) = trial {
+            self.trials().record(kind, &plan.strategy, len, start.elapsed().as_secs_f64());
         }
         Ok(result)
     }
@@ -155,20 +167,21 @@ impl Executor<'_> {
     }
 
     /// Replaces the strategy of a file that is too short to try several by one of the contenders.
-    fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(bool, usize, u64)> {
-        let (len, uncached) = (len?, plan.plan_input.is_uncached());
+    fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(TrialKind, u64)> {
+        let len = len?;
         if !plan.plan_input.is_short() {
             return None;
         }
+        let kind =
+            TrialKind { uncached: plan.plan_input.is_uncached(), serial: plan.plan_input.serial.is_some() };
         let contenders = std::mem::take(&mut plan.contenders);
-        let list = if uncached { &contenders.uncached } else { &contenders.cached };
-        let place = self.trials().pick(list, uncached, len)?;
-        let strategy = list[place].strategy.clone();
+        let list = if kind.uncached { &contenders.uncached } else { &contenders.cached };
+        let strategy = self.trials().pick(list, kind, len)?.clone();
         // Several stripes for each worker.
         let request = strategy.request as u64;
         let stripe = (len / (4 * strategy.workers as u64)).next_multiple_of(request).max(request);
         plan.strategy = Strategy { stripe: strategy.stripe.min(stripe), ..strategy };
-        Some((uncached, place, len))
+        Some((kind, len))
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
@@ -204,9 +217,11 @@ impl Drop for AllWorkers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op;
+    use crate::pattern::executor::OrderedSender;
     use crate::pattern::progress::Progress;
-    use crate::strategy::StrategySpec;
     use fullbore_io::error::ErrorKind;
+    use fullbore_io::probe;
 
     #[test]
     fn a_small_file_with_another_time_and_the_same_length_has_changed() {
@@ -234,5 +249,42 @@ mod tests {
             done.store(true, std::sync::atomic::Ordering::Relaxed);
             assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
         });
+    }
+    #[test]
+    fn cold_files_read_beside_one_another_share_the_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = (0..6).map(|number| directory.path().join(number.to_string())).collect();
+        for path in &paths {
+            std::fs::write(path, vec![b'\n'; 3 << 20]).unwrap();
+            std::fs::File::options().write(true).open(path).unwrap().sync_all().unwrap();
+            let file = File::open(path).unwrap();
+            file.drop_cache().unwrap();
+            if probe::residency(&file, 0..3 << 20).ok().and_then(|found| found.share()) != Some(0.0) {
+                return println!("skipped: the page cache of {} cannot be dropped", path.display());
+            }
+        }
+        let spec = StrategySpec { workers: Some(2), budget: Some(16 << 20), ..StrategySpec::default() };
+        let (plans, progress) = (Mutex::new(Vec::new()), Progress::default());
+        let planned = |_: &std::path::Path, plan: &Plan| plans.lock().unwrap().push(plan.strategy.clone());
+        let work = |path: &std::path::PathBuf,
+                    sender: &mut OrderedSender<'_, '_, u64>,
+                    worker: &mut Worker,
+                    executor: &Executor<'_>| {
+            let (_, lines) = executor.fold(&op::count_lines(), &File::open(path)?, worker)?;
+            sender.send(lines, 0).map(drop)
+        };
+        let mut sum = 0;
+        let add = |lines| {
+            sum += lines;
+            Ok(ControlFlow::Continue(()))
+        };
+        Executor::new(&spec, &progress)
+            .explained(&planned, None)
+            .map_ordered(paths.iter(), work, add)
+            .unwrap();
+        assert_eq!(sum, 6 * (3 << 20));
+        for strategy in plans.into_inner().unwrap() {
+            assert!(strategy.workers == 1 && strategy.memory() <= (16 << 20) / 4, "{strategy}");
+        }
     }
 }

@@ -9,7 +9,7 @@ mod worker;
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use growth::Growth;
@@ -74,6 +74,8 @@ pub struct Executor<'a> {
     free: Condvar,
     /// True if there are several files: strategies are tried on files, too.
     many: AtomicBool,
+    /// The number of workers at the time.
+    at_once: AtomicUsize,
     trials: Mutex<FileTrials>,
 }
 
@@ -94,6 +96,7 @@ impl<'a> Executor<'a> {
             big: Mutex::new(None),
             free: Condvar::new(),
             many: AtomicBool::new(false),
+            at_once: AtomicUsize::new(1),
             trials: Mutex::default(),
         }
     }
@@ -247,6 +250,7 @@ impl<'a> Executor<'a> {
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
         let growth = Growth::new(workers, grows, known, self.budget(), self.progress);
+        self.at_once.store(workers, Ordering::Relaxed);
         let workers_at_most = growth.most();
         let room = (self.budget() / 2) as usize;
         let reorder_buffer = ReorderBuffer::new(0, room / 2, Box::new(emit)).with_open(workers_at_most);
@@ -282,6 +286,7 @@ impl<'a> Executor<'a> {
                     return fail(error);
                 }
                 growth.done(count, self.progress).for_each(start);
+                self.at_once.store(growth.count(), Ordering::Relaxed);
             }
             if self.progress.is_cancelled() {
                 reorder_buffer.cancel();

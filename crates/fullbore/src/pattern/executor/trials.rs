@@ -2,46 +2,74 @@
 //! the later ones with the fastest.
 
 use crate::pattern::adaptive::{Spent, Trials};
-use crate::strategy::{Contender, Target, alike};
+use crate::strategy::{Contender, Strategy, Target, alike};
 
 /// Each file is opened for itself, so a change of the contender takes no time of its own.
 const CHANGE: f64 = 0.0;
 
-/// The trials on the files of a run: of those in the page cache, and of the others.
+/// The kinds of files whose rates can be compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TrialKind {
+    /// True for files that are not in the page cache.
+    pub(super) uncached: bool,
+    /// True for files with one worker.
+    pub(super) serial: bool,
+}
+
+impl TrialKind {
+    fn index(self) -> usize {
+        2 * usize::from(self.uncached) + usize::from(self.serial)
+    }
+}
+
+/// The trials on the files of a run, by their kind.
 #[derive(Debug, Default)]
-pub(super) struct FileTrials([Trials; 2]);
+pub(super) struct FileTrials([Trials; 4]);
 
 impl FileTrials {
     /// The contender for a file of `len` bytes; `None` without a choice.
-    pub(super) fn pick(&mut self, list: &[Contender], uncached: bool, len: u64) -> Option<usize> {
+    pub(super) fn pick<'c>(
+        &mut self,
+        list: &'c [Contender],
+        kind: TrialKind,
+        len: u64,
+    ) -> Option<&'c Strategy> {
         if list.len() < 2 {
             return None;
         }
-        let trials = &mut self.0[usize::from(uncached)];
-        // The stripes may differ from file to file.
-        let same = |(one, two): (&Contender, &Contender)| {
-            alike(&one.strategy, &two.strategy, Target::Nowhere) && one.strategy.window == two.strategy.window
-        };
-        if trials.contenders.len() != list.len() || !trials.contenders.iter().zip(list).all(same) {
+        let trials = &mut self.0[kind.index()];
+        let known = trials.contenders.iter().zip(list);
+        if trials.contenders.len() != list.len()
+            || !known.into_iter().all(|(one, two)| same(&one.strategy, &two.strategy))
+        {
             *trials = Trials::new(list.to_vec(), trials.bytes);
         }
-        Some(trials.next(len, CHANGE).0)
+        Some(&list[trials.next(len, CHANGE).0].strategy)
     }
 
-    /// Records the time of a file that was read with the contender at a place.
-    pub(super) fn record(&mut self, uncached: bool, place: usize, len: u64, seconds: f64) {
-        // Other files run at the same time, so the CPU time of one is unknown.
-        self.0[usize::from(uncached)].record(place, len, Spent { seconds, cpu: 0.0 });
+    /// Records the time of a file that was read with a strategy.
+    pub(super) fn record(&mut self, kind: TrialKind, strategy: &Strategy, len: u64, seconds: f64) {
+        let trials = &mut self.0[kind.index()];
+        // The contenders may be others by now.
+        if let Some(place) = trials.contenders.iter().position(|known| same(&known.strategy, strategy)) {
+            // Other files run at the same time, so the CPU time of one is unknown.
+            trials.record(place, len, Spent { seconds, cpu: 0.0 });
+        }
     }
+}
+
+/// True if two strategies differ in nothing but the stripes, which may differ from file to file.
+fn same(one: &Strategy, two: &Strategy) -> bool {
+    alike(one, two, Target::Nowhere) && one.window == two.window
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Strategy;
     use fullbore_io::engine::method;
 
     const LEN: u64 = 10 << 20;
+    const KIND: TrialKind = TrialKind { uncached: false, serial: false };
 
     /// The number of files that each of three contenders gets if `rate` gives theirs.
     fn files(rates: [f64; 3]) -> [usize; 3] {
@@ -53,12 +81,17 @@ mod tests {
         let list = ["buffered", "mmap", "stdio"].map(contender);
         let (mut trials, mut counts) = (FileTrials::default(), [0; 3]);
         for file in 0..1000 {
-            let place = trials.pick(&list, false, LEN).unwrap();
+            let strategy = trials.pick(&list, KIND, LEN).unwrap();
+            let place = list.iter().position(|known| known.strategy == *strategy).unwrap();
             let noise = 1.0 + 0.1 * (f64::from(file * 7919 % 13) / 6.0 - 1.0);
-            trials.record(false, place, LEN, LEN as f64 / rates[place] * noise);
+            trials.record(KIND, strategy, LEN, LEN as f64 / rates[place] * noise);
             counts[place] += 1;
+            // Files with one worker have other contenders, and are measured on their own.
+            let serial = TrialKind { serial: true, ..KIND };
+            let others = trials.pick(&list[1..], serial, LEN).unwrap();
+            trials.record(serial, others, LEN, 1.0);
         }
-        assert_eq!(trials.pick(&list[..1], false, LEN), None);
+        assert_eq!(trials.pick(&list[..1], KIND, LEN), None);
         counts
     }
 
