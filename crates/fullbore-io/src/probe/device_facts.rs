@@ -158,11 +158,12 @@ pub fn processors() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn file_systems_are_distinguished() {
-        let here = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
-        let again = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        let here = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
+        let again = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
         assert_eq!(here, again);
         #[cfg(target_os = "linux")]
         match tempfile::tempfile_in("/dev/shm") {

@@ -363,6 +363,7 @@ fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn memory_has_exactly_the_requested_alignment() {
@@ -376,8 +377,7 @@ mod tests {
 
     #[test]
     fn trial_reads_agree_with_the_system() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut file = File::from(nameless(folder).unwrap());
+        let mut file = File::from(nameless(&build_directory()).unwrap());
         write_sample(&mut file).unwrap();
         let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn writes_of_journaled_blocks_and_logs_go_to_the_device() {
-        let mut file = File::from(nameless(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap());
+        let mut file = File::from(nameless(&build_directory()).unwrap());
         let magic = sys::file_system_kind(&file).unwrap();
         if ![0xef53, 0x5846_5342].contains(&magic) {
             println!("skipped: neither ext4 nor XFS");
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_left_unchanged() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = tempfile::tempdir_in(build_directory()).unwrap();
         let _ = in_folder(folder.path());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
