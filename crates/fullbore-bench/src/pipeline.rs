@@ -135,6 +135,7 @@ fn named(disks: &[&Device]) -> String {
 #[cfg(test)]
 mod tests {
     use fullbore::probe::Link;
+    use fullbore_testkit::ground::build_directory;
     use serde_json::json;
 
     use super::*;
@@ -176,7 +177,7 @@ mod tests {
     }
 
     fn environment(devices: Vec<Device>) -> Environment {
-        let mut facts = fullbore::probe::facts(env!("CARGO_MANIFEST_DIR").as_ref()).unwrap();
+        let mut facts = fullbore::probe::facts(&build_directory()).unwrap();
         facts.devices = devices;
         let facts = json!({ "path": facts, "machine": fullbore::probe::machine() });
         let mut environment = Environment { facts, ..Environment::default() };

@@ -9,7 +9,7 @@ use std::process::Command;
 use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
 use fullbore_bench::fio::{JobSource, Target, export, import, job};
-use measuring::{document, experiment, options};
+use measuring::{document, experiment, on_disk, options};
 
 /// The version of fio; `None`, with the reason printed, if it is not installed.
 fn fio() -> Option<String> {
@@ -86,7 +86,7 @@ fn fio_accepts_and_runs_every_job() {
     if !fullbore_testkit::runs_all("every exported job in fio") || fio().is_none() {
         return;
     }
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = on_disk();
     for labels in loads() {
         let text = job(&labels, &target(&directory.path().join("file"))).unwrap();
         let path = directory.path().join("job.fio");
@@ -113,7 +113,7 @@ fn fio_accepts_and_runs_every_job() {
 
 #[test]
 fn exported_job_imports_as_the_same_load() {
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = on_disk();
     let only = |labels: &Labels, method: &str, here: bool| here || labels.method != method;
     let here = |labels: &Labels| {
         only(labels, "aio", cfg!(target_os = "linux")) && only(labels, "posixaio", cfg!(unix))
@@ -139,7 +139,7 @@ fn both_measure_the_same_cells() {
     }
     let Some(version) = fio() else { return };
     // Not in a memory file system, which has no direct I/O.
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = on_disk();
     let toml = r#"
         [[experiment.grid]]
         action = "read"

@@ -8,6 +8,7 @@ use fullbore_bench::document::{Cell, Document, Experiment, Sample};
 use fullbore_bench::experiment::built_in;
 use fullbore_bench::table::{TableOptions, render};
 use fullbore_bench::{Measured, Options, report};
+use fullbore_testkit::ground::build_directory;
 use measuring::{measured, options};
 
 /// The shortest file on which a run tries contenders, in bytes.
@@ -93,7 +94,7 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
     let experiment = &document.experiments[0];
     assert!(document.cells.iter().all(|cell| cell.skipped.is_none()), "{:?}", document.cells);
     // The contenders are those of the planner.
-    let file = tempfile::NamedTempFile::new_in(".").unwrap();
+    let file = tempfile::NamedTempFile::new_in(build_directory()).unwrap();
     std::fs::write(file.path(), vec![b'\n'; LEN as usize]).unwrap();
     let input = fullbore::file::File::open(file.path()).unwrap();
     let spec = StrategySpec::default();

@@ -38,7 +38,7 @@ fn measured(cell: &Cell) -> bool {
 
 #[test]
 fn peer_commands_are_measured() {
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = on_disk();
     let document = measure(
         directory.path(),
         "

@@ -35,7 +35,7 @@ fn keep_closed_streams_closed() {
 /// Runs a command, prints its error to standard error, and returns its exit code. A signal that ends the process first
 /// removes the files that the command began.
 pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
-    if let Err(error) = signals::install() {
+    if let Err(error) = signals::install(output::flush_overdue) {
         Exit::eprint(&format!("{}: cannot watch for signals: {error}\n", program("")));
         return ExitCode::from(failure_code());
     }

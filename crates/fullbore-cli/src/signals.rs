@@ -16,8 +16,6 @@ use fullbore::sys;
 #[cfg(unix)]
 use fullbore::sys::{AsHandle, Handle, Interest};
 
-use crate::output::flush_overdue;
-
 /// The interval between checks of held output.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -42,13 +40,14 @@ pub(crate) fn wake() -> bool {
 }
 
 /// Starts the thread. It must be a thread because cleaning up takes locks, and because a worker may block in a read
-/// without end. If it cannot be started, signals end the process immediately.
+/// without end. If it cannot be started, signals end the process immediately. Once woken, the thread calls
+/// `flush_overdue` regularly while it returns true.
 #[cfg(unix)]
-pub(crate) fn install() -> io::Result<()> {
+pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     let (woken, wake) = sys::pipe_nonblocking()?;
     let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     catch(&wake, &caught, &alone)?;
-    match start(move || watch(&woken, &caught)) {
+    match start(move || watch(&woken, &caught, flush_overdue)) {
         Ok(_) => drop(WAKE.set(wake)),
         Err(_) => alone.store(true, Ordering::Relaxed),
     }
@@ -77,12 +76,13 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
 }
 
 /// Lets Ctrl-C, Ctrl-Break, the closing of the console and the end of the session end the process, on a thread that the
-/// system starts for them; starts the thread that flushes held output.
+/// system starts for them; starts the thread that flushes held output: once woken, it calls `flush_overdue` regularly
+/// while it returns true.
 #[cfg(windows)]
-pub(crate) fn install() -> io::Result<()> {
+pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     const INTERRUPTED: i32 = 2;
     sys::on_console_event(|| end(INTERRUPTED))?;
-    let watch = || {
+    let watch = move || {
         let mut held = false;
         loop {
             match held {
@@ -99,7 +99,7 @@ pub(crate) fn install() -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn watch(woken: &impl AsHandle, caught: &AtomicUsize) {
+fn watch(woken: &impl AsHandle, caught: &AtomicUsize, flush_overdue: fn() -> bool) {
     let mut held = false;
     loop {
         let polled = sys::wait_ready([woken.as_handle()], Interest::Read, held.then_some(TICK));

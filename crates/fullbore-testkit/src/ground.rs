@@ -13,7 +13,7 @@ pub const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 /// # Panics
 /// If a directory cannot be created.
 pub fn directories() -> Vec<tempfile::TempDir> {
-    let mut roots = vec![of_the_build()];
+    let mut roots = vec![build_directory()];
     match Path::new("/dev/shm") {
         // Wine shows the directories of Linux.
         shm if cfg!(unix) && shm.is_dir() => roots.push(shm.to_owned()),
@@ -29,10 +29,15 @@ pub fn directories() -> Vec<tempfile::TempDir> {
         .collect()
 }
 
-/// Returns `target/tmp` of the build.
-fn of_the_build() -> PathBuf {
+/// Returns `target/tmp` of the build: on a disk where the system's temporary directory may be in memory, and ignored by git.
+/// A program that cargo did not put into `target/PROFILE/deps` gets the system's temporary directory.
+///
+/// # Panics
+/// If the directory cannot be created.
+pub fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
-    let target = test.ancestors().nth(3).expect("cargo puts tests in target/PROFILE/deps");
+    let profile = test.ancestors().find(|folder| folder.ends_with("deps")).and_then(Path::parent);
+    let Some(target) = profile.and_then(Path::parent) else { return std::env::temp_dir() };
     let tmp = target.join("tmp");
     fs::create_dir_all(&tmp).unwrap_or_else(|error| panic!("{}: {error}", tmp.display()));
     tmp

@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Advice, Recommendation, Rule};
-use super::credit::DeviceCredit;
 use super::labels::Labels;
-use super::regime::{DeviceLimit, DeviceVariation};
+use super::regime::{DeviceCredit, DeviceLimit, DeviceVariation};
 use super::series::{Experiment, Series};
 use super::summary::Cell;
 use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};

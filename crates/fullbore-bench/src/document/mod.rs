@@ -4,7 +4,6 @@
 //! a megabyte (MB) is 10^6 bytes.
 
 mod advice;
-mod credit;
 mod environment;
 mod findings;
 mod json;
@@ -17,7 +16,6 @@ mod series;
 mod summary;
 
 pub use advice::{Advice, Confidence, JobKind, RateUnit, Recommendation, Rule, RuleVerdict};
-pub use credit::DeviceCredit;
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
 pub use findings::{
     CellPrediction, Choice, Findings, Limit, Peak, PeerRatio, Pipeline, Regret, Roof, RunnerUp, Saturation,
@@ -26,7 +24,7 @@ pub use findings::{
 pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
 pub(crate) use labels::{Headline, TOGETHER, alone, is_ordinary, page_size};
-pub use regime::{Burst, DeviceLimit, DeviceVariation, Regime, Slices, SteadyPart};
+pub use regime::{Burst, DeviceCredit, DeviceLimit, DeviceVariation, Regime, Slices, SteadyPart};
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION, rfc3339};
 pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};

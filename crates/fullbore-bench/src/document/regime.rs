@@ -1,8 +1,10 @@
-//! Burst and sustained throughput: regimes of samples, their course in slices, and the limits of devices.
+//! Burst and sustained throughput: regimes of samples, their course in slices, the limits of devices, and the credit of devices in
+//! the findings.
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::Variation;
+use super::advice::RateUnit;
+use crate::stats::{CreditFit, Variation};
 use crate::units;
 
 /// Regime of a sample that moves bytes from or to a device.
@@ -137,9 +139,57 @@ impl DeviceVariation {
     }
 }
 
+/// Burst and sustained throughput of a cell of continuous transfer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCredit {
+    /// Id of the cell.
+    pub cell: String,
+    /// Direction: `read` or `write`.
+    pub operation: String,
+    /// The unit of its rates and quantities.
+    pub unit: RateUnit,
+    /// The fitted model.
+    #[serde(flatten)]
+    pub fit: CreditFit,
+}
+
+impl DeviceCredit {
+    /// Formats the finding: `3.30 GB/s for the first 6.00 GB, then 1.10 GB/s; …`, or that there is no burst.
+    pub fn text(&self) -> String {
+        let (unit, fit) = (self.unit, &self.fit);
+        let sustained = unit.rate(fit.sustained.value);
+        let Some(burst) = &fit.burst else {
+            let idle = if fit.idle_s > 0.0 {
+                format!(", nor after {} without requests", units::seconds(fit.idle_s))
+            } else {
+                String::new()
+            };
+            let unsteady = if fit.steady { "" } else { "; the rate varies" };
+            return format!(
+                "{sustained}, no burst behaviour up to {}{idle}{unsteady}",
+                unit.quantity(fit.moved)
+            );
+        };
+        let refill = burst.refill.as_ref().map_or_else(
+            || "refill not measured".into(),
+            |refill| {
+                let bound = if refill.at_least { "by at least " } else { "at " };
+                format!("refilled {bound}{} while idle", unit.rate(refill.rate.value))
+            },
+        );
+        format!(
+            "{} for the first {}, then {sustained}; credit {}, {refill}",
+            unit.rate(burst.rate.value),
+            unit.quantity(burst.lasts(fit.sustained.value)),
+            unit.quantity(burst.credit.value),
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::{self, Estimate, Refill};
 
     #[test]
     fn limits_are_described() {
@@ -167,5 +217,28 @@ mod tests {
         assert_eq!(found.words(), "reads vary from −23% to +18% of the median over some 12.0 s");
         found.variation.time_scale_s = None;
         assert_eq!(found.words(), "reads vary from −23% to +18% of the median from sample to sample");
+    }
+
+    #[test]
+    fn a_credit_is_described_in_its_unit() {
+        let exact = |value| Estimate { value, low: value, high: value };
+        let fit = CreditFit {
+            sustained: exact(1.1e9),
+            burst: None,
+            moved: 42e9,
+            idle_s: 2.5,
+            steady: true,
+            steps: Vec::new(),
+        };
+        let credit = |unit, fit| DeviceCredit { cell: "a".into(), operation: "read".into(), unit, fit };
+        let none = credit(RateUnit::Bytes, fit.clone()).text();
+        assert_eq!(none, "1.10 GB/s, no burst behaviour up to 42.0 GB, nor after 2.50 s without requests");
+        let refill = Some(Refill { rate: exact(500.0), at_least: true });
+        let burst = Some(stats::Burst { rate: exact(4000.0), credit: exact(3000.0), full: true, refill });
+        let text = credit(RateUnit::Requests, CreditFit { sustained: exact(1000.0), burst, ..fit }).text();
+        assert_eq!(
+            text,
+            "4.00 k/s for the first 4.00 k requests, then 1.00 k/s; credit 3.00 k requests, refilled by at least 500 /s while idle"
+        );
     }
 }

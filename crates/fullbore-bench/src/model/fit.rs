@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::law::{ALL, Load, OVERLAPS, PathLaw, TERMS, Term};
-use super::matrix::{Cholesky, dot};
+use super::numerics::{Cholesky, dot};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {

@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::fit::Fit;
-use super::hull;
-use super::law::{Load, PathLaw, Term};
-use super::memory::Memory;
+use super::law::{Load, Memory, PathLaw, Term};
+use super::numerics::in_hull;
 use super::path::{self, HALF, Member, Requests};
 use super::query::Query;
 use crate::document::{Cell, Labels, Limit};
@@ -241,6 +240,6 @@ impl Path {
             || change.cpus.is_some()
             || load.disks < disks.0
             || load.disks > disks.1
-            || !hull::contains(&loads().map(|load| at(&load)).collect::<Vec<_>>(), at(load))
+            || !in_hull(&loads().map(|load| at(&load)).collect::<Vec<_>>(), at(load))
     }
 }

@@ -6,12 +6,10 @@
 //! requests in flight.
 
 mod fit;
-mod hull;
 mod law;
 mod leave_out;
 mod machine;
-mod matrix;
-mod memory;
+mod numerics;
 #[cfg(test)]
 mod paper;
 mod path;

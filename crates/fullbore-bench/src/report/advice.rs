@@ -1,7 +1,7 @@
 //! The sections of the advice, the rules of 1997 and the strategies chosen.
 
 use super::chapter::Chapter;
-use super::phrases::spanned;
+use super::prose::spanned;
 use crate::block::{Block, Fold, Item, NOTHING, Section, TableOf};
 use crate::document::{Advice, Confidence, Document, Recommendation, Rule, RuleVerdict};
 use crate::units;

@@ -6,9 +6,8 @@ use super::chapter_findings::{regret_sentences, regret_table, request_time_table
 use super::figures::{ChartBuilder, cost_of, half_of};
 use super::measure::{axis_words, between};
 use super::panels::Palette;
-use super::phrases::{peak, spanned};
 use super::picture::Chart;
-use super::prose::method_text;
+use super::prose::{method_text, peak, spanned};
 use super::request_figures::{parts, stream_fairness};
 use super::verdict::verdict;
 use crate::block::{Block, Fold, NOTHING, Section, Table, TableOf, Titled, words};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::figures::ChartBuilder;
-use super::phrases::{against, capital, spanned};
 use super::plot_charts;
+use super::prose::{against, capital, spanned};
 use super::row_charts::{Bar, BarChart};
 use crate::block::{NOTHING, TableOf, Titled, words};
 use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation};

@@ -2,9 +2,9 @@
 
 use super::measure::{Measure, axis_words, between};
 use super::panels::{Palette, Panel, split};
-use super::phrases::with_ends;
 use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
+use super::prose::with_ends;
 use super::row_charts::{Bar, BarChart};
 use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary};
 use crate::stats::Estimate;

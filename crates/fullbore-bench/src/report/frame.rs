@@ -2,7 +2,7 @@
 //! model predicts wrongly, foot.
 
 use super::chapter::skipped;
-use super::phrases::spanned;
+use super::prose::spanned;
 use crate::block::html::{escape, set};
 use crate::block::{Block, Fold, Section, Table, TableOf, figures, short, words};
 use crate::document::{CellPrediction, Document, Proof, StopReason, experiments};
@@ -114,7 +114,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some(null) = audit.null_request_s {
-        let text = super::phrases::spanned(null, units::seconds);
+        let text = super::prose::spanned(null, units::seconds);
         facts.push(("meter’s own cost per request (null engine)".into(), text));
     }
     facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));

@@ -8,7 +8,6 @@ mod figures;
 mod frame;
 mod measure;
 mod panels;
-mod phrases;
 mod picture;
 mod pipeline_chart;
 mod plot_charts;
@@ -20,9 +19,8 @@ mod verdict;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
-pub(crate) use phrases::{capital, spanned};
 pub(crate) use picture::clipped;
-pub(crate) use prose::{headline_figures, tiles};
+pub(crate) use prose::{capital, headline_figures, spanned, tiles};
 pub(crate) use verdict::verdict;
 
 use crate::block::{Section, html, markdown};

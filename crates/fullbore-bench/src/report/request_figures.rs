@@ -3,9 +3,9 @@
 use super::figures::{ChartBuilder, MOST_LINES};
 use super::measure::axis_words;
 use super::panels::{Panel, split};
-use super::phrases::with_ends;
 use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
+use super::prose::with_ends;
 use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
 use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
 use crate::stats::{Bootstrap, Estimate, jain, median};

@@ -3,8 +3,8 @@
 use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};
 use super::panels::{Facet, JOBS, grouped, named};
-use super::phrases::{against, capital, compared, peak, spanned};
 use super::pipeline_chart::narrowest;
+use super::prose::{against, capital, compared, peak, spanned};
 use super::request_figures::{PARTS, parts, percentile, stream_fairness};
 use crate::document::{Axis, Cell, Document, Experiment, Figure, Series, Stage};
 use crate::stats::{Estimate, Verdict};

@@ -1,9 +1,11 @@
-//! The stopping rule of a cell's measurement.
+//! The end of measurements: a cell needs no more samples once its interval is narrow, or once it cannot be the best any more
+//! (successive elimination).
 
 use serde::{Deserialize, Serialize};
 
 use super::interval::Bootstrap;
 use super::levels::two_humps;
+use super::quantile::{mean, squares};
 
 /// Stops when the interval of the median is narrow and remains so, but never before a few samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -59,9 +61,68 @@ impl StopRule {
     }
 }
 
+/// Probability that the best candidate is ever eliminated, over all looks.
+const ERROR: f64 = 0.05;
+
+/// Number of samples per candidate for which the intervals are narrowest.
+const TUNED_FOR: f64 = 7.0;
+
+/// Smallest assumed deviation of a sample's logarithm: a few equal samples do not prove that there is no noise.
+const LEAST_DEVIATION: f64 = 0.01;
+
+/// Difference of two logarithms that does not matter: 3%.
+const EQUAL: f64 = 0.03;
+
+/// Fewest samples of a candidate that is eliminated.
+const FEWEST: usize = 3;
+
+/// Returns the candidates that may still be the best by more than 3%, given the rates of each.
+///
+/// The intervals are a confidence sequence (Robbins' normal mixture, Howard and others 2021): valid for all numbers of
+/// samples at once, so that a look after every round eliminates the best candidate with a probability of at most 5%.
+/// All candidates share the deviation of their logarithms. A candidate whose samples are few is not eliminated.
+pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
+    let finite =
+        |rates: &Vec<f64>| rates.iter().map(|rate| rate.ln()).filter(|log| log.is_finite()).collect();
+    let logs: Vec<Vec<f64>> = rates.iter().map(finite).collect();
+    let (mut sum, mut freedom) = (0.0, 0.0);
+    for logs in &logs {
+        sum += squares(logs);
+        freedom += logs.len().saturating_sub(1) as f64;
+    }
+    if freedom == 0.0 {
+        return vec![true; rates.len()];
+    }
+    // The deviation itself is uncertain: with few degrees of freedom its upper bound counts.
+    let deviation = (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
+    let half = |n: usize| half_width(n, deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64);
+    let lowest = logs
+        .iter()
+        .filter(|logs| logs.len() >= FEWEST)
+        .map(|logs| mean(logs) - half(logs.len()))
+        .fold(f64::NEG_INFINITY, f64::max);
+    let may_be_best = |logs: &Vec<f64>| logs.len() < FEWEST || mean(logs) + half(logs.len()) >= lowest;
+    let any = logs.iter().filter(|logs| !logs.is_empty());
+    let fastest = any.map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
+    let open: Vec<bool> = logs.iter().map(may_be_best).collect();
+    // Candidates that are known to be equal need no more samples than the fastest.
+    let settled = |logs: &Vec<f64>| 2.0 * half(logs.len()) <= EQUAL && mean(logs) < fastest;
+    logs.iter().zip(open).map(|(logs, open)| open && !settled(logs)).collect()
+}
+
+/// Returns the half-width, for all numbers of samples at once, of the interval of a mean of `n` samples.
+fn half_width(n: usize, deviation: f64, error: f64) -> f64 {
+    let n = n as f64;
+    let mixture = (-2.0 * error.ln() + (1.0 - 2.0 * error.ln()).ln()) / TUNED_FOR;
+    let scale = n * mixture + 1.0;
+    deviation * (2.0 * scale / (n * n * mixture) * (scale.sqrt() / error).ln()).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Xoshiro256;
+    use crate::stats::rng::normal;
 
     #[test]
     fn needs_both_samples_and_width() {
@@ -88,5 +149,72 @@ mod tests {
         let rule = StopRule { min_samples: first, ..rule };
         assert!(!rule.narrow_enough(&values[..first], &bootstrap), "narrow once");
         assert!(rule.narrow_enough(&values[..first + 1], &bootstrap), "narrow twice");
+    }
+
+    /// Samples only contenders for 40 rounds; returns the number of samples of each candidate.
+    fn simulate(truth: &[f64], noise: f64, rng: &mut Xoshiro256) -> (Vec<bool>, Vec<usize>) {
+        let mut rates = vec![Vec::new(); truth.len()];
+        let mut open = vec![true; truth.len()];
+        for _ in 0..40 {
+            for (place, rates) in rates.iter_mut().enumerate().filter(|(place, _)| open[*place]) {
+                rates.push(truth[place] * (noise * normal(rng)).exp());
+            }
+            // Eliminated candidates do not return.
+            let now = contenders(&rates);
+            open.iter_mut().zip(now).for_each(|(open, now)| *open &= now);
+        }
+        let counts = rates.iter().map(Vec::len).collect();
+        (open, counts)
+    }
+
+    #[test]
+    fn the_best_is_eliminated_in_few_runs() {
+        let mut rng = Xoshiro256::seeded(9);
+        let truth = [1.0, 0.95, 0.93, 0.9, 0.8, 0.6];
+        let lost = (0..400).filter(|_| !simulate(&truth, 0.08, &mut rng).0[0]).count();
+        assert!(lost <= 20, "{lost} of 400");
+    }
+
+    #[test]
+    fn samples_go_to_close_candidates() {
+        let mut rng = Xoshiro256::seeded(10);
+        let (mut close, mut far) = (0, 0);
+        for _ in 0..100 {
+            let (_, counts) = simulate(&[1.0, 0.95, 0.5, 0.3], 0.08, &mut rng);
+            close += counts[0] + counts[1];
+            far += counts[2] + counts[3];
+        }
+        assert!(far <= 100 * 2 * 6 && close >= 4 * far, "{close} {far}");
+    }
+
+    #[test]
+    fn equal_candidates_end_once_they_are_known_to_be_equal() {
+        let mut rng = Xoshiro256::seeded(11);
+        let (open, counts) = simulate(&[1.0, 1.0, 1.0], 0.01, &mut rng);
+        assert!(open.iter().filter(|open| **open).count() <= 1, "{open:?}");
+        assert!(counts.iter().sum::<usize>() < 3 * 40, "{counts:?}");
+    }
+
+    #[test]
+    fn few_samples_decide_nothing() {
+        assert_eq!(contenders(&[vec![1.0], vec![9.0]]), [true, true]);
+        assert_eq!(contenders(&[vec![], vec![9.0, 9.1, 9.0]]), [true, true]);
+        assert_eq!(contenders(&[]), Vec::<bool>::new());
+    }
+
+    #[test]
+    fn half_width_covers_every_number_of_samples() {
+        // Share of series of 200 samples whose mean leaves the interval at any time.
+        let mut rng = Xoshiro256::seeded(12);
+        let left = (0..2000)
+            .filter(|_| {
+                let mut sum = 0.0;
+                (1..=200).any(|n| {
+                    sum += normal(&mut rng);
+                    (sum / f64::from(n)).abs() > half_width(n as usize, 1.0, 0.05)
+                })
+            })
+            .count();
+        assert!(left <= 100, "{left} of 2000");
     }
 }

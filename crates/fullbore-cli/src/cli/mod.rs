@@ -79,7 +79,7 @@ impl Cli {
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let mut called = Invocation::now();
         if called.command() == "grep" {
-            called.words = command::grep::config::with_config(called.words);
+            called.words = command::grep::with_config(called.words);
         }
         if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
             exit::set_failure_code(1);

@@ -7,7 +7,9 @@ use std::path::Path;
 use super::held::HeldDir;
 use super::inner::File;
 use crate::error::{Error, Result};
-use crate::sys::{self, AsHandle, FileKind, Handle, OpenFlags, OsStrExt, Status, Time, TransferFlags};
+use crate::sys::{
+    self, AsHandle, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, Status, Time, TransferFlags,
+};
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
 /// that the system resolves the path of a directory once, not once per file. For small files eight directories deep
@@ -76,9 +78,6 @@ impl HeldDir {
     }
 }
 
-/// File systems with timestamps of this machine's clock, from `linux/magic.h`: ext2 to ext4, XFS, btrfs, tmpfs, F2FS.
-const LOCAL: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
-
 /// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may have no finer ones (ext4 with
 /// inodes of 128 bytes).
 const MARGIN: i128 = 20_000_000;
@@ -92,7 +91,7 @@ const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 /// devices and pipes reject it and lose no byte.
 #[derive(Debug, Default)]
 pub struct SettledReader {
-    /// The device of the last file, and `true` if its file system is one of [`LOCAL`].
+    /// The device of the last file, and `true` if its timestamps are those of this machine's clock.
     device: Option<(u64, bool)>,
 }
 
@@ -117,7 +116,7 @@ impl SettledReader {
         match self.device {
             Some((device, local)) if device == stat.dev => local,
             _ => {
-                let local = sys::file_system_kind(file).is_ok_and(|kind| LOCAL.contains(&kind));
+                let local = sys::file_system_kind(file).is_ok_and(FileSystemKind::has_local_clock);
                 self.device = Some((stat.dev, local));
                 local
             }
@@ -230,7 +229,7 @@ mod tests {
         let file = std::fs::File::open(manifest).unwrap();
         let kind = sys::file_system_kind(&file).unwrap();
         if let Some(bytes) = read(manifest) {
-            assert!(LOCAL.contains(&kind));
+            assert!(kind.has_local_clock());
             assert_eq!(bytes, std::fs::read(manifest).unwrap());
         }
         for odd in

@@ -7,7 +7,7 @@ use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
 use super::types::FileStamp;
 use crate::error::{Error, Result};
-use crate::sys::{self, Code, FileKind, SeekFrom};
+use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom};
 
 impl File {
     /// The current identity, length and modification time.
@@ -127,16 +127,10 @@ impl File {
 
     /// True if the length is only nominal, as for files whose content the kernel generates on read: a page, in `/sys`.
     fn len_is_made_up(&self, len: u64) -> bool {
-        // From linux/magic.h.
-        const SYSFS: u64 = 0x6265_6572;
-        const SECURITYFS: u64 = 0x7363_6673;
-        const TRACEFS: u64 = 0x7472_6163;
-        const DEBUGFS: u64 = 0x6462_6720;
         // Skips the system call for most files, whose length is not a multiple of a page.
         len <= 64 << 10
             && len.is_multiple_of(4096)
-            && sys::file_system_kind(&self.inner.fd)
-                .is_ok_and(|kind| [SYSFS, SECURITYFS, TRACEFS, DEBUGFS].contains(&kind))
+            && sys::file_system_kind(&self.inner.fd).is_ok_and(FileSystemKind::has_nominal_lengths)
     }
 }
 

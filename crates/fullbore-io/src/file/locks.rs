@@ -11,15 +11,11 @@ use super::types::Support;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, Code, Handle, LockRequest, WholeLock};
 
-/// Magic numbers of `statfs(2)` of file systems where a shared lock with write access succeeds and writes are dropped
-/// (dotnet/runtime issues 44546, 53182).
-const NETWORK: [(u64, &str); 4] =
-    [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB2")];
-
-/// The reason for not trying a lock on a file system with this magic number.
-fn skipped(share: Share, writes: bool, magic: u64) -> Option<String> {
-    let (_, name) = NETWORK.iter().find(|(number, _)| *number == magic)?;
-    (share != Share::NONE && writes).then(|| format!("shared lock with write access skipped: {name}"))
+/// The reason for not trying a lock on a file system of this type: on NFS and SMB a shared lock with write access succeeds and
+/// writes are dropped (dotnet/runtime issues 44546, 53182).
+fn skipped(share: Share, writes: bool, kind: sys::FileSystemKind) -> Option<String> {
+    let drops_writes = share != Share::NONE && writes && kind.is_nfs_or_smb();
+    drops_writes.then(|| format!("shared lock with write access skipped: {}", kind.name()))
 }
 
 /// Takes the share lock without waiting; `Err` if a conflicting one is held.
@@ -29,11 +25,12 @@ pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result
         return Ok(Support::Native);
     }
     let exclusive = share == Share::NONE;
-    if !exclusive && writes {
-        let magic = sys::file_system_kind(fd).unwrap_or(0);
-        if let Some(why) = skipped(share, writes, magic) {
-            return Ok(Support::Unsupported(why));
-        }
+    if !exclusive
+        && writes
+        && let Ok(kind) = sys::file_system_kind(fd)
+        && let Some(why) = skipped(share, writes, kind)
+    {
+        return Ok(Support::Unsupported(why));
     }
     let operation = if exclusive { WholeLock::Exclusive } else { WholeLock::Shared };
     loop {
@@ -140,10 +137,11 @@ mod tests {
 
     #[test]
     fn a_shared_lock_with_write_access_is_skipped_on_network_file_systems_only() {
-        assert!(skipped(Share::READ, true, 0x6969).unwrap().ends_with("skipped: NFS"));
-        assert!(skipped(Share::READ, true, 0xff53_4d42).is_some());
-        assert_eq!(skipped(Share::READ, false, 0x6969), None);
-        assert_eq!(skipped(Share::NONE, true, 0x6969), None);
-        assert_eq!(skipped(Share::READ, true, 0xef53), None);
+        let [nfs, cifs, ext4] = ["nfs", "cifs", "ext4"].map(sys::FileSystemKind::named);
+        assert!(skipped(Share::READ, true, nfs).unwrap().ends_with("skipped: nfs"));
+        assert!(skipped(Share::READ, true, cifs).is_some());
+        assert_eq!(skipped(Share::READ, false, nfs), None);
+        assert_eq!(skipped(Share::NONE, true, nfs), None);
+        assert_eq!(skipped(Share::READ, true, ext4), None);
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
+use fullbore_testkit::ground::build_directory;
 use serde_json::Value;
 
 use super::{Facts, extents, facts, residency};
@@ -25,21 +26,19 @@ fn ask(program: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-fn here() -> &'static str {
-    env!("CARGO_MANIFEST_DIR")
-}
-
-fn paths() -> impl Iterator<Item = (&'static str, Facts)> {
-    [here(), "/", "/proc/self/mountinfo", "/sys", "/dev/shm", "/tmp"]
-        .into_iter()
-        .filter(|path| Path::new(path).exists())
-        .map(|path| (path, facts(Path::new(path)).unwrap()))
+fn paths() -> impl Iterator<Item = (String, Facts)> {
+    let here = build_directory().into_os_string().into_string().unwrap();
+    let others = ["/", "/proc/self/mountinfo", "/sys", "/dev/shm", "/tmp"].map(str::to_owned);
+    std::iter::once(here).chain(others).filter(|path| Path::new(path).exists()).map(|path| {
+        let facts = facts(Path::new(&path)).unwrap();
+        (path, facts)
+    })
 }
 
 #[test]
 fn findmnt_names_the_same_mount() {
     for (path, facts) in paths() {
-        let Some(answer) = ask("findmnt", &["-J", "-o", "TARGET,SOURCE,FSTYPE,VFS-OPTIONS", "-T", path])
+        let Some(answer) = ask("findmnt", &["-J", "-o", "TARGET,SOURCE,FSTYPE,VFS-OPTIONS", "-T", &path])
         else {
             return;
         };
@@ -58,7 +57,7 @@ fn findmnt_names_the_same_mount() {
 #[test]
 fn stat_counts_the_same_room() {
     for (path, facts) in paths() {
-        let Some(answer) = ask("stat", &["-f", "-c", "%i %S %b", path]) else { return };
+        let Some(answer) = ask("stat", &["-f", "-c", "%i %S %b", &path]) else { return };
         let words: Vec<_> = answer.split_whitespace().collect();
         let found = facts.file_system.unwrap();
         let block: u64 = words[1].parse().unwrap();
@@ -70,7 +69,7 @@ fn stat_counts_the_same_room() {
 
 #[test]
 fn filefrag_lists_the_same_extents() {
-    let folder = tempfile::tempdir_in(here()).unwrap();
+    let folder = tempfile::tempdir_in(build_directory()).unwrap();
     let path = folder.path().join("runs");
     let file = File::create(&path).unwrap();
     for run in 0..10u64 {
@@ -100,7 +99,7 @@ fn filefrag_lists_the_same_extents() {
 
 #[test]
 fn fincore_counts_the_same_pages() {
-    let folder = tempfile::tempdir_in(here()).unwrap();
+    let folder = tempfile::tempdir_in(build_directory()).unwrap();
     let path = folder.path().join("half");
     let file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
     file.write_all_at(&vec![1; 4 << 20], 0).unwrap();
@@ -116,9 +115,9 @@ fn fincore_counts_the_same_pages() {
 
 #[test]
 fn lsblk_describes_the_same_device() {
-    let facts = facts(Path::new(here())).unwrap();
+    let facts = facts(&build_directory()).unwrap();
     let Some(device) = facts.devices.first() else {
-        println!("skipped: {} is on no device", here());
+        println!("skipped: {} is on no device", facts.path);
         return;
     };
     let columns = "NAME,MAJ:MIN,SIZE,ROTA,SCHED,RQ-SIZE,RA,PHY-SEC,LOG-SEC,MIN-IO,RO";

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::kernel_files::KernelFiles;
-use super::mounts::{Memory, memory};
-use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, Status};
+use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, FileSystemKind, Status};
 
 /// Facts that decide the choice of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +77,7 @@ impl FileSystemId {
     /// As [`of`](Self::of), for a file whose device number is known.
     pub(crate) fn on(device: u64, file: impl AsHandle) -> io::Result<Self> {
         let file = file.as_handle();
-        let kind = sys::file_system_kind(file)?;
+        let kind = sys::file_system_kind(file)?.number();
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
 }
@@ -115,23 +114,21 @@ fn seeks(file: BorrowedHandle<'_>) -> bool {
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.
 pub fn in_memory(file: impl AsHandle) -> bool {
-    is_on(file, |number| memory(number) == Some(Memory::Bytes))
+    is_on(file, FileSystemKind::is_in_memory)
 }
 
 /// True if a file is on an overlay, whose inodes have no pages of their own: calls that use the inode's pages see none.
 pub fn overlaid(file: impl AsHandle) -> bool {
-    /// `OVERLAYFS_SUPER_MAGIC` of `linux/magic.h`.
-    const OVERLAY: u64 = 0x794c_7630;
-    is_on(file, |number| number == OVERLAY)
+    is_on(file, FileSystemKind::is_overlay)
 }
 
 /// True if a file has nothing on any device: in memory, or generated when read, as on procfs.
 pub fn off_device(file: impl AsHandle) -> bool {
-    is_on(file, |number| memory(number).is_some())
+    is_on(file, FileSystemKind::is_off_device)
 }
 
 /// True if a file is on such a file system. A block device's name may be, in `/dev`, but its bytes are not.
-fn is_on(file: impl AsHandle, such: impl Fn(u64) -> bool) -> bool {
+fn is_on(file: impl AsHandle, such: impl Fn(FileSystemKind) -> bool) -> bool {
     let file = file.as_handle();
     let block = |found: Status| found.kind() == FileKind::BlockDevice;
     sys::file_system_kind(file).is_ok_and(such) && !sys::status(file).is_ok_and(block)
@@ -154,11 +151,12 @@ pub fn processors() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn file_systems_are_distinguished() {
-        let here = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
-        let again = device_facts(tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()).unwrap();
+        let here = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
+        let again = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
         assert_eq!(here, again);
         #[cfg(target_os = "linux")]
         match tempfile::tempfile_in("/dev/shm") {

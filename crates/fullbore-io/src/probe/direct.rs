@@ -8,7 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, process};
 
 use super::residency::residency;
-use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, Handle, OpenFlags};
+use crate::sys::{
+    self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, FileSystemKind, Handle, OpenFlags,
+};
 
 /// Alignments to try in bytes, smallest first.
 const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
@@ -118,8 +120,7 @@ pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Align
     }
     let kind = FileKind::of_mode(status.mode);
     refuse_other_kinds(status).or_else(|no| if kind == FileKind::Directory { Ok(()) } else { Err(no) })?;
-    let magic = sys::file_system_kind_of(path).map_err(|error| unknown("statfs")(error.into()))?;
-    refuse_memory(magic)?;
+    refuse_memory(sys::file_system_kind_of(path).map_err(|error| unknown("statfs")(error.into()))?)?;
     if kind == FileKind::Directory {
         return in_folder(path);
     }
@@ -155,17 +156,10 @@ fn refuse_other_kinds(status: &ExtendedStatus) -> Result<(), NoDirect> {
 }
 
 /// Recent kernels allow `O_DIRECT` on files of tmpfs, but there is no device.
-fn refuse_memory(magic: u64) -> Result<(), NoDirect> {
-    const IN_MEMORY: [(u64, &str); 5] = [
-        (0x0102_1994, "tmpfs"),
-        (0x8584_58f6, "ramfs"),
-        (0x9584_58f6, "hugetlbfs"),
-        (0x9fa0, "proc"),
-        (0x6265_6572, "sysfs"),
-    ];
-    match IN_MEMORY.iter().find(|(known, _)| *known == magic) {
-        Some((_, name)) => Err(NoDirect::Refused(format!("{name} is in memory: there is no device"))),
-        None => Ok(()),
+fn refuse_memory(kind: FileSystemKind) -> Result<(), NoDirect> {
+    match kind.is_off_device() {
+        true => Err(NoDirect::Refused(format!("{} is in memory: there is no device", kind.name()))),
+        false => Ok(()),
     }
 }
 
@@ -363,6 +357,7 @@ fn writes_cached(file: &File, alignment: Alignment) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn memory_has_exactly_the_requested_alignment() {
@@ -376,8 +371,7 @@ mod tests {
 
     #[test]
     fn trial_reads_agree_with_the_system() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut file = File::from(nameless(folder).unwrap());
+        let mut file = File::from(nameless(&build_directory()).unwrap());
         write_sample(&mut file).unwrap();
         let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
@@ -397,9 +391,9 @@ mod tests {
 
     #[test]
     fn writes_of_journaled_blocks_and_logs_go_to_the_device() {
-        let mut file = File::from(nameless(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap());
-        let magic = sys::file_system_kind(&file).unwrap();
-        if ![0xef53, 0x5846_5342].contains(&magic) {
+        let mut file = File::from(nameless(&build_directory()).unwrap());
+        let kind = sys::file_system_kind(&file).unwrap();
+        if !["ext4", "xfs"].contains(&kind.name()) {
             println!("skipped: neither ext4 nor XFS");
             return;
         }
@@ -430,7 +424,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_left_unchanged() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = tempfile::tempdir_in(build_directory()).unwrap();
         let _ = in_folder(folder.path());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -294,6 +294,7 @@ fn by_seeking(fd: BorrowedHandle<'_>, size: u64, allocated: u64) -> io::Result<P
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
     use std::io::{Seek, SeekFrom as Position, Write};
     use std::os::unix::fs::FileExt;
 
@@ -356,7 +357,7 @@ mod tests {
 
     /// Four runs of data with three holes between, more than one page each.
     fn sparse() -> std::fs::File {
-        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = tempfile::tempfile_in(build_directory()).unwrap();
         for run in 0..4u64 {
             file.write_all_at(&[9; 65536], run * 262_144).unwrap();
         }
@@ -377,7 +378,7 @@ mod tests {
 
     #[test]
     fn more_extents_than_one_call_returns() {
-        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = tempfile::tempfile_in(build_directory()).unwrap();
         for run in 0..1500u64 {
             file.write_all_at(&[1; 4096], run * 8192).unwrap();
         }
@@ -399,7 +400,7 @@ mod tests {
 
     #[test]
     fn reserved_bytes_are_not_written_bytes() {
-        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut file = tempfile::tempfile_in(build_directory()).unwrap();
         if let Err(error) = sys::allocate(&file, sys::Allocate::Extend, 0, 1 << 20) {
             println!("skipped: no fallocate here: {error}");
             return;

@@ -273,10 +273,11 @@ fn shown(path: &Path) -> String {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
     use std::os::unix::fs::symlink;
 
     fn folder() -> tempfile::TempDir {
-        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+        tempfile::tempdir_in(build_directory()).unwrap()
     }
 
     #[test]

@@ -435,7 +435,7 @@ fn exact(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn sizes_read_well() {
@@ -469,7 +469,7 @@ mod tests {
 
     #[test]
     fn facts_fit_the_screen_and_show_added_entries() {
-        let mut facts = super::super::facts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let mut facts = super::super::facts(&build_directory()).unwrap();
         facts.engines.push(EngineFact {
             name: "uring".to_owned(),
             summary: "io_uring".to_owned(),

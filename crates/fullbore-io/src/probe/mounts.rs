@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::device::DeviceNumber;
-use crate::sys::{self, OsStringExt};
+use crate::sys::{self, FileSystemKind, OsStringExt};
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl FileSystemFacts {
             // The kernel's two words, the first one first, as other programs print it.
             id: (room.id != 0).then(|| format!("{:x}", room.id.rotate_left(32))),
             network: is_network(&mount.kind),
-            in_memory: is_in_memory(&mount.kind),
+            in_memory: FileSystemKind::named(&mount.kind).is_off_device(),
         })
     }
 }
@@ -192,53 +192,6 @@ pub(crate) fn is_network(kind: &str) -> Option<bool> {
     } else {
         Some(false)
     }
-}
-
-/// Contents of a file system without a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Memory {
-    /// Written bytes, kept in memory.
-    Bytes,
-    /// Text generated when read, possibly slowly.
-    Answers,
-}
-
-/// Types of file system that keep nothing on any device: name in mount tables, number of `statfs(2)` (`linux/magic.h`),
-/// and contents.
-const MEMORY: [(&str, u64, Memory); 22] = [
-    ("autofs", 0x0187, Memory::Answers),
-    ("binfmt_misc", 0x4249_4e4d, Memory::Answers),
-    ("bpf", 0xcafe_4a11, Memory::Answers),
-    ("cgroup", 0x0027_e0eb, Memory::Answers),
-    ("cgroup2", 0x6367_7270, Memory::Answers),
-    ("configfs", 0x6265_6570, Memory::Answers),
-    ("debugfs", 0x6462_6720, Memory::Answers),
-    ("devpts", 0x1cd1, Memory::Answers),
-    ("devtmpfs", 0x0102_1994, Memory::Bytes),
-    ("efivarfs", 0xde5e_81e4, Memory::Answers),
-    ("fusectl", 0x6573_5543, Memory::Answers),
-    ("hugetlbfs", 0x9584_58f6, Memory::Bytes),
-    ("mqueue", 0x1980_0202, Memory::Answers),
-    ("nsfs", 0x6e73_6673, Memory::Answers),
-    ("proc", 0x9fa0, Memory::Answers),
-    ("pstore", 0x6165_676c, Memory::Answers),
-    ("ramfs", 0x8584_58f6, Memory::Bytes),
-    ("rootfs", 0x8584_58f6, Memory::Bytes),
-    ("securityfs", 0x7363_6673, Memory::Answers),
-    ("sysfs", 0x6265_6572, Memory::Answers),
-    ("tmpfs", 0x0102_1994, Memory::Bytes),
-    ("tracefs", 0x7472_6163, Memory::Answers),
-];
-
-/// True if a type of file system keeps nothing on any device.
-pub(crate) fn is_in_memory(kind: &str) -> bool {
-    MEMORY.iter().any(|(name, ..)| *name == kind)
-}
-
-/// Returns the contents of a file system with this number that has no device; `None` if it has one.
-pub(super) fn memory(number: u64) -> Option<Memory> {
-    let found = MEMORY.iter().find(|(_, magic, _)| *magic == number & 0xffff_ffff)?;
-    Some(found.2)
 }
 
 #[cfg(test)]
@@ -311,7 +264,6 @@ not a line
         assert_eq!(is_network("fuse"), None);
         assert_eq!(is_network("fuseblk"), Some(false));
         assert_eq!(is_network("ext4"), Some(false));
-        assert!(is_in_memory("tmpfs") && !is_in_memory("xfs"));
     }
 
     #[cfg(target_os = "linux")]
@@ -330,7 +282,7 @@ not a line
                 // `statfs` sees the topmost mount; it is the last line of a place.
                 let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
                 if last == Some(line) {
-                    assert_eq!(memory(found).is_some(), is_in_memory(kind), "{line}");
+                    assert_eq!(found.is_off_device(), FileSystemKind::named(kind).is_off_device(), "{line}");
                     seen += 1;
                 }
             }

@@ -111,12 +111,13 @@ fn replaceable(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
     use std::fs::File;
     use std::io::Write;
 
-    /// Creates a file of this length in the working directory of the tests, written back so that it can be dropped.
+    /// Creates a file of this length in the directory of the build, written back so that it can be dropped.
     fn file(bytes: usize) -> File {
-        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut file = tempfile::tempfile_in(build_directory()).unwrap();
         file.write_all(&vec![7; bytes]).unwrap();
         file.sync_all().unwrap();
         file

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::device::{self, Device, DeviceNumber, Partition};
 use super::error::Unknown;
 use super::kernel_files::{KernelFiles, names};
-use super::mounts::{self, FileSystemFacts, Mount, is_in_memory, is_network};
+use super::mounts::{self, FileSystemFacts, Mount, is_network};
 use super::queue::Queue;
-use crate::sys::{self, Disk, Space, Volume};
+use crate::sys::{self, Disk, FileSystemKind, Space, Volume};
 
 /// Maximum depth of nested overlays to follow.
 const DEEPEST: usize = 8;
@@ -155,9 +155,10 @@ fn special(name: &str) -> Result<DeviceNumber, String> {
 
 fn why_none(mount: &Mount) -> String {
     let kind = &mount.kind;
-    if matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" | "rootfs") {
+    let known = FileSystemKind::named(kind);
+    if known.is_in_memory() {
         format!("{kind} keeps its files in memory, on no device")
-    } else if is_in_memory(kind) {
+    } else if known.is_off_device() {
         format!("the kernel generates the files of {kind} when they are read; they are on no device")
     } else if is_network(kind) == Some(true) {
         format!("{kind} reads its files over a network from {}", mount.source)

@@ -3,8 +3,7 @@
 use std::io::{self, BufRead, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
 use super::buffer::{Ahead, Pending};
-use super::ends::Ends;
-use super::loss;
+use super::ends::{Ends, report_loss};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::inner::File;
 use crate::file::types::Durability;
@@ -292,7 +291,7 @@ impl FileStream {
 impl Drop for FileStream {
     fn drop(&mut self) {
         if let Err(error) = self.write_pending() {
-            loss::report(&self.ends.file, self.pending.bytes().len(), error);
+            report_loss(&self.ends.file, self.pending.bytes().len(), error);
         }
     }
 }

@@ -7,7 +7,6 @@
 mod buffer;
 mod ends;
 mod file_stream;
-mod loss;
 
+pub use ends::on_loss;
 pub use file_stream::FileStream;
-pub use loss::on_loss;

@@ -5,6 +5,7 @@
 #[cfg(not(target_os = "linux"))]
 mod absent;
 mod code;
+mod file_system;
 pub(crate) mod map;
 pub(crate) mod memory;
 mod portable;
@@ -23,6 +24,7 @@ mod windows;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use absent::*;
 pub use code::{Code, InUse, Result};
+pub use file_system::FileSystemKind;
 pub use portable::*;
 pub use types::*;
 #[cfg(unix)]

@@ -97,6 +97,7 @@ impl<'a> StripeQueue<'a> {
 
 #[cfg(test)]
 mod tests {
+    use fullbore_testkit::ground::build_directory;
     use proptest::prelude::*;
 
     use super::*;
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn common_holes_are_skipped() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
         let sparse = |name: &str, data: &[(u64, usize)]| {
             let file = File::create_new(directory.path().join(name)).unwrap();
             for &(offset, len) in data {

@@ -245,6 +245,7 @@ fn remove_stale_instances(root: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbore_testkit::ground::build_directory;
 
     #[test]
     fn lines_of_the_kernel_are_parsed() {
@@ -340,7 +341,7 @@ mod tests {
     /// Needs root and a kernel with block tracing.
     #[test]
     fn direct_read_is_traced_and_instance_removed() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
         let path = directory.path().join("file");
         fs::write(&path, vec![7; 1 << 20]).unwrap();
         let file = fullbore::file::File::open(&path).unwrap();

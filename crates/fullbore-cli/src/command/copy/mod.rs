@@ -4,7 +4,6 @@ mod flags;
 mod messages;
 mod operands;
 mod options;
-mod prompt;
 
 use std::io::IsTerminal;
 use std::path::Path;

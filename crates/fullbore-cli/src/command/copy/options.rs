@@ -12,7 +12,7 @@ use fullbore::sys::is_separator;
 use fullbore_cli::exit::Exit;
 
 use super::flags::{Attribute, CONTROLS, Flags};
-use super::{messages, prompt};
+use super::messages;
 
 /// The positions of flags whose order matters.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Flags {
             existing,
             confirm: confirm.then(|| {
                 let replaces = self.force || self.remove_destination;
-                Confirm::new(move |overwrite| prompt::confirm_overwrite(overwrite, replaces))
+                Confirm::new(move |overwrite| messages::confirm_overwrite(overwrite, replaces))
             }),
             force: self.force,
             remove_destination: self.remove_destination,

@@ -14,7 +14,7 @@ use fullbore::sys::FileKind;
 use fullbore_cli::common_args::CliRun;
 
 use super::content;
-use super::directories::{self, Directories};
+use super::inode::{Directories, stat};
 use crate::command::walk::{Rules, Walk};
 use crate::exit::Exit;
 
@@ -173,7 +173,7 @@ fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Optio
         Some(held) => held,
         None => HeldDir::of(&path).map_err(|error| Error::io("inspect", &path, error))?.0,
     };
-    let stat = directories::stat(&held, path.file_name().unwrap_or_default(), &path)?;
+    let stat = stat(&held, path.file_name().unwrap_or_default(), &path)?;
     let len = stat.size;
     let regular = stat.kind() == FileKind::Regular;
     let wanted = regular && (bounds.min..=bounds.max).contains(&len);

@@ -9,9 +9,8 @@ use fullbore::file::{File, Temporary};
 use fullbore::sys::{self, AsHandle, AtFlags, Code};
 
 use super::content::equal;
-use super::directories::{Directories, Entry, stat};
 use super::find::{Group, HashedFile};
-use super::inode::{OpenInode, changed, copy_metadata};
+use super::inode::{Directories, Entry, OpenInode, changed, copy_metadata, stat};
 
 /// The method of replacing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

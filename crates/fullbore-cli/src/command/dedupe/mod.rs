@@ -1,7 +1,6 @@
 //! `fullbore dedupe`: reports duplicate files; links them only on request.
 
 mod content;
-mod directories;
 mod find;
 mod inode;
 mod link;

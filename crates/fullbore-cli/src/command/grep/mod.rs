@@ -2,7 +2,6 @@
 
 mod args;
 mod command;
-pub(crate) mod config;
 mod file;
 mod flags;
 mod haystacks;
@@ -12,4 +11,5 @@ mod run;
 mod settings;
 mod walk;
 
+pub(crate) use self::parse::with_config;
 pub(crate) use self::run::Grep;

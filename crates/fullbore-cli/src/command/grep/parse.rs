@@ -1,14 +1,17 @@
 //! Parses the flags by clap, and applies them in command-line order: of flags that exclude each other the last counts, as
-//! with `rg`.
+//! with `rg`. The flags of the configuration file, one per line, precede those of the command line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::{env, fs};
 
 use clap::builder::OsStringValueParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use fullbore::sys::OsStrExt;
 
 use super::args::{Flag, FlagEffect, GrepArgs};
 use super::flags::FLAGS;
+use crate::exit::{Exit, program};
 
 fn argument(flag: &Flag) -> Arg {
     let argument = Arg::new(flag.long).long(flag.long).help(flag.help).action(ArgAction::Append);
@@ -76,5 +79,53 @@ impl FromArgMatches for GrepArgs {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+/// The variable that names the file. When called as `rg`, the program also obeys ripgrep's variable.
+const VARIABLE: &str = "FULLBORE_GREP_CONFIG_PATH";
+const VARIABLE_OF_RG: &str = "RIPGREP_CONFIG_PATH";
+
+/// Inserts the words of the configuration file after the command, the first word of the command line.
+pub(crate) fn with_config(words: Vec<OsString>) -> Vec<OsString> {
+    let mut flags = words.iter().skip(1).take_while(|word| *word != "--");
+    if flags.any(|word| word == "--no-config") {
+        return words;
+    }
+    let as_rg = program("") == "rg";
+    let variable = if as_rg && env::var_os(VARIABLE).is_none() { VARIABLE_OF_RG } else { VARIABLE };
+    let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) else { return words };
+    match fs::read(&path) {
+        Ok(text) => {
+            let mut words = words.into_iter();
+            let first = words.next();
+            first.into_iter().chain(lines(&text)).chain(words).collect()
+        }
+        Err(error) => {
+            let path = path.to_string_lossy();
+            let text = format!("failed to read the file specified in {variable}: {path}: {error}");
+            Exit::eprint(&format!("{}: {text}\n", program("")));
+            words
+        }
+    }
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = OsString> {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+        .map(|line| OsStr::from_bytes(line).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_a_word() {
+        let text = b"# colours\n--colors=match:fg:red\n\n  -g\r\n!*.min js\n  # not this\n--\xff";
+        let words: Vec<OsString> = lines(text).collect();
+        let expected: [&[u8]; 4] = [b"--colors=match:fg:red", b"-g", b"!*.min js", b"--\xff"];
+        assert_eq!(words, expected.map(|word| OsStr::from_bytes(word).to_owned()));
     }
 }

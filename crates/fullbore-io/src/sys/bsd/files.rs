@@ -13,6 +13,7 @@ use crate::buf::{Direction, Loan};
 #[cfg(target_os = "freebsd")]
 use crate::sys::code::unsupported;
 use crate::sys::code::{Code, Result};
+use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::extent::{LAST, RawExtent, UNKNOWN};
 #[cfg(target_os = "macos")]
 use crate::sys::types::{Advice, around_blocks};
@@ -243,12 +244,24 @@ pub fn sync_file_system(_: impl AsFd) -> Result<()> {
     Ok(())
 }
 
-pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
-    Ok(u64::from(rustix::fs::fstatfs(file)?.f_type))
+pub fn file_system_kind(file: impl AsFd) -> Result<FileSystemKind> {
+    Ok(kind_in(&rustix::fs::fstatfs(file)?))
 }
 
-pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
-    Ok(u64::from(rustix::fs::statfs(path)?.f_type))
+pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
+    Ok(kind_in(&rustix::fs::statfs(path)?))
+}
+
+/// The type by its name: numbers depend on the system and on the order in which it loads the types.
+fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
+    let name = found.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    let name = String::from_utf8(name).unwrap_or_default();
+    let kind = FileSystemKind::named(match name.as_str() {
+        "linprocfs" | "procfs" => "proc",
+        "linsysfs" => "sysfs",
+        same => same,
+    });
+    kind.with_number(found.f_type.into())
 }
 
 /// A file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.

@@ -12,6 +12,7 @@ use rustix::time::ClockId;
 
 use crate::buf::{Direction, Loan};
 use crate::sys::code::Result;
+use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Allocate, InodeFlags, Splice, Time, TransferFlags};
 use crate::sys::unix::code::calls;
 use crate::sys::unix::files::{read, write};
@@ -93,14 +94,17 @@ calls! {
     fn set_pipe_capacity(pipe: impl AsFd, bytes: usize) -> usize = rustix::pipe::fcntl_setpipe_size;
 }
 
-/// The kind of a file system: the number that identifies it in `statfs(2)`.
-pub fn file_system_kind(file: impl AsFd) -> Result<u64> {
-    // Some numbers are negative where the field is 32 bits wide.
-    Ok(rustix::fs::fstatfs(file)?.f_type as u64 & 0xffff_ffff)
+pub fn file_system_kind(file: impl AsFd) -> Result<FileSystemKind> {
+    Ok(kind_in(&rustix::fs::fstatfs(file)?))
 }
 
-pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
-    Ok(rustix::fs::statfs(path)?.f_type as u64 & 0xffff_ffff)
+pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
+    Ok(kind_in(&rustix::fs::statfs(path)?))
+}
+
+fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
+    // Some numbers are negative where the field is 32 bits wide.
+    FileSystemKind::numbered(found.f_type as u64 & 0xffff_ffff)
 }
 
 pub fn memory_file(name: &str) -> Result<Handle> {

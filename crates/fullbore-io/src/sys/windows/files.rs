@@ -23,6 +23,7 @@ use super::path::{PathArg, handle_path, wide};
 use super::status::{stat, status};
 use super::volume::{cluster, file_system, shares_blocks};
 use crate::sys::code::{Code, Result, unsupported};
+use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time, WholeLock};
 
 /// There are no files about processes and the machine: a path that nobody has.
@@ -232,18 +233,17 @@ unsupported! {
     fn sync_file_system(impl AsHandle) -> ();
 }
 
-/// The kind of a file system, as the number that Linux has for it; 0 for others.
-pub fn file_system_kind(file: impl AsHandle) -> Result<u64> {
+pub fn file_system_kind(file: impl AsHandle) -> Result<FileSystemKind> {
     let (name, _) = file_system(&file)?;
-    Ok(match &*name.to_string_lossy() {
-        "NTFS" => 0x5346_544e,
-        "FAT" | "FAT32" => 0x4d44,
-        "exFAT" => 0x2011_bab0,
-        _ => 0,
-    })
+    Ok(FileSystemKind::named(match &*name.to_string_lossy() {
+        "NTFS" => "ntfs",
+        "FAT" | "FAT32" => "vfat",
+        "exFAT" => "exfat",
+        _ => "",
+    }))
 }
 
-pub fn file_system_kind_of(path: impl PathArg) -> Result<u64> {
+pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
     file_system_kind(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?)
 }
 

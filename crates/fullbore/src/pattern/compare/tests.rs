@@ -14,6 +14,7 @@ use fullbore_io::engine::{CachePolicy, METHODS, method, probe};
 use fullbore_io::error::{ErrorKind, Result};
 use fullbore_io::file::File;
 use fullbore_io::sys::{self, Handle};
+use fullbore_testkit::ground::build_directory;
 
 fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
     let one = |side: usize| {
@@ -227,7 +228,7 @@ proptest! {
 
 #[test]
 fn every_method_that_reads_finds_the_difference() {
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = tempfile::tempdir_in(build_directory()).unwrap();
     let data: Vec<u8> = (0..3_000_000u32).map(|place| (place % 251) as u8).collect();
     let mut other = data.clone();
     other[2_345_678] ^= 1;
@@ -259,7 +260,7 @@ fn every_method_that_reads_finds_the_difference() {
 
 #[test]
 fn a_terabyte_of_holes_is_compared_at_once() {
-    let directory = tempfile::tempdir_in(".").unwrap();
+    let directory = tempfile::tempdir_in(build_directory()).unwrap();
     let sparse = |name: &str, last: &[u8]| {
         let file = File::create_new(directory.path().join(name)).unwrap();
         file.set_len(1 << 40).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all};
-use fullbore_io::sys::{self, AsHandle, Status};
+use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
 use super::attributes::{self, Place};
 use super::hashed::Hashed;
@@ -334,23 +334,11 @@ fn zeros(block: &[u8]) -> bool {
 
 /// True for a regular file whose length has no meaning: the kernel generates the bytes on read (sysfs and others).
 pub(super) fn lengthless(file: impl AsHandle, stat: &Status) -> bool {
-    /// sysfs, debugfs, tracefs, securityfs, configfs, both versions of cgroup, efivarfs (`man 2 statfs`).
-    const MADE: [u64; 8] = [
-        0x6265_6572,
-        0x6462_6720,
-        0x7472_6163,
-        0x7363_6673,
-        0x6265_6570,
-        0x0027_e0eb,
-        0x6367_7270,
-        0xde5e_81e4,
-    ];
-    stat.size > 0 && stat.blocks == 0 && sys::file_system_kind(file).is_ok_and(|kind| MADE.contains(&kind))
+    let nominal = || sys::file_system_kind(file).is_ok_and(FileSystemKind::has_nominal_lengths);
+    stat.size > 0 && stat.blocks == 0 && nominal()
 }
 
 /// True if the file is on a server that copies files locally on request (`copy_file_range`).
 fn served(file: &File) -> bool {
-    /// NFS, SMB 2 and later, CIFS, Ceph (`man 2 statfs`).
-    const SERVED: [u64; 4] = [0x6969, 0xfe53_4d42, 0xff53_4d42, 0x00c3_6400];
-    sys::file_system_kind(file).is_ok_and(|kind| SERVED.contains(&kind))
+    sys::file_system_kind(file).is_ok_and(FileSystemKind::copies_on_server)
 }
