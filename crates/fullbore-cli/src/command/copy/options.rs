@@ -115,6 +115,9 @@ impl Flags {
             () if self.sparse == Sparse::Always && (self.verify || self.resume) => {
                 "--sparse=always cannot be combined with --verify or --resume"
             }
+            () if self.sparse == Sparse::Always && self.common.sets_method() => {
+                "--sparse=always cannot be combined with --strategy or --cache"
+            }
             () if self.target_directory.is_some() && self.no_target_directory => {
                 return Err(messages::fatal(
                     "cannot combine --target-directory (-t) and --no-target-directory (-T)",

@@ -115,6 +115,12 @@ impl Content<'_> {
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
+        let auto = options.spec_text.is_none() && options.simple();
+        if options.sparse == Sparse::Always && (!auto || options.resume) {
+            let what = "blocks of zeros become holes by plain reads and writes only";
+            return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
+                .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
+        }
         if journal.is_some_and(Journal::fresh) {
             output.file().set_len(0)?;
         }
@@ -157,7 +163,6 @@ impl Content<'_> {
         if options.sparse == Sparse::Always {
             return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
-        let auto = options.spec_text.is_none() && options.simple();
         if auto && len < LARGE && sparse {
             return self.runs(output, len, sparse, stats, |range| self.by_memory(output, range));
         }

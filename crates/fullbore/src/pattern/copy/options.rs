@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::failure::CopyError;
 use crate::strategy::{Plan, Profile, StrategySpec};
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
 
 /// The sharing of blocks in place of copying them.
@@ -69,7 +71,8 @@ pub enum Sparse {
     /// The holes of the source are holes of the copy.
     #[default]
     Auto,
-    /// Blocks of zeros become holes too.
+    /// Blocks of zeros become holes too. One worker reads and writes each file by plain calls: a strategy, a cache policy, shared
+    /// blocks, verification and resumption are errors ([`ErrorKind::Unsupported`]).
     Always,
     /// The copy has no holes.
     Never,
