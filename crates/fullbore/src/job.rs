@@ -229,13 +229,13 @@ impl Job {
     pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
         let options = CopyOptions { recursive: true, follow: Follow::Sources, ..CopyOptions::default() };
         let first: Mutex<Option<CopyError>> = Mutex::default();
-        let tell = |event: CopyEvent| {
+        let report = |event: CopyEvent| {
             if let CopyEvent::Failed(error) = event {
                 first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         };
         let (source, target) = (source.as_ref(), target.as_ref());
-        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &tell)?;
+        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &report)?;
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(stats),
             Some(CopyError::Failed(error)) => Err(error),
@@ -251,7 +251,7 @@ impl Job {
         &self,
         pairs: &[(PathBuf, PathBuf)],
         options: &CopyOptions,
-        tell: &(dyn Fn(CopyEvent) + Sync),
+        report: &(dyn Fn(CopyEvent) + Sync),
     ) -> Result<CopyStats> {
         let options = CopyOptions {
             durability: self.durability,
@@ -259,16 +259,16 @@ impl Job {
             spec_text: self.spec_text.clone(),
             profile: self.profile.as_deref().cloned(),
             workers: self.spec.workers,
-            tell_plans: options.tell_plans || self.planned.is_some(),
+            report_plans: options.report_plans || self.planned.is_some(),
             ..options.clone()
         };
-        let tell = |event: CopyEvent| {
+        let report = |event: CopyEvent| {
             if let CopyEvent::Planned { source, plan } = &event {
                 self.emit_plan(source, plan);
             }
-            tell(event);
+            report(event);
         };
-        pattern::copy(pairs, &options, &self.progress, &tell)
+        pattern::copy(pairs, &options, &self.progress, &report)
     }
 
     /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items.

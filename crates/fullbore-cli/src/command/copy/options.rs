@@ -98,7 +98,7 @@ impl Flags {
             sparse: self.sparse,
             verify: self.verify,
             resume: self.resume,
-            tell_names: (self.verbose || self.debug) && !self.json,
+            report_names: (self.verbose || self.debug) && !self.json,
             ..CopyOptions::default()
         })
     }

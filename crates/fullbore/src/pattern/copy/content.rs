@@ -32,7 +32,7 @@ pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
-    pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
+    pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one at a time, each with all workers.
     pub(super) turn: &'a Mutex<()>,
 }
@@ -50,7 +50,7 @@ pub fn copy_file(
     progress: &Progress,
 ) -> Result<CopyStats> {
     let input = &input.stamped_again()?;
-    Content { input, options, progress, tell: &|_| (), turn: &Mutex::default() }.copy(output, None)
+    Content { input, options, progress, report: &|_| (), turn: &Mutex::default() }.copy(output, None)
 }
 
 impl Content<'_> {
@@ -298,9 +298,9 @@ impl Content<'_> {
     fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Plan> {
         let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
         let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
-        if self.options.tell_plans {
+        if self.options.report_plans {
             let source = self.input.path().to_owned();
-            (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
+            (self.report)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
         }
         Ok(plan)
     }

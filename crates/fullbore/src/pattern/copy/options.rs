@@ -222,9 +222,9 @@ pub struct CopyOptions {
     /// Files copied concurrently; default: the number of processors.
     pub workers: Option<usize>,
     /// True to emit a [`CopyEvent::Copied`] per name, which needs its path.
-    pub tell_names: bool,
+    pub report_names: bool,
     /// True to emit a [`CopyEvent::Planned`] per large file.
-    pub tell_plans: bool,
+    pub report_plans: bool,
 }
 
 impl CopyOptions {
