@@ -243,7 +243,7 @@ impl Job {
         }
     }
 
-    /// Copies pairs of a source and a target. The job sets the options for strategy, profile, workers and durability.
+    /// Copies pairs of a source and a target, with the strategy, profile, workers and durability of the job.
     ///
     /// # Errors
     /// As [`pattern::copy`].

@@ -128,9 +128,9 @@ impl Plan {
         let Some(units) = self.plan_input.units else { return };
         let strategy = &mut self.strategy;
         let plain = |cache| match cache {
-            CachePolicy::Keep => buffered(),
             CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
             CachePolicy::Direct => method("direct").unwrap_or(buffered()),
+            _ => buffered(),
         };
         let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
         let replaced = [(strategy.read, read), (strategy.write, write)];

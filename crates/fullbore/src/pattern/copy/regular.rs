@@ -192,7 +192,7 @@ impl Job<'_> {
             _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
             Durability::None => Ok(()),
             Durability::Data => sys::sync_data(file),
-            Durability::Full => sys::sync_all(file),
+            _ => sys::sync_all(file),
         }
     }
 
