@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::operation::{Fold, Generate, Search, Transform};
 use crate::pattern::{
@@ -271,13 +272,14 @@ impl Job {
         pattern::copy(pairs, &options, &self.progress, &report)
     }
 
-    /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items.
+    /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items. Returns the bytes that
+    /// the executor counted and the time of the whole run; requests are not counted.
     ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use fullbore::{Job, op};
     /// let paths = ["Cargo.toml", "src/lib.rs"];
-    /// Job::new().map_ordered(
+    /// let stats = Job::new().map_ordered(
     ///     paths.into_iter(),
     ///     |path, sender, worker, executor| {
     ///         let (_, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
@@ -288,6 +290,8 @@ impl Job {
     ///         Ok(ControlFlow::Continue(()))
     ///     },
     /// )?;
+    /// let len = |path: &str| std::fs::metadata(path).unwrap().len();
+    /// assert_eq!(stats.bytes, paths.into_iter().map(len).sum::<u64>());
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     ///
@@ -298,8 +302,11 @@ impl Job {
         items: impl Iterator<Item = T> + Send,
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Executor<'_>) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-    ) -> Result<()> {
-        self.executor().map_ordered(items, work, emit)
+    ) -> Result<Stats> {
+        let (start, before) = (Instant::now(), self.progress.bytes_done());
+        self.executor().map_ordered(items, work, emit)?;
+        let bytes = self.progress.bytes_done() - before;
+        Ok(Stats { bytes, seconds: start.elapsed().as_secs_f64(), ..Stats::default() })
     }
 
     /// An executor with the settings of the job, for operations over many files.
