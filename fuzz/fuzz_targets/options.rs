@@ -99,8 +99,8 @@ fn run(case: &Case) {
         Mode::Append,
     ][usize::from(case.mode % 6)];
     let accesses = [Access::Read, Access::Write, Access::ReadWrite];
-    let asked = case.access.map(|access| accesses[usize::from(access % 3)]);
-    let access = asked.unwrap_or(match mode {
+    let requested = case.access.map(|access| accesses[usize::from(access % 3)]);
+    let access = requested.unwrap_or(match mode {
         Mode::Open => Access::Read,
         Mode::Append => Access::Write,
         _ => Access::ReadWrite,
@@ -119,7 +119,7 @@ fn run(case: &Case) {
     // The owner must be able to read the files for the checks below.
     options.mode(mode).permissions(case.permissions | 0o600).delete_on_close(case.delete);
     options.reserve(room).follow_symlinks(follow).locking(locking).strict(case.strict);
-    if let Some(access) = asked {
+    if let Some(access) = requested {
         options.access(access);
     }
     if let Some(bits) = case.share {

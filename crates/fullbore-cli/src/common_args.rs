@@ -91,6 +91,11 @@ impl CommonArgs {
         self.workers = self.workers.or(workers.map(|workers| workers.min(256)));
     }
 
+    /// Returns true if a flag sets the access method or its cache policy.
+    pub fn sets_method(&self) -> bool {
+        self.strategy != "auto" || self.cache.is_some()
+    }
+
     /// Returns the memory limit of a run in bytes.
     pub fn budget(&self) -> u64 {
         self.job().ok().and_then(|job| job.spec().budget).unwrap_or(BUDGET)

@@ -59,9 +59,9 @@ fn encoding_of(get: &dyn Fn(&str) -> Option<String>, installed: &dyn Fn(&str) ->
     if !is_utf8(&characters) {
         return Encoding::Bytes;
     }
-    let mut asked: Vec<_> = CATEGORIES.iter().map(|category| locale(category)).collect();
-    asked.dedup();
-    match asked.iter().all(|name| ["C", "POSIX"].contains(&name.as_str()) || installed(name)) {
+    let mut locales: Vec<_> = CATEGORIES.iter().map(|category| locale(category)).collect();
+    locales.dedup();
+    match locales.iter().all(|name| ["C", "POSIX"].contains(&name.as_str()) || installed(name)) {
         true => Encoding::Utf8,
         false => Encoding::Bytes,
     }

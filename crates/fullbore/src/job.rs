@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::operation::{Fold, Generate, Search, Transform};
 use crate::pattern::{
@@ -229,13 +230,13 @@ impl Job {
     pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
         let options = CopyOptions { recursive: true, follow: Follow::Sources, ..CopyOptions::default() };
         let first: Mutex<Option<CopyError>> = Mutex::default();
-        let tell = |event: CopyEvent| {
+        let report = |event: CopyEvent| {
             if let CopyEvent::Failed(error) = event {
                 first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         };
         let (source, target) = (source.as_ref(), target.as_ref());
-        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &tell)?;
+        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &report)?;
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(stats),
             Some(CopyError::Failed(error)) => Err(error),
@@ -243,7 +244,7 @@ impl Job {
         }
     }
 
-    /// Copies pairs of a source and a target. The job sets the options for strategy, profile, workers and durability.
+    /// Copies pairs of a source and a target, with the strategy, profile, workers and durability of the job.
     ///
     /// # Errors
     /// As [`pattern::copy`].
@@ -251,7 +252,7 @@ impl Job {
         &self,
         pairs: &[(PathBuf, PathBuf)],
         options: &CopyOptions,
-        tell: &(dyn Fn(CopyEvent) + Sync),
+        report: &(dyn Fn(CopyEvent) + Sync),
     ) -> Result<CopyStats> {
         let options = CopyOptions {
             durability: self.durability,
@@ -259,25 +260,26 @@ impl Job {
             spec_text: self.spec_text.clone(),
             profile: self.profile.as_deref().cloned(),
             workers: self.spec.workers,
-            tell_plans: options.tell_plans || self.planned.is_some(),
+            report_plans: options.report_plans || self.planned.is_some(),
             ..options.clone()
         };
-        let tell = |event: CopyEvent| {
+        let report = |event: CopyEvent| {
             if let CopyEvent::Planned { source, plan } = &event {
                 self.emit_plan(source, plan);
             }
-            tell(event);
+            report(event);
         };
-        pattern::copy(pairs, &options, &self.progress, &tell)
+        pattern::copy(pairs, &options, &self.progress, &report)
     }
 
-    /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items.
+    /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items. Returns the bytes that
+    /// the executor counted and the time of the whole run; requests are not counted.
     ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use fullbore::{Job, op};
     /// let paths = ["Cargo.toml", "src/lib.rs"];
-    /// Job::new().map_ordered(
+    /// let stats = Job::new().map_ordered(
     ///     paths.into_iter(),
     ///     |path, sender, worker, executor| {
     ///         let (_, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
@@ -288,6 +290,8 @@ impl Job {
     ///         Ok(ControlFlow::Continue(()))
     ///     },
     /// )?;
+    /// let len = |path: &str| std::fs::metadata(path).unwrap().len();
+    /// assert_eq!(stats.bytes, paths.into_iter().map(len).sum::<u64>());
     /// # Ok::<(), fullbore::Error>(())
     /// ```
     ///
@@ -298,8 +302,11 @@ impl Job {
         items: impl Iterator<Item = T> + Send,
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Executor<'_>) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-    ) -> Result<()> {
-        self.executor().map_ordered(items, work, emit)
+    ) -> Result<Stats> {
+        let (start, before) = (Instant::now(), self.progress.bytes_done());
+        self.executor().map_ordered(items, work, emit)?;
+        let bytes = self.progress.bytes_done() - before;
+        Ok(Stats { bytes, seconds: start.elapsed().as_secs_f64(), ..Stats::default() })
     }
 
     /// An executor with the settings of the job, for operations over many files.

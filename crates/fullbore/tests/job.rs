@@ -254,7 +254,7 @@ fn a_copy_with_options_reports_its_events() {
     let (directory, path, _) = directory();
     let target = directory.path().join("copy");
     let names: Mutex<Vec<PathBuf>> = Mutex::default();
-    let options = CopyOptions { tell_names: true, ..CopyOptions::default() };
+    let options = CopyOptions { report_names: true, ..CopyOptions::default() };
     let stats = Job::new()
         .copy_with(&[(path, target.clone())], &options, &|event| {
             if let CopyEvent::Copied { target, .. } = event {

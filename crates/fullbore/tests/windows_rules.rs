@@ -22,7 +22,7 @@ fn strategies() -> Vec<String> {
         let depth = capabilities.depth.min(4);
         match capabilities.direct {
             Choice::Never => {}
-            Choice::AsTold => strategies.push(format!("method={name},cache=direct,depth={depth}")),
+            Choice::ByPolicy => strategies.push(format!("method={name},cache=direct,depth={depth}")),
             Choice::Always => strategies.push(format!("method={name},depth={depth}")),
         }
     }
@@ -185,22 +185,22 @@ fn a_copy_over_a_held_file_loses_nothing() {
         fs::write(&source, bytes(len, 5)).unwrap();
         fs::write(&target, b"old").unwrap();
         let run = || {
-            let told = std::sync::Mutex::new(Vec::new());
-            let tell = |event: CopyEvent| told.lock().unwrap().push(event.to_string());
+            let reported = std::sync::Mutex::new(Vec::new());
+            let report = |event: CopyEvent| reported.lock().unwrap().push(event.to_string());
             let pairs = [(source.clone(), target.clone())];
-            let stats = copy(&pairs, &CopyOptions::default(), &Progress::default(), &tell);
-            (stats.is_ok_and(|stats| stats.failed == 0), told.into_inner().unwrap())
+            let stats = copy(&pairs, &CopyOptions::default(), &Progress::default(), &report);
+            (stats.is_ok_and(|stats| stats.failed == 0), reported.into_inner().unwrap())
         };
         for share in [0, 1] {
             let holder = fs::OpenOptions::new().read(true).share_mode(share).open(&target).unwrap();
-            let (whole, told) = run();
-            assert!(!whole && told.iter().any(|text| text.contains("holds it open")), "{told:?}");
+            let (whole, reported) = run();
+            assert!(!whole && reported.iter().any(|text| text.contains("holds it open")), "{reported:?}");
             drop(holder);
             assert_eq!(fs::read(&target).unwrap(), b"old");
             assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
         }
-        let (whole, told) = run();
-        assert!(whole, "{len}: {told:?}");
+        let (whole, reported) = run();
+        assert!(whole, "{len}: {reported:?}");
         assert!(fs::read(&target).unwrap() == bytes(len, 5));
     }
 }

@@ -83,7 +83,9 @@ pub(super) fn read(
     let ask = |queue: &mut IoQueue, token, piece: Piece, buf| queue.read(token, piece.offset, piece.len, buf);
     let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
     let (bytes, seconds) = (range.end - range.start, stripes.seconds);
-    Ok(Stats { bytes, seconds, reads: io_stats, ..Stats::default() })
+    let mut stats = Stats::default();
+    (stats.bytes, stats.seconds, stats.reads) = (bytes, seconds, io_stats);
+    Ok(stats)
 }
 
 pub(super) fn write(
@@ -103,7 +105,9 @@ pub(super) fn write(
     };
     let io_stats = stripes.run(range.clone(), progress, ask, |_, _| ())?;
     let (bytes, seconds) = (range.end - range.start, stripes.seconds);
-    Ok(Stats { bytes, seconds, writes: io_stats, ..Stats::default() })
+    let mut stats = Stats::default();
+    (stats.bytes, stats.seconds, stats.writes) = (bytes, seconds, io_stats);
+    Ok(stats)
 }
 
 #[derive(Debug)]

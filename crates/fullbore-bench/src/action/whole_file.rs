@@ -125,8 +125,10 @@ impl WholeFileWorkload {
                 spec_text: self.requested.spec.fixed.then(|| self.requested.text.clone()),
                 ..CopyOptions::default()
             };
-            let stats = pattern::copy_file(input, Self::output(input, context)?, &options, progress)?;
-            return Ok(Stats { bytes: stats.copied, ..Stats::default() });
+            let copy = pattern::copy_file(input, Self::output(input, context)?, &options, progress)?;
+            let mut stats = Stats::default();
+            stats.bytes = copy.copied;
+            return Ok(stats);
         }
         if self.operation == Operation::Compare {
             let plans = self.plan_pair([input, &inputs[1]])?;

@@ -100,9 +100,9 @@ fn compare_run(
     found: Differences,
     options: &Options,
 ) -> Result<ComparedRun, Error> {
-    let asked = |cell: &&Cell| options.only.is_empty() || options.only.iter().any(|o| o.matches(&cell.id));
-    let before: Vec<&Cell> = baseline.document.cells.iter().filter(asked).collect();
-    let now: Vec<&Cell> = other.document.cells.iter().filter(asked).collect();
+    let selected = |cell: &&Cell| options.only.is_empty() || options.only.iter().any(|o| o.matches(&cell.id));
+    let before: Vec<&Cell> = baseline.document.cells.iter().filter(selected).collect();
+    let now: Vec<&Cell> = other.document.cells.iter().filter(selected).collect();
     let pairs = match_cells(&before, &now);
     let interleaved = are_interleaved(baseline.document, other.document);
     let (names_before, names) = (baseline.document.cell_names(), other.document.cell_names());

@@ -383,16 +383,16 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
             units::percent(share)
         ));
     }
-    if let (Some(asked), Some(reached)) = (labels.depth, summary.achieved_depth)
-        && reached < DEPTH_REACHED * f64::from(asked)
+    if let (Some(depth), Some(reached)) = (labels.depth, summary.achieved_depth)
+        && reached < DEPTH_REACHED * f64::from(depth)
     {
-        flags.push(format!("depth {} reached of {asked} requested", units::significant(reached)));
+        flags.push(format!("depth {} reached of {depth} requested", units::significant(reached)));
     }
-    if let (Some(asked), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
-        && reached < LOAD_REACHED * asked as f64
+    if let (Some(load), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
+        && reached < LOAD_REACHED * load as f64
     {
         let reached = units::significant(reached);
-        flags.push(format!("{reached} of {asked} arriving requests per second completed: the others waited"));
+        flags.push(format!("{reached} of {load} arriving requests per second completed: the others waited"));
     }
     if summary.stop != StopReason::Precise {
         let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };

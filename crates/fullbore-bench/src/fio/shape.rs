@@ -330,7 +330,7 @@ mod tests {
     fn counterparts_bypass_the_cache_as_the_methods_do() {
         for one in COUNTERPARTS {
             let ours = match one.direct {
-                None => Choice::AsTold,
+                None => Choice::ByPolicy,
                 Some(true) => Choice::Always,
                 Some(false) => Choice::Never,
             };

@@ -31,7 +31,7 @@ impl ChartBuilder<'_> {
         let all: Vec<&Series> = lines.iter().collect();
         let figures = match self.experiment.figures.as_slice() {
             [] => self.suitable(lines),
-            asked => asked.to_vec(),
+            requested => requested.to_vec(),
         };
         for figure in figures {
             match figure {

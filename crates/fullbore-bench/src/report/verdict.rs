@@ -303,15 +303,15 @@ impl AxisVerdict<'_> {
 
 /// Sentences for the figures of an experiment beyond rates and costs.
 fn request_sentences(document: &Document, experiment: &Experiment, lines: &[&Series]) -> Vec<String> {
-    let asked = |figure: Figure| experiment.figures.contains(&figure);
+    let has = |figure: Figure| experiment.figures.contains(&figure);
     let mut described = Vec::new();
-    if asked(Figure::Latency) && experiment.axis != Axis::Load {
+    if has(Figure::Latency) && experiment.axis != Axis::Load {
         described.extend(latency(document, experiment, lines));
     }
-    if asked(Figure::Phases) {
+    if has(Figure::Phases) {
         described.extend(phases(document, experiment, lines));
     }
-    if asked(Figure::Pipeline) {
+    if has(Figure::Pipeline) {
         described.extend(pipeline(document));
     }
     described

@@ -143,7 +143,7 @@ impl ProbeFiles {
             (method.capabilities.direct, CachePolicy::Direct),
             (method.capabilities.drops, CachePolicy::DontCache),
         ] {
-            if choice == Choice::AsTold {
+            if choice == Choice::ByPolicy {
                 notes.push(match with(cache) {
                     Ok(()) => format!("with cache={cache} too"),
                     Err(reason) => format!("not with cache={cache}: {reason}"),

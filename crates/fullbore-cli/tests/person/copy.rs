@@ -57,6 +57,25 @@ fn verbose_lists_names_and_summary_adds_up() {
 }
 
 #[test]
+fn holes_for_zeros_exclude_flags_that_set_the_method() {
+    let dir = TestDir::new();
+    dir.directories(["s"]);
+    let content = |file: u64| [bytes(100_000, file), vec![0; 3 << 20]].concat();
+    for file in 0..3 {
+        dir.file(&format!("s/{file}"), content(file));
+    }
+    for flag in ["--strategy method=direct", "--strategy workers=2", "--cache drop", "--verify", "--resume"] {
+        let name = flag.split(' ').next().unwrap();
+        dir.run(&format!("copy -r --sparse always {flag} s t")).fails(1, &["--sparse", name]);
+        assert_eq!(dir.names(), ["s"], "{flag}");
+    }
+    dir.run("copy -r --sparse always --strategy auto --workers 2 --memory 8M s t").succeeds();
+    for file in 0..3 {
+        assert!(dir.read(&format!("t/{file}")) == content(file), "{file}");
+    }
+}
+
+#[test]
 fn a_new_tree_is_synced_at_every_level() {
     let dir = TestDir::new();
     dir.directories(["s/deep", "s/empty"]);

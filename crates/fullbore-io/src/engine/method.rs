@@ -35,7 +35,7 @@ impl Capabilities {
     /// assert!(!bypasses("buffered", CachePolicy::Direct), "never");
     /// ```
     pub fn passes_cache(&self, cache: CachePolicy) -> bool {
-        matches!((self.direct, cache), (Choice::Always, _) | (Choice::AsTold, CachePolicy::Direct))
+        matches!((self.direct, cache), (Choice::Always, _) | (Choice::ByPolicy, CachePolicy::Direct))
     }
 }
 
@@ -44,7 +44,7 @@ impl Capabilities {
 pub enum Choice {
     Never,
     /// The cache policy decides.
-    AsTold,
+    ByPolicy,
     Always,
 }
 

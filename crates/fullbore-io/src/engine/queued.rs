@@ -48,7 +48,7 @@ pub(super) static URING: Method = Method {
 
 /// Capabilities of a facility that takes any policy.
 pub(super) const QUEUED: Capabilities =
-    Capabilities { depth: 1024, direct: Choice::AsTold, drops: Choice::AsTold, ..SYNCHRONOUS };
+    Capabilities { depth: 1024, direct: Choice::ByPolicy, drops: Choice::ByPolicy, ..SYNCHRONOUS };
 
 /// A queue of the system with the mechanism of `cache=drop`.
 pub(super) struct Queued<Q> {

@@ -35,7 +35,7 @@ pub(super) static DIRECT: Method = Method {
 pub(super) static THROUGH: Method = Method {
     name: "through",
     summary: "pread and pwrite; a write returns when it is durable (O_DSYNC)",
-    capabilities: Capabilities { direct: Choice::AsTold, ..SYNCHRONOUS },
+    capabilities: Capabilities { direct: Choice::ByPolicy, ..SYNCHRONOUS },
     open: |config| {
         let mut flags = OpenFlags::DATA_SYNC;
         if config.cache == CachePolicy::Direct {
@@ -192,8 +192,8 @@ pub(super) static VECTORED: Method = Method {
     capabilities: Capabilities {
         depth: MOST,
         batched: true,
-        direct: Choice::AsTold,
-        drops: Choice::AsTold,
+        direct: Choice::ByPolicy,
+        drops: Choice::ByPolicy,
         ..SYNCHRONOUS
     },
     open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(MOST)))),

@@ -170,7 +170,7 @@ impl Verdict {
 #[non_exhaustive]
 pub enum Event {
     /// A transfer was shortened from the requested to the permitted length.
-    Short { asked: usize, given: usize },
+    Short { requested: usize, given: usize },
     /// A transfer failed with `EINTR`.
     Interrupted,
     /// A transfer failed with `EAGAIN`.

@@ -292,7 +292,7 @@ impl PlanState {
             self.remember(|unsynced| unsynced.write(file, offset, given))?;
         }
         if given < len {
-            self.note(Event::Short { asked: len, given });
+            self.note(Event::Short { requested: len, given });
         }
         Ok(given)
     }

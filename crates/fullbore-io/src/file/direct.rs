@@ -145,14 +145,14 @@ impl Direct {
         while done < data.len() {
             let at = offset + done as u64;
             let rest = &mut data[done..];
-            let (asked, result) = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.reads) {
+            let (requested, result) = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.reads) {
                 Piece::Straight(count) => (count, retried(|| self.read_once(at, &mut rest[..count]))),
                 Piece::Bounced(count) => (count, self.read_bounced(at, &mut rest[..count])),
             };
             match result {
                 Ok(count) => {
                     done += count;
-                    if count < asked {
+                    if count < requested {
                         break;
                     }
                 }

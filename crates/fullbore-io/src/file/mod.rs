@@ -48,6 +48,7 @@ pub use inner::File;
 #[doc(hidden)]
 pub use interop::{DOCUMENT_LIMIT, read_text};
 pub use interop::{read, read_into, write};
+#[doc(hidden)]
 pub use kind::stat;
 pub use locks::{RangeGuard, RangeLock};
 pub use mmap::{Mmap, MmapMut};

@@ -21,6 +21,7 @@ use crate::sys::OpenFlags;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Mode {
     /// An existing file.
     #[default]

@@ -18,6 +18,7 @@ use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle
 
 /// The location of an output's bytes while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Placement {
     /// Beside the destination; renamed over it when complete.
     #[default]
@@ -71,6 +72,7 @@ impl Output {
     }
 
     /// As [`create`](Self::create), for a name in a held directory.
+    #[doc(hidden)]
     pub fn create_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -117,6 +119,7 @@ impl Output {
 
     /// As [`replace`](Self::replace), for runs that are resumed: the bytes written remain if the run ends early. `open` returns the
     /// file with the bytes so far, and its name in the same directory.
+    #[doc(hidden)]
     pub fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
@@ -153,11 +156,13 @@ impl Output {
     }
 
     /// As [`create_entry`](Self::create_entry), for a name in a held directory.
+    #[doc(hidden)]
     pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
     /// As [`create_entry_at`](Self::create_entry_at), but a symbolic link is followed.
+    #[doc(hidden)]
     pub fn create_entry_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
         Self::beside(place, Finish::Usual)

@@ -8,6 +8,7 @@ use crate::sys::{self, AsHandle, FileKind, Status};
 /// The durability level at which bytes count as written; `docs/durability.md` states the promise of each level for an
 /// output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// In the page cache: every process sees the bytes, even if this one is killed; the system writes them back at a
     /// time of its choice.
@@ -39,6 +40,7 @@ impl FromStr for Durability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum CachePolicy {
     /// The system decides how long pages stay cached.
     #[default]
@@ -75,6 +77,7 @@ impl FromStr for CachePolicy {
 
 /// The extent to which the system supports an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Support {
     /// Supported by the system.
     Native,

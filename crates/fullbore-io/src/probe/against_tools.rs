@@ -43,13 +43,13 @@ fn findmnt_names_the_same_mount() {
             return;
         };
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let told = &answer["filesystems"][0];
+        let reported = &answer["filesystems"][0];
         let found = facts.file_system.unwrap();
-        assert_eq!(told["target"], found.mount_point, "{path}");
-        assert_eq!(told["fstype"], found.kind, "{path}");
-        assert_eq!(told["vfs-options"], found.mount_options.join(","), "{path}");
+        assert_eq!(reported["target"], found.mount_point, "{path}");
+        assert_eq!(reported["fstype"], found.kind, "{path}");
+        assert_eq!(reported["vfs-options"], found.mount_options.join(","), "{path}");
         // findmnt appends the directory of a bind mount to the source.
-        let source = told["source"].as_str().unwrap();
+        let source = reported["source"].as_str().unwrap();
         assert_eq!(source.split('[').next().unwrap(), found.source, "{path}");
     }
 }
@@ -82,7 +82,7 @@ fn filefrag_lists_the_same_extents() {
         return;
     };
     // Rows have the form "0:  0..  8191:  1000..  9191:  8192:  ...".
-    let told: Vec<(u64, u64, u64)> = answer
+    let reported: Vec<(u64, u64, u64)> = answer
         .lines()
         .filter_map(|line| {
             let mut fields = line.split(':').map(str::trim);
@@ -91,10 +91,10 @@ fn filefrag_lists_the_same_extents() {
             Some((first(fields.next()?)?, first(fields.next()?)?, fields.next()?.parse().ok()?))
         })
         .collect();
-    assert!(told.len() >= 10, "{answer}");
+    assert!(reported.len() >= 10, "{answer}");
     let found: Vec<_> =
         found.iter().map(|extent| (extent.offset, extent.physical.unwrap(), extent.length)).collect();
-    assert_eq!(found, told);
+    assert_eq!(found, reported);
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn fincore_counts_the_same_pages() {
     sys::advise(&file, 0, half, Advice::DontNeed).unwrap();
     let Some(answer) = ask("fincore", &["-J", "-b", "-o", "RES", path.to_str().unwrap()]) else { return };
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    let told = &answer["fincore"][0]["res"];
-    let told = told.as_u64().or_else(|| told.as_str()?.parse().ok()).unwrap();
-    assert_eq!(residency(&file, 0..u64::MAX).unwrap().cached, told);
+    let reported = &answer["fincore"][0]["res"];
+    let reported = reported.as_u64().or_else(|| reported.as_str()?.parse().ok()).unwrap();
+    assert_eq!(residency(&file, 0..u64::MAX).unwrap().cached, reported);
 }
 
 #[test]
@@ -124,21 +124,21 @@ fn lsblk_describes_the_same_device() {
     let name = format!("/dev/{}", device.name);
     let Some(answer) = ask("lsblk", &["-J", "-b", "-d", "-o", columns, &name]) else { return };
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    let told = &answer["blockdevices"][0];
+    let reported = &answer["blockdevices"][0];
     let number = |column: &str| {
-        let value = &told[column];
+        let value = &reported[column];
         value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
     };
-    assert_eq!(told["name"], device.name);
-    assert_eq!(told["maj:min"].as_str().unwrap().trim(), device.number.to_string());
+    assert_eq!(reported["name"], device.name);
+    assert_eq!(reported["maj:min"].as_str().unwrap().trim(), device.number.to_string());
     assert_eq!(number("size"), device.size);
     let queue = &device.queue;
-    assert_eq!(told["rota"].as_bool(), queue.rotational);
-    assert_eq!(told["sched"].as_str(), queue.scheduler.as_deref());
+    assert_eq!(reported["rota"].as_bool(), queue.rotational);
+    assert_eq!(reported["sched"].as_str(), queue.scheduler.as_deref());
     assert_eq!(number("rq-size"), queue.requests);
     assert_eq!(number("ra").map(|kibibytes| kibibytes * 1024), queue.read_ahead);
     assert_eq!(number("phy-sec"), queue.physical_block);
     assert_eq!(number("log-sec"), queue.logical_block);
     assert_eq!(number("min-io"), queue.minimum_io);
-    assert_eq!(told["ro"].as_bool(), device.read_only);
+    assert_eq!(reported["ro"].as_bool(), device.read_only);
 }

@@ -369,10 +369,10 @@ mod tests {
     fn holes_are_found_by_map_and_by_seeking_and_the_position_stays() {
         let mut file = sparse();
         file.seek(Position::Start(17)).unwrap();
-        let told = provenance(&file).unwrap();
-        assert_eq!((told.holes, told.hole_bytes), (3, 3 * (262_144 - 65536)));
-        let sought = by_seeking(file.as_handle(), told.size, told.allocated).unwrap();
-        assert_eq!((sought.holes, sought.hole_bytes), (told.holes, told.hole_bytes));
+        let found = provenance(&file).unwrap();
+        assert_eq!((found.holes, found.hole_bytes), (3, 3 * (262_144 - 65536)));
+        let sought = by_seeking(file.as_handle(), found.size, found.allocated).unwrap();
+        assert_eq!((sought.holes, sought.hole_bytes), (found.holes, found.hole_bytes));
         assert_eq!(file.stream_position().unwrap(), 17);
     }
 
@@ -407,11 +407,11 @@ mod tests {
         }
         file.write_all(&[5; 4096]).unwrap();
         file.sync_all().unwrap();
-        let told = provenance(&file).unwrap();
-        match told.source {
+        let found = provenance(&file).unwrap();
+        match found.source {
             ProvenanceSource::Fiemap => {
-                assert_eq!(told.unwritten, Some((1 << 20) - 4096));
-                assert!(told.objection().unwrap().contains("never written"));
+                assert_eq!(found.unwritten, Some((1 << 20) - 4096));
+                assert!(found.objection().unwrap().contains("never written"));
             }
             ProvenanceSource::SeekHole => println!("skipped: no FIEMAP here"),
         }

@@ -334,10 +334,10 @@ mod tests {
         std::os::unix::fs::FileExt::write_all_at(&file, &[3; 100_000], 0).unwrap();
         file.sync_all().unwrap();
         let facts = facts(&path).unwrap();
-        let told = facts.file.as_ref().unwrap();
-        assert_eq!(told.size, 100_000);
-        assert_eq!(told.provenance.unwrap().objection(), None);
-        assert_eq!(told.residency.unwrap().share(), Some(1.0));
+        let reported = facts.file.as_ref().unwrap();
+        assert_eq!(reported.size, 100_000);
+        assert_eq!(reported.provenance.unwrap().objection(), None);
+        assert_eq!(reported.residency.unwrap().share(), Some(1.0));
         let json = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
     }

@@ -20,7 +20,7 @@ fn direct(path: &Path) -> File {
             println!("{}: direct: refused: {reason}", path.display());
             assert_eq!(file.cache_policy().0, CachePolicy::Keep);
         }
-        Support::Emulated(how) => panic!("{how}"),
+        other => panic!("{other}"),
     }
     file
 }

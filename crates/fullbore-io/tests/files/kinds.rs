@@ -221,7 +221,7 @@ fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
     let cases = [("022", 0o666, 0o644), ("077", 0o666, 0o600), ("000", 0o640, 0o640), ("027", 0o777, 0o750)];
     if let Some(directory) = std::env::var_os(CHILD) {
         let index: usize = std::env::var("INDEX").unwrap().parse().unwrap();
-        let (_, asked, expected) = cases[index];
+        let (_, requested, expected) = cases[index];
         for (name, mode) in [
             ("create", Mode::CreateOrTruncate),
             ("create-new", Mode::CreateNew),
@@ -233,7 +233,7 @@ fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
                 let room = if matches!(mode, Mode::CreateOrTruncate | Mode::CreateNew) { room } else { 0 };
                 OpenOptions::new()
                     .mode(mode)
-                    .permissions(asked)
+                    .permissions(requested)
                     .strict(strict)
                     .reserve(room)
                     .open(&path)
@@ -242,9 +242,9 @@ fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
             }
         }
         let old = Path::new(&directory).join("old");
-        OpenOptions::new().mode(Mode::CreateOrTruncate).permissions(asked).open(&old).unwrap();
+        OpenOptions::new().mode(Mode::CreateOrTruncate).permissions(requested).open(&old).unwrap();
         assert_eq!(fs::metadata(&old).unwrap().mode() & 0o7777, 0o604);
-        let temporary = OpenOptions::new().temporary(true).permissions(asked).open(&directory).unwrap();
+        let temporary = OpenOptions::new().temporary(true).permissions(requested).open(&directory).unwrap();
         assert_eq!(rustix::fs::fstat(&temporary).unwrap().st_mode & 0o7777, expected);
         return;
     }

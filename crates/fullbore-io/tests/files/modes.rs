@@ -107,6 +107,7 @@ fn of_std(mode: Mode) -> fs::OpenOptions {
         Mode::CreateNew => options.write(true).create_new(true),
         Mode::Truncate => options.write(true).truncate(true),
         Mode::CreateOrTruncate => options.write(true).create(true).truncate(true),
+        _ => panic!("std has no {mode:?}"),
     };
     options
 }

@@ -37,9 +37,9 @@ impl Handles {
 
     fn of(&self, cache: CachePolicy) -> &File {
         match cache {
-            CachePolicy::Keep => &self.keep,
             CachePolicy::DontCache => &self.drop,
             CachePolicy::Direct => &self.direct,
+            _ => &self.keep,
         }
     }
 }

@@ -8,6 +8,7 @@ use fullbore_io::buf::Pool;
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Split {
     /// Each byte is independent: cut anywhere.
     Any,

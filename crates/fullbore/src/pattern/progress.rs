@@ -46,11 +46,13 @@ impl Progress {
     /// assert_eq!((progress.bytes_done(), progress.take_latencies().count()), (40_960, 10));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn time_requests(&self) {
         self.timed.store(true, Ordering::Relaxed);
     }
 
     /// The latencies of the timed requests; ends the timing.
+    #[doc(hidden)]
     pub fn take_latencies(&self) -> Latencies {
         self.timed.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
@@ -85,6 +87,7 @@ impl Progress {
 
 /// The statistics of a run.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,

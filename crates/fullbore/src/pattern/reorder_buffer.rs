@@ -109,7 +109,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     /// Unlocks the state and wakes the threads that wait for it to change.
-    fn tell(&self, state: MutexGuard<'_, ReorderState<R>>) {
+    fn wake(&self, state: MutexGuard<'_, ReorderState<R>>) {
         let waiters = state.waiters;
         drop(state);
         if waiters > 0 {
@@ -156,7 +156,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             }
         }
         state.emitting = false;
-        self.tell(state);
+        self.wake(state);
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
                 self.enough.store(true, Ordering::Relaxed);
                 let mut state = self.lock();
                 (state.over, state.enough) = (true, true);
-                self.tell(state);
+                self.wake(state);
             }
         }
         Ok(())
@@ -234,7 +234,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         self.enough.store(true, Ordering::Relaxed);
         let mut state = self.lock();
         state.over = true;
-        self.tell(state);
+        self.wake(state);
     }
 
     /// Fails if results are still held because some before them never came.

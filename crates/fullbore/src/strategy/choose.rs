@@ -10,6 +10,9 @@ use super::plan_input::{MOST_WORKERS, PlanInput, Target, WINDOW};
 use super::profile::{Entry, Measured};
 use super::spec::StrategySpec;
 
+/// One worker reads an input without a length while another works on the bytes before.
+const MOST_ON_STREAM: usize = 2;
+
 /// A strategy and the reasons for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -107,20 +110,31 @@ fn reject(decision: &mut Decision, strategy: &str, reason: Reason) {
     decision.alternatives.push(Alternative { strategy: strategy.into(), reason });
 }
 
-/// One worker per processor, in stripes.
+/// The number of workers that these facts allow: one per processor, as far as more gain something.
+fn workers(plan_input: &PlanInput) -> usize {
+    let most = if plan_input.len.is_none() { MOST_ON_STREAM } else { MOST_WORKERS };
+    match plan_input.serial {
+        Some(_) => 1,
+        None => plan_input.processors.clamp(1, most),
+    }
+}
+
+/// As many workers as the facts allow, in stripes.
 fn spread(plan_input: &PlanInput, decision: &mut Decision) {
-    let workers = plan_input.processors.clamp(1, MOST_WORKERS);
+    let workers = workers(plan_input);
     decision.strategy.workers = workers;
     if workers > 1 {
         decision.strategy.model = Model::Pool;
     }
-    decision.evidence.push(Evidence::Workers { workers, processors: plan_input.processors });
+    decision.evidence.push(match plan_input.serial {
+        Some(serial) => Evidence::Serial(serial),
+        None => Evidence::Workers { workers, processors: plan_input.processors },
+    });
 }
 
 fn sequential(plan_input: &PlanInput, decision: &mut Decision) {
     decision.evidence.push(Evidence::NoLength);
     spread(plan_input, decision);
-    decision.strategy.workers = decision.strategy.workers.min(2);
     reject(decision, "mmap, direct, uring", Reason::NeedsLength);
 }
 
@@ -143,7 +157,7 @@ fn maps(plan_input: &PlanInput) -> bool {
 fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let Some(mmap) = method("mmap") else { return from_memory(plan_input, decision) };
     decision.strategy.read = mmap;
-    let workers = plan_input.processors.clamp(1, MOST_WORKERS) as u64;
+    let workers = workers(plan_input) as u64;
     decision.strategy.request = if plan_input.budget / workers >= 4 << 20 { 1 << 20 } else { 256 << 10 };
     let request = decision.strategy.request as u64;
     // Each worker needs memory for one request besides the mapped part.
@@ -252,6 +266,36 @@ mod tests {
         assert_eq!(choose(&small, None).strategy.workers, 1);
         let memory = PlanInput { target_in_memory: true, ..plan_input() };
         assert_eq!(choose(&memory, None).strategy.allocation, Allocation::Size);
+    }
+
+    #[test]
+    fn the_evidence_has_the_number_of_workers_that_run() {
+        let eight = PlanInput { processors: 8, ..plan_input() };
+        let serial = |serial: Serial| PlanInput { serial: Some(serial), ..eight.clone() };
+        for (plan_input, workers) in [
+            (eight.clone(), 8),
+            (PlanInput { processors: 64, ..eight.clone() }, MOST_WORKERS),
+            (PlanInput { processors: 1, ..eight.clone() }, 1),
+            (PlanInput { purpose: Purpose::Hash, target: Target::Nowhere, ..eight.clone() }, 8),
+            (PlanInput { cached: Some(0.3), ..eight.clone() }, 8),
+            (PlanInput { len: None, ..eight.clone() }, 2),
+            (PlanInput { len: None, processors: 1, ..eight.clone() }, 1),
+            (serial(Serial::EachStepNeedsTheLast), 1),
+            (PlanInput { len: None, ..serial(Serial::EachStepNeedsTheLast) }, 1),
+            (PlanInput { cached: Some(0.3), ..serial(Serial::OthersAreBusy) }, 1),
+        ] {
+            let Decision { strategy, evidence, .. } = choose(&plan_input, None);
+            assert_eq!(strategy.workers, workers, "{plan_input:?}");
+            assert_eq!(strategy.model, if workers > 1 { Model::Pool } else { Model::Serial });
+            let of_workers =
+                |evidence: &&Evidence| matches!(evidence, Evidence::Workers { .. } | Evidence::Serial(_));
+            let of_workers: Vec<_> = evidence.iter().filter(of_workers).collect();
+            let expected = match plan_input.serial {
+                Some(serial) => Evidence::Serial(serial),
+                None => Evidence::Workers { workers, processors: plan_input.processors },
+            };
+            assert_eq!(of_workers, [&expected], "{plan_input:?}");
+        }
     }
 
     #[test]

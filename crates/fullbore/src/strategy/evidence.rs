@@ -35,6 +35,8 @@ pub enum Evidence {
         workers: usize,
         processors: usize,
     },
+    /// One worker, although more are available.
+    Serial(Serial),
     /// The input is read sequentially to its end.
     NoLength,
     Small {
@@ -95,6 +97,7 @@ impl fmt::Display for Evidence {
             Self::Workers { workers, processors } => {
                 write!(f, "{workers} workers: more gain nothing on one file ({processors} processors)")
             }
+            Self::Serial(serial) => write!(f, "1 worker: {serial}"),
             Self::NoLength => f.write_str("the input is read sequentially: its length is unknown"),
             Self::Small { len } => {
                 write!(f, "1 worker: {} take less time than starting a thread", size::human(*len))

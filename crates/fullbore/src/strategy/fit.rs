@@ -20,9 +20,9 @@ impl Plan {
     fn fit_methods(&mut self, input: Option<&File>, output: Option<&Output>) -> Result<()> {
         let (strategy, spec) = (&mut self.strategy, &self.spec);
         let named = spec.named.is_some();
-        let path =
-            input.map_or_else(|| output.map(|output| output.file().path()), |input| Some(input.path()));
-        let path = path.unwrap_or(std::path::Path::new("standard input")).to_owned();
+        let path = input.map(File::path).or_else(|| output.map(|output| output.file().path()));
+        // Without a file, the strategy is at fault.
+        let path = path.unwrap_or(std::path::Path::new("strategy")).to_owned();
         for method in [strategy.read, strategy.write] {
             if method.name == "null" {
                 let what = "the null method moves no bytes: it is for measuring only";
@@ -128,9 +128,9 @@ impl Plan {
         let Some(units) = self.plan_input.units else { return };
         let strategy = &mut self.strategy;
         let plain = |cache| match cache {
-            CachePolicy::Keep => buffered(),
             CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
             CachePolicy::Direct => method("direct").unwrap_or(buffered()),
+            _ => buffered(),
         };
         let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
         let replaced = [(strategy.read, read), (strategy.write, write)];

@@ -147,6 +147,7 @@ impl Profile {
     }
 
     /// The measurements for `job` on a file system, else those of a job that moves the bytes in the same way.
+    #[doc(hidden)]
     pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
         let entries = &self.file_systems.get(key)?.entries;
         let of = |job: Job| entries.iter().find(|entry| entry.job == job);

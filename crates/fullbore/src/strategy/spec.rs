@@ -162,6 +162,7 @@ impl StrategySpec {
     /// assert_eq!((strategy.workers, strategy.model), (4, Model::Striped), "several workers need stripes");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn apply(&self, mut strategy: Strategy) -> Strategy {
         // Fields chosen for one method do not suit another.
         if self.read.is_some_and(|method| method != strategy.read)

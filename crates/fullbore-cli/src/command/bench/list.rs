@@ -31,8 +31,8 @@ impl List {
             sets.push((set.name, experiments));
         }
         if self.json {
-            let cells = |(told, cells): &(Experiment, usize)| {
-                let Experiment { name, title, question, .. } = told;
+            let cells = |(listed, cells): &(Experiment, usize)| {
+                let Experiment { name, title, question, .. } = listed;
                 json!({ "name": name, "title": title, "question": question, "cells": cells })
             };
             let set = |(name, experiments): &(&str, Vec<(Experiment, usize)>)| {

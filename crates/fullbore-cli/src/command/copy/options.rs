@@ -98,7 +98,7 @@ impl Flags {
             sparse: self.sparse,
             verify: self.verify,
             resume: self.resume,
-            tell_names: (self.verbose || self.debug) && !self.json,
+            report_names: (self.verbose || self.debug) && !self.json,
             ..CopyOptions::default()
         })
     }
@@ -114,6 +114,9 @@ impl Flags {
             }
             () if self.sparse == Sparse::Always && (self.verify || self.resume) => {
                 "--sparse=always cannot be combined with --verify or --resume"
+            }
+            () if self.sparse == Sparse::Always && self.common.sets_method() => {
+                "--sparse=always cannot be combined with --strategy or --cache"
             }
             () if self.target_directory.is_some() && self.no_target_directory => {
                 return Err(messages::fatal(

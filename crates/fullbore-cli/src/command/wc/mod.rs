@@ -220,7 +220,9 @@ impl WcContext<'_> {
             && let Some(bytes) = files::length(file, standard)?
         {
             self.run.remark(&format!("{}: length from its metadata, not read", Shown(file.path())));
-            return Ok(Counts { bytes, characters: bytes, ..Counts::default() });
+            let mut counts = Counts::default();
+            (counts.bytes, counts.characters) = (bytes, bytes);
+            return Ok(counts);
         }
         if files::size_is_unreliable(file)? {
             let state = files::read_to_the_end(file, &self.count, standard)?;

@@ -48,7 +48,7 @@ impl Columns {
     }
 
     pub(super) fn number(&self) -> usize {
-        self.all().iter().filter(|(asked, ..)| *asked).count()
+        self.all().iter().filter(|(requested, ..)| *requested).count()
     }
 
     pub(super) fn only_bytes(&self) -> bool {
@@ -84,15 +84,15 @@ impl Columns {
         let numbers: Vec<_> = self
             .all()
             .into_iter()
-            .filter(|(asked, ..)| *asked)
+            .filter(|(requested, ..)| *requested)
             .map(|(_, _, number)| format!("{:>width$}", number(counts)))
             .collect();
         numbers.join(" ").into_bytes()
     }
 
     fn object(&self, counts: &Counts) -> Map<String, Value> {
-        let asked = self.all().into_iter().filter(|(asked, ..)| *asked);
-        asked.map(|(_, name, number)| (name.to_owned(), number(counts).into())).collect()
+        let requested = self.all().into_iter().filter(|(requested, ..)| *requested);
+        requested.map(|(_, name, number)| (name.to_owned(), number(counts).into())).collect()
     }
 }
 

@@ -20,6 +20,7 @@ use lanes::{Pass, Processor};
 
 /// Encoding of characters as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Encoding {
     /// One byte per character; words and columns ignore bytes above 0x7f: the locale "C".
     Bytes,
@@ -65,6 +66,7 @@ pub struct Count {
 
 /// Results of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// Newlines.
     pub lines: u64,

@@ -118,6 +118,7 @@ fn blake2b(len: usize) -> Box<dyn Hasher> {
 
 /// A shipped algorithm.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Algorithm {
     /// Its name: `sha256`.
     pub name: &'static str,

@@ -17,9 +17,10 @@ mod vectors;
 pub use self::blake3::Blake3Mode;
 #[doc(hidden)]
 pub use self::blake3::derive_context;
+pub use algorithm::{Algorithm, Hash, UnknownAlgorithm, algorithms};
 #[doc(hidden)]
-pub use algorithm::MultiHash;
-pub use algorithm::{Algorithm, Hash, UnknownAlgorithm, algorithms, hex};
+pub use algorithm::{MultiHash, hex};
+#[doc(hidden)]
 pub use hasher::Hasher;
 #[doc(hidden)]
 pub use pipelined::PipelinedHashes;

@@ -32,7 +32,7 @@ pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
-    pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
+    pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one at a time, each with all workers.
     pub(super) turn: &'a Mutex<()>,
 }
@@ -50,7 +50,7 @@ pub fn copy_file(
     progress: &Progress,
 ) -> Result<CopyStats> {
     let input = &input.stamped_again()?;
-    Content { input, options, progress, tell: &|_| (), turn: &Mutex::default() }.copy(output, None)
+    Content { input, options, progress, report: &|_| (), turn: &Mutex::default() }.copy(output, None)
 }
 
 impl Content<'_> {
@@ -115,6 +115,12 @@ impl Content<'_> {
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
+        let auto = options.spec_text.is_none() && options.simple();
+        if options.sparse == Sparse::Always && (!auto || options.resume) {
+            let what = "blocks of zeros become holes by plain reads and writes only";
+            return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
+                .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
+        }
         if journal.is_some_and(Journal::fresh) {
             output.file().set_len(0)?;
         }
@@ -157,7 +163,6 @@ impl Content<'_> {
         if options.sparse == Sparse::Always {
             return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
-        let auto = options.spec_text.is_none() && options.simple();
         if auto && len < LARGE && sparse {
             return self.runs(output, len, sparse, stats, |range| self.by_memory(output, range));
         }
@@ -293,9 +298,9 @@ impl Content<'_> {
     fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Plan> {
         let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
         let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
-        if self.options.tell_plans {
+        if self.options.report_plans {
             let source = self.input.path().to_owned();
-            (self.tell)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
+            (self.report)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
         }
         Ok(plan)
     }

@@ -112,7 +112,7 @@ impl Job<'_> {
         let (ends, alone) = ((source, target), !self.options.resume);
         let directory = Arc::new(Directory::new(parent.clone(), ends, hidden, stat, new, alone));
         if new {
-            self.told(entry, None, None);
+            self.report_copied(entry, None, None);
         }
         if !crosses {
             self.scan(worker, &directory, names);
@@ -309,9 +309,9 @@ impl Job<'_> {
                 sys::make_directory(&within, name, mode)
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
                 worker.stats.directories += 1;
-                if self.options.tell_names {
+                if self.options.report_names {
                     let (source, target) = (source_path.clone(), target_path.clone());
-                    (self.tell)(CopyEvent::Parent { source, target });
+                    (self.report)(CopyEvent::Parent { source, target });
                 }
                 true
             }

@@ -22,7 +22,7 @@ impl Job<'_> {
         if !counts || !directory && self.options.backup.is_some() || !self.seen.source(entry, stat) {
             return false;
         }
-        (self.tell)(CopyEvent::Repeated { source: entry.source_path(), directory });
+        (self.report)(CopyEvent::Repeated { source: entry.source_path(), directory });
         true
     }
 
@@ -119,16 +119,16 @@ impl Job<'_> {
         if !gives_way {
             return Ok(Found::There);
         }
-        if options.tell_names {
-            (self.tell)(CopyEvent::Removed(entry.target_path()));
+        if options.report_names {
+            (self.report)(CopyEvent::Removed(entry.target_path()));
         }
         Ok(Found::Replaced(None))
     }
 
     fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> Found {
         worker.stats.skipped += 1;
-        if self.options.tell_names {
-            (self.tell)(CopyEvent::Skipped(entry.target_path()));
+        if self.options.report_names {
+            (self.report)(CopyEvent::Skipped(entry.target_path()));
         }
         Found::Stays
     }

@@ -274,8 +274,8 @@ mod tests {
                 let (done, _) = copied(&[at], workers);
                 let error = done.expect_err("the bytes differ");
                 assert_eq!(error.kind(), ErrorKind::Io);
-                let told = format!("cannot verify at offset {}: the device", at / STRIPE * STRIPE);
-                assert!(error.to_string().contains(&told), "{error}");
+                let text = format!("cannot verify at offset {}: the device", at / STRIPE * STRIPE);
+                assert!(error.to_string().contains(&text), "{error}");
             }
         }
     }

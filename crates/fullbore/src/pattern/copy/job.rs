@@ -20,7 +20,7 @@ use fullbore_io::sys::{self, AtFlags, Status};
 pub(super) struct Job<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
-    pub(super) tell: &'a (dyn Fn(CopyEvent) + Sync),
+    pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
     pub(super) links: Links,
     pub(super) several: bool,
@@ -70,12 +70,12 @@ impl Job<'_> {
         }
         worker.stats.failed += 1;
         worker.stats.changed += u64::from(error.kind() == ErrorKind::Changed);
-        (self.tell)(CopyEvent::Failed(error));
+        (self.report)(CopyEvent::Failed(error));
     }
 
     /// Reports a copied name, if requested.
-    pub(super) fn told(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
-        if !self.options.tell_names {
+    pub(super) fn report_copied(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
+        if !self.options.report_names {
             return;
         }
         let backup = match found {
@@ -83,7 +83,7 @@ impl Job<'_> {
             _ => None,
         };
         let (source, target) = (entry.source_path(), entry.target_path());
-        (self.tell)(CopyEvent::Copied { source, target, backup, stats });
+        (self.report)(CopyEvent::Copied { source, target, backup, stats });
     }
 }
 

@@ -40,7 +40,7 @@ impl Job<'_> {
             other => other.map_err(failed)?,
         }
         worker.stats.hard_links += 1;
-        self.told(entry, None, None);
+        self.report_copied(entry, None, None);
         Ok(false)
     }
 
@@ -109,7 +109,7 @@ impl Job<'_> {
                 worker.stats.hard_links += 1;
             }
             self.created(entry, symbolic);
-            self.told(entry, Some(found), None);
+            self.report_copied(entry, Some(found), None);
             Ok(())
         })
     }
@@ -128,7 +128,7 @@ impl Job<'_> {
         if several { self.first(entry, &stat, result) } else { result }?;
         worker.stats.others += 1;
         self.created(entry, stat.kind() == FileKind::Symlink);
-        self.told(entry, Some(found), None);
+        self.report_copied(entry, Some(found), None);
         Ok(())
     }
 

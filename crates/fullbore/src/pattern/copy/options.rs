@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use super::failure::CopyError;
 use crate::strategy::{Plan, Profile, StrategySpec};
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
 
 /// The sharing of blocks in place of copying them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Reflink {
     /// Share where the file system can.
     #[default]
@@ -23,6 +26,7 @@ pub enum Reflink {
 
 /// The symbolic links that are followed; the others are copied as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Follow {
     /// None.
     None,
@@ -65,11 +69,13 @@ pub enum CopyKind {
 
 /// The treatment of holes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Sparse {
     /// The holes of the source are holes of the copy.
     #[default]
     Auto,
-    /// Blocks of zeros become holes too.
+    /// Blocks of zeros become holes too. One worker reads and writes each file by plain calls: a strategy, a cache policy, shared
+    /// blocks, verification and resumption are errors ([`ErrorKind::Unsupported`]).
     Always,
     /// The copy has no holes.
     Never,
@@ -77,6 +83,7 @@ pub enum Sparse {
 
 /// The naming of backups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BackupControl {
     /// The name with a suffix; an older backup is replaced.
     Simple,
@@ -168,7 +175,7 @@ impl Preserve {
 /// // As `cp -a`:
 /// let archive =
 ///     CopyOptions { recursive: true, follow: Follow::None, preserve: Preserve::ALL, ..CopyOptions::default() };
-/// assert!(archive.workers.is_none());
+/// assert!(archive.preserve.links && archive.backup.is_none());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CopyOptions {
@@ -208,20 +215,25 @@ pub struct CopyOptions {
     pub verify: bool,
     /// True to continue a copy that ended early.
     pub resume: bool,
-    /// The durability of the copies.
+    /// The durability of the copies. This and the following four are settings of [`Job`](crate::Job).
+    #[doc(hidden)]
     pub durability: Durability,
     /// The user's strategy for the bytes of large files.
+    #[doc(hidden)]
     pub spec: StrategySpec,
     /// The text of the strategy, for reports.
+    #[doc(hidden)]
     pub spec_text: Option<String>,
     /// The measurements of this machine.
+    #[doc(hidden)]
     pub profile: Option<Profile>,
     /// Files copied concurrently; default: the number of processors.
+    #[doc(hidden)]
     pub workers: Option<usize>,
     /// True to emit a [`CopyEvent::Copied`] per name, which needs its path.
-    pub tell_names: bool,
+    pub report_names: bool,
     /// True to emit a [`CopyEvent::Planned`] per large file.
-    pub tell_plans: bool,
+    pub report_plans: bool,
 }
 
 impl CopyOptions {

@@ -42,7 +42,7 @@ impl Job<'_> {
         let stats = if several { self.first(entry, &stat, result) } else { result }?;
         worker.stats.add(&stats);
         self.created(entry, false);
-        self.told(entry, Some(found), Some(stats));
+        self.report_copied(entry, Some(found), Some(stats));
         Ok(())
     }
 
@@ -192,7 +192,7 @@ impl Job<'_> {
             _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
             Durability::None => Ok(()),
             Durability::Data => sys::sync_data(file),
-            Durability::Full => sys::sync_all(file),
+            _ => sys::sync_all(file),
         }
     }
 
@@ -266,8 +266,8 @@ impl Job<'_> {
                     && !matches!(error.kind(), ErrorKind::SameFile | ErrorKind::Locked) =>
             {
                 let output = Output::create_entry_at(held, name).map_err(|_| error)?;
-                if options.tell_names {
-                    (self.tell)(CopyEvent::Removed(entry.target_path()));
+                if options.report_names {
+                    (self.report)(CopyEvent::Removed(entry.target_path()));
                 }
                 output
             }
@@ -284,7 +284,7 @@ impl Job<'_> {
             false => output,
         };
         let input = &input.stamped_again()?;
-        Content { input, options, progress: self.progress, tell: self.tell, turn: &self.turn }
+        Content { input, options, progress: self.progress, report: self.report, turn: &self.turn }
             .copy(output, journal)
     }
 }

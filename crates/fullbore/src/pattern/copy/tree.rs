@@ -26,7 +26,7 @@ const BATCH: usize = 64;
 const WAITING: usize = 1 << 12;
 
 /// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
-/// copied is reported to `tell` and counted in the result; the others are copied all the same.
+/// copied is reported to `report` and counted in the result; the others are copied all the same.
 ///
 /// Files appear complete. A new directory is created under a hidden name beside its target and renamed when its content is
 /// complete. Its entries are written directly under their own names, which takes the fewest calls per file: no incomplete
@@ -34,19 +34,19 @@ const WAITING: usize = 1 << 12;
 /// complete.
 ///
 /// # Errors
-/// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `tell` and counted.
+/// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `report` and counted.
 pub fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
     progress: &Progress,
-    tell: &(dyn Fn(CopyEvent) + Sync),
+    report: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
     // Confirmations go in the order of the sources. Each worker has a directory and a file open, on both sides.
     let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
     let mut job = Job {
         options,
         progress,
-        tell,
+        report,
         turn: Default::default(),
         links: Default::default(),
         several: pairs.len() > 1,
@@ -80,7 +80,7 @@ fn workers(options: &CopyOptions) -> usize {
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
     // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
-    if options.tell_names || options.confirm.is_some() || options.parents || nameless {
+    if options.report_names || options.confirm.is_some() || options.parents || nameless {
         return pairs.chunks(1).collect();
     }
     let mut waves = Vec::new();
