@@ -152,7 +152,10 @@ impl Run<'_> {
                             let strategy = lease.strategy.clone();
                             let mut extents = LeaseExtents::new(leases, lease, self.request(&strategy));
                             match open_and_run(&strategy, &mut extents) {
-                                Ok(()) => break Ok(extents.end()),
+                                Ok(()) => {
+                                    extents.end();
+                                    break Ok(());
+                                }
                                 Err(error) => lease = extents.replace().ok_or(error)?,
                             }
                         },

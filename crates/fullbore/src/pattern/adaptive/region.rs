@@ -280,7 +280,7 @@ impl Region {
             let contender = match &mut self.phase {
                 Phase::Running { .. } => {
                     if self.watch() {
-                        // What was expected, or found before, no longer holds.
+                        // Neither expectations nor earlier figures hold any longer.
                         for contender in &mut self.all {
                             contender.expected = 0.0;
                             contender.deviation = contender.deviation.max(UNKNOWN);
