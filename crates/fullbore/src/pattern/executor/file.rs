@@ -125,19 +125,16 @@ impl Executor<'_> {
             return job(&input, (&Strategy::plain()).into());
         }
         let many = self.many.load(Ordering::Relaxed);
-        // The other half of the memory is for small files and pending results.
-        let budget = self.budget() / if many { 2 } else { 1 };
-        let decide = |facts: PlanInput, input: &File, budget: u64| {
-            let spec = StrategySpec { budget: Some(budget), ..self.spec.clone() };
-            let planner = Planner::new(&spec).with_text(self.spec_text).with_profile(self.profile);
-            planner.decide(PlanInput { budget, ..facts }, Some(input), None)
-        };
-        let learner = Planner::new(self.spec).among_files(many);
-        let facts = PlanInput { serial, ..learner.learn(purpose, Some(&input), len, None) };
+        let planner = |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile);
+        let facts = planner(self.spec).among_files(many).learn(purpose, Some(&input), len, None);
+        let facts = PlanInput { serial, ..facts };
         let others = many && self.workers > 1;
         // Short files that the device delivers are read beside one another, each by one worker.
         let beside = others && facts.is_short() && facts.is_cold();
-        let first = if beside { None } else { Some(decide(facts.clone(), &input, budget)?) };
+        let first = match beside {
+            true => None,
+            false => Some(planner(self.spec).decide(facts.clone(), Some(&input), None)?),
+        };
         let all = self.workers > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
         let (alone, waited) = if all { self.alone(place) } else { (None, false) };
         // A file that was modified while it waited has not changed while it was read.
@@ -146,11 +143,15 @@ impl Executor<'_> {
             Some(plan) => plan,
             None => {
                 let serial = serial.or(Some(Serial::OthersAreBusy));
-                let share = budget / self.at_once.load(Ordering::Relaxed).max(1) as u64;
-                decide(PlanInput { serial, ..facts }, &input, share)?
+                // Of the half of the memory that is not for pending results, its share.
+                let budget = self.budget() / 2 / self.at_once.load(Ordering::Relaxed).max(1) as u64;
+                let spec = StrategySpec { budget: Some(budget), ..self.spec.clone() };
+                planner(&spec).decide(PlanInput { serial, budget, ..facts }, Some(&input), None)?
             }
         };
         let trial = self.pick(&mut plan, len);
+        // The longest record does not depend on the other files.
+        plan.strategy.budget = self.budget();
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
