@@ -108,6 +108,7 @@ impl<'a> Executor<'a> {
     }
 
     /// With a function that receives the plan of each file that is not read at once, and the text of the spec.
+    #[doc(hidden)]
     #[must_use]
     pub fn explained(self, planned: &'a Planned<'a>, spec_text: Option<&'a str>) -> Self {
         Self { planned: Some(planned), spec_text, ..self }

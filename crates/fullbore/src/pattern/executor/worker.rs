@@ -46,8 +46,10 @@ impl Worker {
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         self.dir_opener.open(path)
     }
+
     /// Opens a file for reading if it is in the directory of the file before it; `None` if it is not, or cannot be
     /// opened.
+    #[doc(hidden)]
     pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
         self.dir_opener.beside(path)
     }
@@ -55,6 +57,7 @@ impl Worker {
     /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
     /// a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat`
     /// before the read, too.
+    #[doc(hidden)]
     pub fn read_settled(&mut self, file: impl AsHandle) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
         let count = self.settled.read(&file, bytes, |bytes, flags| {
