@@ -117,8 +117,8 @@ const FEWEST_AFTER: usize = 4;
 /// Returns the readings up to the end of the last transfer. A flush of the device's own cache, which moves nothing, may follow.
 pub fn until_the_last_transfer(readings: &[Reading]) -> &[Reading] {
     let moved = readings.last().map_or(0.0, |last| last.bytes);
-    let end = readings.iter().position(|reading| reading.bytes >= moved);
-    &readings[..end.map_or(0, |end| end + 1)]
+    let end = readings.partition_point(|reading| reading.bytes < moved);
+    &readings[..readings.len().min(end + 1)]
 }
 
 /// Finds the fall that divides the readings best, in bins of `bin` seconds; `None` if the throughput did not fall by a

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::adaptive::{LeaseExtents, Leases, Place, Terms};
+use super::adaptive::{Engines, LeaseExtents, Leases, Place, Terms};
 use super::order::Stripes;
 use super::order::{Order, Scope};
 use super::progress::Stats;
@@ -101,36 +101,24 @@ impl Run<'_> {
             let mut setup_cpu = SetupCpu::begin();
             let state = RefCell::new(identity());
             let visitor = |offset: u64, data: &[u8]| block(&mut state.borrow_mut(), offset, data);
-            // A contender in turn again keeps its files, queues and buffers: registering them takes milliseconds.
-            let mut opened: Vec<(Strategy, TransferLoop<'_, '_>)> = Vec::new();
+            let mut engines: Engines<'_, TransferLoop<'_, '_>> = Engines::new(started);
             let mut moved = Moved::default();
-            let mut add = |(bytes, reads, writes): Moved| {
+            let mut add = |transfer_loop: TransferLoop<'_, '_>| {
+                let (bytes, reads, writes) = transfer_loop.moved();
                 moved.0 += bytes;
                 moved.1.add(&reads);
                 moved.2.add(&writes);
             };
             let mut open_and_run = |strategy: &Strategy, extents: &mut dyn Iterator<Item = (u64, usize)>| {
-                let known = opened.iter().position(|(open, _)| strategy.has_the_engines_of(open));
-                let place = match known {
-                    Some(place) => place,
-                    None => {
-                        // Each worker may have as many open.
-                        let all = |one: &Strategy| one.memory() / one.workers as u64 * started.count() as u64;
-                        let memory: u64 = opened.iter().map(|(open, _)| all(open)).sum();
-                        if memory + all(strategy) > strategy.budget {
-                            opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));
-                        }
-                        let request = self.request(strategy);
-                        let transfer_loop = TransferLoop::open(&self.transfer, strategy, request, &visitor)?;
-                        opened.push((strategy.clone(), transfer_loop));
-                        opened.len() - 1
-                    }
-                };
+                let request = self.request(strategy);
+                let open = || TransferLoop::open(&self.transfer, strategy, request, &visitor);
+                let mut transfer_loop = engines.take(strategy, open, &mut add)?;
                 setup_cpu.pause();
                 let start = Instant::now();
-                let result = opened[place].1.run(extents, &go_on);
+                let result = transfer_loop.run(extents, &go_on);
                 let end = Instant::now();
                 setup_cpu.resume();
+                engines.put(strategy.clone(), transfer_loop);
                 let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = span.get_or_insert((start, end));
                 *known = (known.0.min(start), known.1.max(end));
@@ -162,7 +150,7 @@ impl Run<'_> {
                     )
                 }
             };
-            opened.drain(..).for_each(|(_, transfer_loop)| add(transfer_loop.moved()));
+            engines.close(&mut add);
             let (user, system) = setup_cpu.end();
             let mut sum = setup.lock().unwrap_or_else(PoisonError::into_inner);
             *sum = (sum.0 + user, sum.1 + system);

@@ -151,12 +151,17 @@ impl Strategy {
     /// assert_eq!(Strategy { workers: 3, ..Strategy::plain() }.memory(), 6 * buffer);
     /// ```
     pub fn memory(&self) -> u64 {
+        self.memory_of(self.workers)
+    }
+
+    /// The same, of so many workers.
+    pub(crate) fn memory_of(&self, workers: usize) -> u64 {
         let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),
             (true, None) => 0,
             (false, _) => self.depth.min(method.capabilities.depth) * Pool::capacity(self.request),
         };
-        (self.workers * (per_worker(self.read) + per_worker(self.write))) as u64
+        (workers * (per_worker(self.read) + per_worker(self.write))) as u64
     }
 }
 

@@ -1,20 +1,14 @@
 //! Learned figures: how contenders did in earlier runs, kept beside the profile as a prior for the next.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 use super::contender::{Contender, Tried, text};
 use super::fields::Strategy;
-use super::plan_input::{Purpose, Target};
+use super::figure::{Circumstances, Figure, age, is_old, may_write, now, read, write};
 use super::spec::StrategySpec;
-use fullbore_io::file::{Durability, Output, Placement, read_text};
 
-/// The largest document, in bytes.
-const LARGEST: u64 = 64 << 10;
 /// The weight of a new figure, once there are several.
 const WEIGHT: f64 = 0.3;
 /// A figure of something that is no contender by the facts counts from this many trials on.
@@ -24,74 +18,6 @@ const ENOUGH: u32 = 2;
 const SPREAD: [f64; 2] = [0.05, 0.15];
 /// In this time its variance doubles.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Older figures count no longer.
-const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
-/// The least time between two writes of the document.
-const PAUSE: Duration = Duration::from_secs(1);
-/// The version that is written.
-const VERSION: u32 = 2;
-
-/// The runs that a figure holds for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Circumstances {
-    /// The identity of the file system, as in the profile.
-    pub file_system: String,
-    /// The purpose of the run.
-    pub purpose: Purpose,
-    /// Its destination.
-    pub target: Target,
-    /// True if it can have one worker only.
-    pub serial: bool,
-    /// True for parts in the page cache; `None` if the system does not report them.
-    pub cached: Option<bool>,
-}
-
-impl fmt::Display for Circumstances {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = match self.target {
-            Target::Nowhere => "",
-            Target::Stream => " to a stream",
-            Target::New => " to a new file",
-            Target::Existing => " over an existing file",
-        };
-        let workers = if self.serial { ", one worker" } else { "" };
-        let state = match self.cached {
-            Some(true) => ", warm",
-            Some(false) => ", cold",
-            None => "",
-        };
-        let purpose = format!("{:?}", self.purpose).to_lowercase();
-        write!(f, "{purpose}{target}{workers}{state}, on {}", self.file_system)
-    }
-}
-
-/// The figures of one contender.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
-    /// The circumstances.
-    #[serde(flatten)]
-    pub circumstances: Circumstances,
-    /// The strategy, as `--strategy` takes it.
-    pub strategy: String,
-    /// Share of the best rate of the same trial, 0 to 1: an average in which later trials count more.
-    pub share: f64,
-    /// Throughput in bytes per second, averaged in the same way.
-    pub rate: f64,
-    /// CPU time per byte in seconds, averaged in the same way.
-    pub cpu: f64,
-    /// The number of trials.
-    pub count: u32,
-    /// The time of the last one, in seconds since 1970.
-    pub updated: u64,
-}
-
-/// The document beside the profile.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Document {
-    version: u32,
-    figures: Vec<Figure>,
-}
-
 /// The figures of earlier runs and of this one; copies share them.
 #[derive(Debug, Clone, Default)]
 pub struct Learned(Arc<Mutex<Notebook>>);
@@ -243,19 +169,6 @@ impl Learned {
     }
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// The time since the last trial of a contender, in seconds.
-fn age(figure: &Figure) -> u64 {
-    now().saturating_sub(figure.updated)
-}
-
-fn is_old(figure: &Figure) -> bool {
-    age(figure) > OLD.as_secs()
-}
-
 /// Adds a trial to the averages.
 fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Tried], now: u64) {
     let best = tried.iter().map(|tried| tried.rate).fold(0.0, f64::max);
@@ -288,80 +201,13 @@ fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Trie
     }
 }
 
-/// The figures of a document; none if it cannot be read or is not this user's.
-fn read(path: &Path) -> Vec<Figure> {
-    // A pipe would wait for a writer.
-    let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let file = if regular { std::fs::File::open(path).ok() } else { None };
-    let Some(file) = file.filter(is_ours) else { return Vec::new() };
-    let document =
-        read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
-    let document = document.filter(|document| document.version == VERSION).unwrap_or_default();
-    let sound = |figure: &Figure| {
-        [figure.share, figure.rate, figure.cpu].iter().all(|value| value.is_finite() && *value >= 0.0)
-            && figure.share <= 1.0
-    };
-    // A clock that was wrong once does not make a figure last.
-    let now = now();
-    let dated = |figure: Figure| Figure { updated: figure.updated.min(now), ..figure };
-    document.figures.into_iter().filter(sound).map(dated).collect()
-}
-
-fn is_ours(file: &std::fs::File) -> bool {
-    fullbore_io::sys::status(file).is_ok_and(|status| {
-        status.uid == fullbore_io::sys::effective_user()
-            && status.kind() == fullbore_io::file::FileKind::Regular
-    })
-}
-
-/// True unless the document was written just now, or the place is another user's.
-fn may_write(path: &Path) -> bool {
-    let Some((directory, root)) = path.parent().and_then(|directory| Some((directory, directory.parent()?)))
-    else {
-        return false;
-    };
-    // A place that the environment names must be there; `~/.config` is made.
-    let makes = root.is_dir() || root.file_name().is_some_and(|name| name == ".config");
-    if !makes || std::fs::create_dir_all(directory).is_err() {
-        return false;
-    }
-    let user = fullbore_io::sys::effective_user();
-    let ours = fullbore_io::sys::stat(directory).is_ok_and(|status| status.uid == user);
-    match std::fs::symlink_metadata(path) {
-        Err(error) => ours && error.kind() == std::io::ErrorKind::NotFound,
-        Ok(metadata) => {
-            let rested =
-                metadata.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age >= PAUSE);
-            ours && rested && std::fs::File::open(path).is_ok_and(|file| is_ours(&file))
-        }
-    }
-}
-
-fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()> {
-    figures.retain(|figure| !is_old(figure));
-    // The newest first, of those of one second too.
-    figures.reverse();
-    figures.sort_by_key(|figure| std::cmp::Reverse(figure.updated));
-    let text = loop {
-        let document = Document { version: VERSION, figures };
-        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::other)? + "\n";
-        if text.len() as u64 <= LARGEST {
-            break text;
-        }
-        // The oldest go.
-        figures = document.figures;
-        figures.truncate(figures.len() * 3 / 4);
-    };
-    let output = Output::create(path, Placement::Replace, None)?;
-    output.file().write_all_at(text.as_bytes(), 0)?;
-    output.commit_len(text.len() as u64, Durability::None)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::figure::LARGEST;
+    use crate::strategy::plan_input::{Purpose, Target};
     use fullbore_io::engine::{CachePolicy, method};
+    use std::time::SystemTime;
 
     fn circumstances() -> Circumstances {
         Circumstances {

@@ -6,6 +6,7 @@ mod contender;
 mod contenders;
 mod evidence;
 mod fields;
+mod figure;
 mod fit;
 mod job;
 mod learned;
@@ -26,9 +27,11 @@ pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]
 pub use fields::{Allocation, BUDGET, Completion, Model, Strategy};
 #[doc(hidden)]
+pub use figure::{Circumstances, Figure};
+#[doc(hidden)]
 pub use job::{CacheState, Job};
 #[doc(hidden)]
-pub use learned::{Circumstances, Figure, Learned};
+pub use learned::Learned;
 pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;

@@ -8,7 +8,8 @@ use super::choose::{Decision, choose};
 use super::contender::{Contender, Contenders, name};
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
-use super::learned::{Circumstances, Learned};
+use super::figure::Circumstances;
+use super::learned::Learned;
 use super::plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, Choice, Selection, Selections};
@@ -247,20 +248,10 @@ impl<'a> Planner<'a> {
             spec: self.spec.clone(),
             selections: Arc::default(),
         };
-        // A contender that does not work here as it is falls out.
-        let unfitted = plan.clone();
-        let works = |strategy: &Strategy| {
-            let mut fitted = unfitted.clone();
-            strategy.clone_into(&mut fitted.strategy);
-            fitted.fit(input, output).ok()?;
-            let read = self.spec.read.unwrap_or(strategy.read);
-            let fits = fitted.strategy.memory() <= fitted.strategy.budget;
-            (fits && fitted.strategy.read == read).then_some(fitted.strategy)
-        };
         let work = |contenders: &[Contender]| {
             let mut kept: Vec<Contender> = Vec::new();
             for contender in contenders {
-                if let Some(strategy) = works(&contender.strategy)
+                if let Some(strategy) = plan.fitted(&contender.strategy, input, output)
                     && kept.iter().all(|other| other.strategy != strategy)
                 {
                     kept.push(Contender { strategy, ..contender.clone() });
@@ -280,7 +271,8 @@ impl<'a> Planner<'a> {
             open && plan.contenders.differ() && plan.plan_input.len.is_some(),
         ) && let Ok(file_system) = key(input)
         {
-            plan.arrange(learned, file_system, works);
+            let unfitted = plan.clone();
+            plan.arrange(learned, file_system, |strategy| unfitted.fitted(strategy, Some(input), output));
         }
         Ok(plan)
     }
@@ -290,6 +282,21 @@ impl Plan {
     /// The contenders that the run tried so far, and what it continued with.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
+    }
+
+    /// A contender fitted to these files; `None` if it does not work there as it is.
+    fn fitted(
+        &self,
+        contender: &Strategy,
+        input: Option<&File>,
+        output: Option<&Output>,
+    ) -> Option<Strategy> {
+        let mut plan = self.clone();
+        contender.clone_into(&mut plan.strategy);
+        plan.fit(input, output).ok()?;
+        let read = self.spec.read.unwrap_or(contender.read);
+        let fits = plan.strategy.memory() <= plan.strategy.budget;
+        (fits && plan.strategy.read == read).then_some(plan.strategy)
     }
 
     /// The most workers of the strategy and the contenders.

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::contender::{Contenders, Tried};
 use super::fields::Strategy;
-use super::learned::{Circumstances, Learned};
+use super::figure::Circumstances;
+use super::learned::Learned;
 use super::spec::StrategySpec;
 
 /// The strategy of a run, or the contenders that it tries.

@@ -7,6 +7,7 @@
 //! leaves that band the trial is repeated.
 
 mod belief;
+mod engines;
 mod extents;
 mod lease;
 mod leases;
@@ -16,6 +17,7 @@ mod region;
 mod tests;
 mod trials;
 
+pub(super) use engines::Engines;
 pub(super) use extents::LeaseExtents;
 pub(super) use lease::Spent;
 pub(super) use leases::Leases;

@@ -122,7 +122,7 @@ impl Region {
 
     /// Begins a trial as the first.
     fn restart(&mut self) {
-        self.begin(self.all[..self.tried.min(self.all.len())].to_vec());
+        self.begin(self.all[..self.tried].to_vec());
     }
 
     /// Begins a trial of these contenders.
@@ -413,6 +413,7 @@ impl Region {
     /// a trial without that contender; `None` if there is no other.
     pub(super) fn replace(&mut self, lease: &Lease) -> Option<Lease> {
         self.all.retain(|contender| contender.strategy != lease.strategy);
+        self.tried = self.tried.min(self.all.len());
         let strategy = self.all.first()?.strategy.clone();
         if self.contenders.iter().any(|contender| contender.strategy == lease.strategy) {
             self.restart();
@@ -444,6 +445,6 @@ impl Region {
         }
         *outside += 1;
         let enough = self.since >= (self.total / 8) << self.confirmed.min(8);
-        *outside > 1 && self.tried.min(self.all.len()) > 1 && self.left >= RETRY && enough
+        *outside > 1 && self.tried > 1 && self.left >= RETRY && enough
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::pattern::adaptive::{self, LeaseExtents, Leases, Terms};
+use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
 use crate::pattern::holes::{Holes, StripeQueue};
 use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
@@ -143,9 +143,9 @@ impl<'a> Walk<'a> {
                     let done = self.open(each, request).and_then(|readers| worker.run(readers, &mut next));
                     done.map(|readers| worker.close(readers))
                 }
-                Some((leases, workers)) => {
+                Some((leases, _)) => {
                     leases.started(started.count());
-                    let result = worker.run_leases(leases, *workers);
+                    let result = worker.run_leases(leases, started);
                     if result.is_err() || worker.is_stopped() {
                         leases.stop();
                     }
@@ -190,20 +190,21 @@ impl Worker<'_> {
         self.failed.load(Ordering::Relaxed) || self.walk.progress.is_cancelled()
     }
 
-    fn run_leases(&mut self, leases: &Leases<'_>, workers: usize) -> Result<()> {
-        let mut idle = Vec::new();
+    fn run_leases(&mut self, leases: &Leases<'_>, started: &Started) -> Result<()> {
+        let (walk, mut engines) = (self.walk, Engines::new(started));
         while !self.is_stopped()
             && let Some(mut lease) = leases.next()
         {
             loop {
                 let strategy = lease.strategy.clone();
-                let request = strategy.request.clamp(1, self.walk.longest.max(1));
+                let request = strategy.request.clamp(1, walk.longest.max(1));
                 let mut extents = LeaseExtents::new(leases, lease, request);
-                let opened = self.readers(&mut idle, &strategy, request, workers);
+                let open = || walk.open(walk.sides.iter().map(|_| &strategy), request);
+                let opened = engines.take(&strategy, open, |readers| self.close(readers));
                 match opened.and_then(|readers| self.run(readers, &mut |_| extents.next())) {
                     Ok(readers) => {
                         if !readers.is_empty() {
-                            idle.push((strategy, readers));
+                            engines.put(strategy, readers);
                         }
                         if !self.is_stopped() {
                             // The rest is not wanted.
@@ -216,28 +217,8 @@ impl Worker<'_> {
                 }
             }
         }
-        idle.into_iter().for_each(|(_, readers)| self.close(readers));
+        engines.close(|readers| self.close(readers));
         Ok(())
-    }
-
-    /// The readers of a contender: those of its last turn, since registering buffers takes milliseconds, or new ones, for which
-    /// others are closed if the memory is short.
-    fn readers(
-        &mut self,
-        idle: &mut Vec<(Strategy, Vec<Reader>)>,
-        strategy: &Strategy,
-        request: usize,
-        workers: usize,
-    ) -> Result<Vec<Reader>> {
-        if let Some(place) = idle.iter().position(|(open, _)| strategy.has_the_engines_of(open)) {
-            return Ok(idle.swap_remove(place).1);
-        }
-        // Each worker may have as many.
-        let all = |one: &Strategy| one.memory() / one.workers as u64 * workers as u64;
-        if idle.iter().map(|(open, _)| all(open)).sum::<u64>() + all(strategy) > strategy.budget {
-            idle.drain(..).for_each(|(_, readers)| self.close(readers));
-        }
-        self.walk.open(self.walk.sides.iter().map(|_| strategy), request)
     }
 
     /// Counts the transfers of readers that are no longer used.

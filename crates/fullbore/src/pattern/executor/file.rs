@@ -251,6 +251,7 @@ mod tests {
             assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
         });
     }
+
     #[test]
     fn cold_files_read_beside_one_another_share_the_memory() {
         let directory = tempfile::tempdir().unwrap();
