@@ -73,8 +73,8 @@ impl StreamTrials {
             return;
         };
         let bytes = MEASURED + (offset - self.due);
-        let spent = Spent { seconds: (now.0 - start).as_secs_f64(), cpu: now.1 - before };
-        self.trials.record(self.current, bytes, spent);
+        let spent = Spent { bytes, seconds: (now.0 - start).as_secs_f64(), cpu: now.1 - before };
+        self.trials.record(self.current, spent);
         let (next, chosen) = self.trials.next(MEASURED + SETTLE, CHANGE);
         if chosen && self.chosen.is_none_or(|(last, _)| last != next) {
             self.chosen = Some((next, offset));

@@ -92,6 +92,12 @@ impl Measurement {
     }
 }
 
+/// The estimate that follows from two independent ones, each a mean and a standard deviation.
+pub(in crate::pattern) fn combined(one: (f64, f64), two: (f64, f64)) -> (f64, f64) {
+    let [first, second] = [one, two].map(|(_, deviation)| deviation.powi(-2));
+    ((one.0 * first + two.0 * second) / (first + second), (first + second).powf(-0.5))
+}
+
 /// The measured contender with the highest rate.
 pub(in crate::pattern) fn leader(beliefs: &[Belief]) -> Option<usize> {
     let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);

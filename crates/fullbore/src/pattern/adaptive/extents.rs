@@ -12,9 +12,16 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
     lease: Lease,
     at: u64,
     request: u64,
-    since: Option<Moment>,
-    /// True in the first lease of a cached part: buffers touched for the first time are no measure of the rest. From a
-    /// device every lease counts: read-ahead belongs to the leases after it.
+    /// True if the measurement leaves out the first requests, which fill the queue without a wait, and the last ones, which
+    /// are processed while the device is idle: the trials of parts that are not cached.
+    between: bool,
+    /// The requests before the measurement begins.
+    ahead: usize,
+    /// The cost of the last lease, if it is measured before its end.
+    last: Option<Spent>,
+    /// The start of the measurement, and the bytes requested since.
+    since: Option<(Moment, u64)>,
+    /// True in the first lease of a cached part: buffers touched for the first time are no measure of the rest.
     first: bool,
     ended: bool,
 }
@@ -22,11 +29,16 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
 impl<'l> LeaseExtents<'l> {
     pub(in crate::pattern) fn new(leases: &'l Leases<'l>, lease: Lease, request: usize) -> Self {
         let first = leases.is_cached(&lease);
+        let between = lease.trial && !first;
+        let ahead = if between { lease.strategy.depth.max(1) } else { 0 };
         Self {
             leases,
             at: lease.range.start,
             lease,
             request: request as u64,
+            between,
+            ahead,
+            last: None,
             since: None,
             first,
             ended: false,
@@ -36,19 +48,20 @@ impl<'l> LeaseExtents<'l> {
     /// The cost of the lease, if it counts.
     fn spent(&mut self) -> Option<Spent> {
         let now = Moment::now(self.lease.trial);
-        let since = self.since.replace(now).filter(|_| !std::mem::take(&mut self.first));
-        since.map(|start| start.until(&now))
+        let (start, bytes) = self.since?;
+        self.since = Some((now, 0));
+        (!std::mem::take(&mut self.first)).then(|| start.until(&now, bytes))
     }
 
     /// The lease of the same part under another contender, after this one could not be opened; `None` if that was not the failure,
     /// or there is no other.
     pub(in crate::pattern) fn replace(self) -> Option<Lease> {
-        if self.since.is_some() { None } else { self.leases.replace(&self.lease) }
+        if self.at > self.lease.range.start { None } else { self.leases.replace(&self.lease) }
     }
 
     /// Records the last lease, after the last request is done.
     pub(in crate::pattern) fn end(mut self) {
-        let spent = self.spent();
+        let spent = if self.between { self.last } else { self.spent() };
         self.leases.record(&self.lease, spent, true);
     }
 }
@@ -57,19 +70,28 @@ impl Iterator for LeaseExtents<'_> {
     type Item = (u64, usize);
 
     fn next(&mut self) -> Option<(u64, usize)> {
-        if self.since.is_none() {
-            self.since = Some(Moment::now(self.lease.trial));
-        }
         if self.at == self.lease.range.end {
-            let more = if self.ended { None } else { self.leases.more(&self.lease) };
-            self.ended = more.is_none();
-            let next = more?;
+            let Some(next) = (!self.ended).then(|| self.leases.more(&self.lease)).flatten() else {
+                if self.between && !self.ended {
+                    self.last = self.spent();
+                }
+                self.ended = true;
+                return None;
+            };
             let spent = self.spent();
             self.leases.record(&self.lease, spent, false);
             (self.at, self.lease) = (next.range.start, next);
         }
+        match self.ahead.checked_sub(1) {
+            Some(ahead) => self.ahead = ahead,
+            None if self.since.is_none() => self.since = Some((Moment::now(self.lease.trial), 0)),
+            None => {}
+        }
         let len = self.request.min(self.lease.range.end - self.at);
         self.at += len;
+        if let Some((_, bytes)) = &mut self.since {
+            *bytes += len;
+        }
         Some((self.at - len, len as usize))
     }
 }
@@ -89,17 +111,17 @@ impl Moment {
         Self { time: Instant::now(), thread: trial.then(thread) }
     }
 
-    /// The cost from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
+    /// The cost of `bytes` from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
     /// of the wall time, another thread had its processor.
-    fn until(&self, later: &Self) -> Spent {
+    fn until(&self, later: &Self, bytes: u64) -> Spent {
         let wall = (later.time - self.time).as_secs_f64();
         match (self.thread, later.thread) {
             (Some((before, waits)), Some((cpu, later_waits))) => {
                 let cpu = cpu - before;
                 let ran = waits.is_some() && waits == later_waits;
-                Spent { seconds: if ran { cpu } else { wall }, cpu }
+                Spent { bytes, seconds: if ran { cpu } else { wall }, cpu }
             }
-            _ => Spent { seconds: wall, cpu: 0.0 },
+            _ => Spent { bytes, seconds: wall, cpu: 0.0 },
         }
     }
 }

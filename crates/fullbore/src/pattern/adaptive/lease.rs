@@ -21,9 +21,11 @@ pub(in crate::pattern) struct Lease {
     pub(super) range: Range<u64>,
 }
 
-/// The cost of a lease.
+/// The cost of a lease, or of another part of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::pattern) struct Spent {
+    /// The bytes that were moved meanwhile.
+    pub(in crate::pattern) bytes: u64,
     /// Wall time in seconds.
     pub(in crate::pattern) seconds: f64,
     /// CPU time in seconds.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::belief::{Belief, Measurement, Samples, beliefs, choice, leader};
+use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
 use super::lease::{Lease, Parts, Settings, Spent};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors, text};
 
@@ -16,6 +16,8 @@ const NOISE_SAMPLES: f64 = 3.0;
 const CHANGE: [f64; 2] = [0.1e-3, 3e-3];
 /// Leases of each worker in a slice, in the page cache: the first does not count.
 const LEASES: u64 = 3;
+/// The length of a slice from a device, in full queues: the first fills it.
+const FILLS: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
@@ -155,9 +157,10 @@ impl Region {
             Phase::Trying { .. } if self.warms_up() => dealt.min(self.total / 8),
             // Short at first, while there are contenders that lose clearly; twice as long each round.
             Phase::Trying { round, .. } => {
+                let queued = (strategy.workers * strategy.depth).max(1) as u64 * strategy.request as u64;
                 let first = match self.cached {
                     true => LEASES * dealt,
-                    false => (self.total / 64).clamp(8 << 20, 32 << 20),
+                    false => (self.total / 64).clamp(8 << 20, 32 << 20).max(FILLS * queued),
                 };
                 (first << round.saturating_sub(1).min(4)).min(self.total / 8)
             }
@@ -256,13 +259,12 @@ impl Region {
             return;
         }
         let slice = &mut self.slices[lease.slice];
-        let bytes = lease.range.end - lease.range.start;
         let seconds = spent.seconds / lease.workers as f64;
-        slice.bytes += bytes;
+        slice.bytes += spent.bytes;
         slice.spent.seconds += seconds;
         slice.spent.cpu += spent.cpu;
         if lease.trial && seconds > 0.0 {
-            slice.rates.push((bytes as f64 / seconds).ln());
+            slice.rates.push((spent.bytes as f64 / seconds).ln());
         }
     }
 
@@ -291,6 +293,7 @@ impl Region {
                     0
                 }
                 Phase::Trying { rest, .. } => match rest.pop_front() {
+                    Some(contender) if self.is_excluded(contender) => continue,
                     Some(contender) => contender,
                     None => {
                         self.next_round(settings);
@@ -319,7 +322,40 @@ impl Region {
         let samples: Vec<_> = (0..self.contenders.len()).map(|contender| self.samples(contender)).collect();
         let noise = (NOISE[usize::from(!self.cached)], NOISE_SAMPLES);
         let priors = self.contenders.iter().map(|contender| (contender.expected, contender.deviation));
-        beliefs(&priors.collect::<Vec<_>>(), &samples, noise)
+        let mut priors: Vec<_> = priors.collect();
+        let known = beliefs(&priors, &samples, noise);
+        let Some(deepest) = self.deepest(&known.0) else { return known };
+        for (place, prior) in priors.iter_mut().enumerate().filter(|(place, _)| samples[*place].is_empty()) {
+            let (gain, deviation) = self.expected_after(deepest, place, samples[deepest].mean.exp());
+            *prior = combined(*prior, (known.0[deepest].relative + gain, deviation));
+        }
+        beliefs(&priors, &samples, noise)
+    }
+
+    /// The fastest measured contender that keeps many requests in flight at the device, if its CPU time is known.
+    fn deepest(&self, beliefs: &[Belief]) -> Option<usize> {
+        let deep = |&place: &usize| {
+            !self.cached && self.contenders[place].strategy.depth > 1 && self.cpu(place) > 0.0
+        };
+        let measured = (0..beliefs.len()).filter(|&place| beliefs[place].measured).filter(deep);
+        measured.max_by(|&one, &two| beliefs[one].mean.total_cmp(&beliefs[two].mean))
+    }
+
+    /// The expected logarithmic rate of a contender relative to a measured one with many requests in flight, and its standard
+    /// deviation. Workers that wait have a device at its limit, which no other contender raises much; those that do not
+    /// wait are limited by their processors, and more of them move more, up to the unknown limit of the device.
+    fn expected_after(&self, measured: usize, other: usize, rate: f64) -> (f64, f64) {
+        let strategies = [measured, other].map(|place| &self.contenders[place].strategy);
+        let [workers, others] = strategies.map(|strategy| strategy.workers.max(1) as f64);
+        let processors = rate * self.cpu(measured);
+        let busy = (2.0 * processors / workers - 1.0).clamp(0.0, 1.0);
+        // Copies from the page cache take CPU time of their own.
+        let alike = strategies[0].read_cache == strategies[1].read_cache;
+        let more = if alike { busy * (others / workers).ln().max(0.0) / 2.0 } else { 0.0 };
+        match strategies[0].has_the_engines_of(strategies[1]) {
+            true => (more.min((others / processors).ln()), 0.05 + 0.2 * busy),
+            false => (more - 0.05, 0.1 + 0.2 * more),
+        }
     }
 
     /// CPU time per byte of a contender, in seconds.
@@ -355,6 +391,13 @@ impl Region {
             rest.make_contiguous().reverse();
         }
         self.phase = Phase::Trying { rest, round: round + 1 };
+    }
+
+    /// True if the slices since the round began leave nothing to gain from a contender.
+    fn is_excluded(&self, contender: usize) -> bool {
+        let (beliefs, noise) = self.beliefs();
+        let leader = leader(&beliefs);
+        leader.is_some_and(|leader| contender != leader && !self.pays(&beliefs, noise, leader, contender))
     }
 
     /// True if a slice for a contender that is not the leader is expected to save more time in the rest of the region than it

@@ -1,6 +1,7 @@
 //! Adaptive runs with simulated workers, and on files with random contenders that change at random parts.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -11,7 +12,9 @@ use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
-use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Selections, Strategy, StrategySpec};
+use crate::strategy::{
+    Adaptive, Choice, Contender, Contenders, Model, Selections, Strategy, StrategySpec, Tried,
+};
 use fullbore_io::engine::{CachePolicy, method};
 use fullbore_io::file::{Durability, File, Output};
 use fullbore_io::sys;
@@ -70,7 +73,7 @@ fn simulate(
             let (seconds, cpu) = cost(lease.strategy.read.name, lease.range.start);
             let share = bytes as f64 / MIB as f64;
             simulated.add(lease.strategy.read.name, bytes, seconds * share);
-            let spent = Spent { seconds: seconds * share, cpu: cpu * share };
+            let spent = Spent { bytes, seconds: seconds * share, cpu: cpu * share };
             leases.record(&lease, Some(spent), true);
             leased.push(lease.range);
             busy.iter_mut().filter(|(_, lease)| lease.is_none()).for_each(|idle| idle.0 = idle.0.max(end));
@@ -187,7 +190,8 @@ fn a_contender_that_cannot_be_opened_is_left_out() {
         assert_eq!((replaced.strategy.read.name, &replaced.range), ("buffered", &lease.range));
         assert_eq!(leases.more(&replaced), None, "the next part is a trial's");
         held += replaced.range.end - replaced.range.start;
-        leases.record(&replaced, Some(Spent { seconds: 1.0, cpu: 1.0 }), true);
+        let bytes = replaced.range.end - replaced.range.start;
+        leases.record(&replaced, Some(Spent { bytes, seconds: 1.0, cpu: 1.0 }), true);
     }
     let simulated =
         simulate(&leases, 2, len - held, |name, _| if name == "mmap" { (1e-4, 1e-4) } else { (2e-4, 2e-4) });
@@ -224,8 +228,9 @@ fn a_lease_after_another_is_for_the_same_strategy() {
                 "mmap" => 30e-4,
                 _ => 3e-4,
             };
-            let seconds = cost * (lease.range.end - lease.range.start) as f64 / MIB as f64;
-            leases.record(&lease, Some(Spent { seconds, cpu: seconds }), more.is_none());
+            let bytes = lease.range.end - lease.range.start;
+            let seconds = cost * bytes as f64 / MIB as f64;
+            leases.record(&lease, Some(Spent { bytes, seconds, cpu: seconds }), more.is_none());
             let Some(next) = more else { break };
             assert_eq!(next.strategy, lease.strategy);
             lease = next;
@@ -468,4 +473,72 @@ fn a_trial_reads_parts_from_all_over_the_file() {
     });
     assert_eq!(selections.list().len(), 1);
     assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
+}
+
+/// Two workers beside one at a device: tried only if the one is limited by its processor.
+#[test]
+fn a_saturated_device_gets_no_further_workers() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let deep = |workers| Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
+    let region = || Parts {
+        cached: false,
+        ranges: vec![0..len],
+        contenders: [(1, 0.0), (2, 0.0)]
+            .map(|(workers, expected)| Contender { strategy: deep(workers), expected, deviation: 0.15 })
+            .to_vec(),
+        tried: 2,
+    };
+    let run = |cpu: f64| {
+        let leases = Leases::new(vec![region()], settings(&spec, &selections));
+        simulate(&leases, 2, len, |_, _| (0.25e-3, cpu))
+    };
+    run(0.08e-3);
+    assert_eq!(selections.list(), [], "the worker waits most of the time");
+    run(0.25e-3);
+    let tried = selections.list();
+    assert_eq!((tried.len(), tried[0].tried.len()), (1, 2), "{tried:?}");
+    assert!(tried[0].chosen.contains("workers=2"), "twice as fast: {tried:?}");
+}
+
+/// The trial of a part that the device delivers is measured while its queue is full.
+#[test]
+fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let deep = Strategy { depth: 8, request: MIB as usize, stripe: 8 * MIB, ..contender("uring", 1) };
+    let large = Strategy { request: 4 * MIB as usize, ..contender("direct", 1) };
+    let contenders = vec![expected(deep), expected(large)];
+    let parts = Parts { cached: false, ranges: vec![0..len], contenders, tried: 2 };
+    let leases = Leases::new(vec![parts], settings(&spec, &selections));
+    leases.started(1);
+    let wait = |seconds| std::thread::sleep(Duration::from_secs_f64(seconds));
+    // By depth: the bytes requested after the queue was full, and the longest time that they can have taken.
+    let mut measured = [(1, 0, 0.0), (8, 0, 0.0)];
+    while let Some(lease) = leases.next().filter(|lease| lease.trial) {
+        let Strategy { depth, request, .. } = lease.strategy;
+        let mut extents = LeaseExtents::new(&leases, lease, request);
+        let (mut bytes, mut start) = (0, Instant::now());
+        for made in 0.. {
+            // The first completion takes long. After it, each is followed by a request.
+            wait(if made == depth { 0.1 } else { 1e-3 });
+            if made == depth {
+                start = Instant::now();
+            }
+            let Some((_, len)) = extents.next() else { break };
+            bytes += if made >= depth { len } else { 0 };
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        wait(0.1);
+        extents.end();
+        let sum = measured.iter_mut().find(|sum| sum.0 == depth).unwrap();
+        *sum = (depth, sum.1 + bytes, sum.2 + seconds);
+    }
+    let selections = selections.list();
+    for (depth, bytes, seconds) in measured {
+        let deep = |tried: &&Tried| tried.name.contains("depth 8") == (depth == 8);
+        let tried = selections[0].tried.iter().find(deep).unwrap();
+        let request = if depth == 8 { MIB as f64 } else { 4.0 * MIB as f64 };
+        // Rates of several slices have a geometric mean.
+        assert!(tried.rate > 0.7 * bytes as f64 / seconds, "{tried:?}, {bytes} bytes, {seconds} s");
+        assert!(tried.rate < request / 1e-3, "{tried:?}");
+    }
 }

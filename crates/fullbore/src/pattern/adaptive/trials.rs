@@ -30,8 +30,9 @@ impl Trials {
         Self { contenders, samples, counts, totals, bytes }
     }
 
-    /// Records the cost of `bytes` with the contender at a place.
-    pub(in crate::pattern) fn record(&mut self, place: usize, bytes: u64, spent: Spent) {
+    /// Records the cost of bytes with the contender at a place.
+    pub(in crate::pattern) fn record(&mut self, place: usize, spent: Spent) {
+        let bytes = spent.bytes;
         if let Some(samples) = self.samples.get_mut(place)
             && spent.seconds > 0.0
         {

@@ -53,7 +53,7 @@ impl FileTrials {
         // The contenders may be others by now.
         if let Some(place) = trials.contenders.iter().position(|known| same(&known.strategy, strategy)) {
             // Other files run at the same time, so the CPU time of one is unknown.
-            trials.record(place, len, Spent { seconds, cpu: 0.0 });
+            trials.record(place, Spent { bytes: len, seconds, cpu: 0.0 });
         }
     }
 }
