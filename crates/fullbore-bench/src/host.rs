@@ -40,6 +40,15 @@ pub(crate) fn missing_without_root() -> Option<String> {
     })
 }
 
+pub(crate) fn returned_memory(machine: &Machine) -> Option<String> {
+    machine.returns_free_memory.then(|| {
+        "The host of this virtual machine takes back free memory, and provides it again when it is next used. That slows \
+         whatever fills the page cache: reads through it from the device, and writes to new files. These figures vary with \
+         the time since the memory was last used."
+            .to_owned()
+    })
+}
+
 pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
     let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),

@@ -1,9 +1,9 @@
 //! The states before runs: input and output in the page cache or out of it, verified.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::OnceLock;
 
 use fullbore::file::File;
 use fullbore::probe;
@@ -103,18 +103,22 @@ pub(crate) fn sync(directory: &Path) -> Attempt<()> {
     Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)
 }
 
-/// Touches three quarters of the free memory, once per run. The host of a virtual machine provides a page when it is
-/// touched for the first time, which takes several times as long as filling it from a file. Without this, a program that
-/// fills new memory would be measured on that.
-pub(crate) fn memory() -> Attempt<()> {
-    static TOUCHED: OnceLock<()> = OnceLock::new();
-    if TOUCHED.get().is_none() {
-        let free = rustix::system::sysinfo();
-        let free = free.freeram as usize * free.mem_unit as usize;
-        std::hint::black_box(vec![1u8; free / 4 * 3]);
-        let _ = TOUCHED.set(());
+/// Makes `path` absent, and gives the next run memory for a copy of `input` that was just in use: a file of that length is
+/// written and removed. The host of a virtual machine may take back free memory after two seconds, and provides a page at
+/// its next use, which takes several times as long as filling it from a file. The run would be measured on that.
+pub(crate) fn fresh(path: &Path, input: &Path) -> Attempt<()> {
+    absent(path)?;
+    let len = Cell::new(0);
+    every_file(input, &|file| {
+        len.set(len.get() + fs::metadata(file)?.len());
+        Ok(())
+    })?;
+    let (mut file, zeros) = (fs::File::create(path)?, vec![0; 512 << 10]);
+    while let count @ 1.. = len.get().min(zeros.len() as u64) {
+        file.write_all(&zeros[..count as usize])?;
+        len.set(len.get() - count);
     }
-    Ok(())
+    Ok(fs::remove_file(path)?)
 }
 
 pub(crate) fn remove(path: &Path) {

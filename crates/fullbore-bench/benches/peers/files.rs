@@ -31,9 +31,7 @@ fn new_file(bench: &mut Bench) -> Attempt<()> {
     let input = &bench.place.of(Data::Input);
     let outputs = ["new", "new-by-cp"].map(|name| bench.place.path(name));
     let [first, second] = outputs.each_ref();
-    let ready = |output| {
-        move || states::memory().and_then(|()| states::warm(input)).and_then(|()| states::absent(output))
-    };
+    let ready = |output| move || states::warm(input).and_then(|()| states::fresh(output, input));
     let ours = bench.ours("transform", &["shift:10", "input", "new"]);
     let cp = bench.peer("cp", &["input", "new-by-cp"]);
     Race::new(&[Data::Input], bench.place.size)

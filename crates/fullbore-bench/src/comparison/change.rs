@@ -8,9 +8,12 @@ use crate::stats::{Bootstrap, Estimate, compare_rates, median, student_t_cdf};
 /// in at most 10% of cases, of one and a half times the margin hardly ever.
 const SAME: f64 = 0.8;
 
-/// Fewest samples on either side for a verdict: of two times three, all of one side lie above all of the other in one
-/// case of ten by chance.
-pub const FEWEST_SAMPLES: usize = 4;
+/// Fewest samples on either side for a verdict. The test of the logarithms has at least two degrees of freedom then.
+pub const FEWEST_SAMPLES: usize = 3;
+
+/// Fewest samples on either side for a verdict of the bootstrap: of two times three, all of one side lie above all of the
+/// other in one case of ten by chance.
+const FEWEST_RESAMPLED: usize = 4;
 
 /// Fewest rounds for a paired interval; below that the bootstrap of a median is their range.
 pub(super) const FEWEST_PAIRS: usize = 6;
@@ -170,13 +173,15 @@ impl Change {
         };
         let ratio = interval(bootstrap.confidence)?;
         let test = if paired { LogTest::paired(&ratios) } else { LogTest::unpaired(this, baseline) };
-        let enough = baseline.len().min(this.len()) >= FEWEST_SAMPLES;
-        let test = test.filter(|_| enough);
+        let fewest = baseline.len().min(this.len());
+        let test = test.filter(|_| fewest >= FEWEST_SAMPLES);
         let more_is_better = measure.more_is_better();
-        let judgement = match test {
-            Some(test) => Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better)
-                .with(Judgement::of_test(&test, bootstrap.confidence, margin, more_is_better)),
-            None => Judgement::Unclear,
+        let tested = test.map_or(Judgement::Unclear, |test| {
+            Judgement::of_test(&test, bootstrap.confidence, margin, more_is_better)
+        });
+        let judgement = match fewest >= FEWEST_RESAMPLED {
+            true => Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better).with(tested),
+            false => tested,
         };
         Some(Self {
             measure,
@@ -206,7 +211,7 @@ impl Change {
     }
 
     fn beyond(&self, share: f64, above: bool) -> bool {
-        self.test.is_some()
+        self.baseline_samples.min(self.samples) >= FEWEST_RESAMPLED
             && if above { self.ratio.low > 1.0 + share } else { self.ratio.high < 1.0 - share }
     }
 }
@@ -347,9 +352,15 @@ mod tests {
 
     #[test]
     fn few_samples_or_zeros_give_no_verdict() {
-        let change = rate(&[1.0, 1.0, 1.0], &[2.0, 2.0, 2.0, 2.0]);
+        let change = rate(&[1.0, 1.0], &[2.0, 2.0, 2.0, 2.0]);
         assert_eq!((change.judgement, change.p), (Judgement::Unclear, None));
-        assert_eq!(rate(&[1.0; 4], &[2.0; 4]).verdict, "faster");
+        assert_eq!(rate(&[1.0; 3], &[2.0; 3]).verdict, "faster");
+        let spread = [0.8, 1.0, 1.25];
+        assert_eq!(
+            rate(&spread, &spread.map(|rate| 1.65 * rate)).judgement,
+            Judgement::Unclear,
+            "ranks alone"
+        );
         let none = Change::of(Measure::CostPerMb, &[0.0; 8], &[1.0; 8], &[], 0.03, &Bootstrap::default());
         assert_eq!(none, None);
     }

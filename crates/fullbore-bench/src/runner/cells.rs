@@ -100,7 +100,7 @@ pub(super) struct ActiveCell {
     pub(super) precise: bool,
     /// Target duration of a sample, in seconds.
     moment: f64,
-    /// Minimum duration of a sample, in seconds: several accounting periods of the device.
+    /// Minimum duration of a sample, in seconds: several accounting periods of the device, or many times that of a flush.
     least: f64,
     /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
     pilot: Option<Sample>,
@@ -142,6 +142,8 @@ impl Cells {
                 let opened = workload.open(context);
                 let mut labels = workload.labels();
                 labels.job = job;
+                // A flush takes a time of its own, which would count for more in a shorter sample.
+                let least = if labels.flush == Some(true) { SAMPLE.1 } else { 0.0 };
                 let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
                 let span = pilot_bytes(&cell.labels);
                 let mut one = ActiveCell {
@@ -155,7 +157,7 @@ impl Cells {
                     cost: 0.0,
                     precise: false,
                     moment: 0.0,
-                    least: 0.0,
+                    least,
                     pilot: None,
                     failed: false,
                     paced: false,
@@ -445,7 +447,7 @@ impl ActiveCell {
             self.cost = spent;
             self.rate = sample.rate().max(1.0);
             if sample.regime.is_some() {
-                self.least = context.1.sample_seconds();
+                self.least = self.least.max(context.1.sample_seconds());
             }
             // A device is slow enough for the first pilot; a sample of the page cache is over too soon.
             let least = (self.least / 2.0).max(SAMPLE.0 / 10.0);

@@ -87,6 +87,7 @@ impl DocumentBuilder {
         self.run.file_bytes = file_sets[0].len;
         self.run.notes = file_sets.iter().flat_map(|test_files| test_files.notes.clone()).collect();
         self.run.notes.extend(host::missing_without_root());
+        self.run.notes.extend(host::returned_memory(machine));
     }
 
     pub(super) fn note(&mut self, notes: Vec<String>) {

@@ -46,6 +46,9 @@ fn of_runs(spread: Spread, samples: u32, factor: f64) -> [f64; 3] {
 fn two_runs_of_one_machine_are_the_same() {
     for (spread, samples, least) in [
         (Spread::Normal(0.08), 7, 0.5),
+        (Spread::Normal(0.08), 3, 0.0),
+        (Spread::Normal(0.03), 3, 0.5),
+        (Spread::Stumbling(0.03), 3, 0.2),
         (Spread::Normal(0.03), 7, 0.9),
         (Spread::Normal(0.08), 15, 0.7),
         (Spread::Stumbling(0.03), 9, 0.5),

@@ -80,6 +80,8 @@ pub fn human_machine(machine: &Machine) -> String {
     text.line("lockable memory", &machine.lockable.map_or_else(|| "no limit".to_owned(), size));
     text.line("page size", &size(machine.page_size));
     text.maybe("virtualisation", machine.virtualisation.clone());
+    let returned = || "returned to the host, slow at its next use".to_owned();
+    text.maybe("free memory", machine.returns_free_memory.then(returned));
     text.0
 }
 

@@ -1,5 +1,6 @@
 //! The machine: kernel, processors and memory, and the share that this process may use, as its control groups limit it.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::kernel_files::{KernelFiles, names, text};
@@ -49,6 +50,9 @@ pub struct Machine {
     pub page_size: u64,
     /// Hypervisor or container of the machine, as far as detectable.
     pub virtualisation: Option<String>,
+    /// True if the host of the virtual machine takes back free memory (free page reporting): it provides a page again at the
+    /// next use, which takes several times as long as filling it.
+    pub returns_free_memory: bool,
 }
 
 impl Machine {
@@ -126,6 +130,7 @@ fn of(kernel: &KernelFiles, allowed: Option<u64>) -> Machine {
         lockable: sys::limit(sys::Resource::LockedMemory).current,
         page_size: sys::page_size() as u64,
         virtualisation: virtualisation(kernel, &cpuinfo),
+        returns_free_memory: returns_free_memory(kernel),
     }
 }
 
@@ -181,6 +186,14 @@ fn virtualisation(kernel: &KernelFiles, cpuinfo: &str) -> Option<String> {
             .map(|(_, name)| (*name).to_owned()),
     );
     (!hints.is_empty()).then(|| hints.join(", "))
+}
+
+/// True if a virtio balloon has agreed on `VIRTIO_BALLOON_F_REPORTING`.
+fn returns_free_memory(kernel: &KernelFiles) -> bool {
+    const REPORTING: usize = 5;
+    let driver = kernel.sys.join("bus/virtio/drivers/virtio_balloon");
+    let features = |device: &OsString| text(&driver.join(device).join("features"));
+    names(&driver).iter().filter_map(features).any(|bits| bits.as_bytes().get(REPORTING) == Some(&b'1'))
 }
 
 /// A line of `/proc/self/cgroup`.
@@ -327,6 +340,7 @@ mod tests {
             ("sys/fs/cgroup/job/memory.max", "512000\n"),
             ("sys/devices/system/cpu/online", "0-3,8,10-11\n"),
             ("sys/class/dmi/id/sys_vendor", "Maker\n"),
+            ("sys/bus/virtio/drivers/virtio_balloon/virtio0/features", "0110010100\n"),
         ]);
         let machine = of(&kernel, Some(4));
         assert_eq!(machine.logical_processors, Some(7));
@@ -339,6 +353,7 @@ mod tests {
         assert_eq!((machine.memory_limit, machine.memory()), (Some(512_000), Some(512_000)));
         assert_eq!(machine.virtualisation.as_deref(), Some("virtual machine (Maker)"));
         assert_eq!(machine.governor, None);
+        assert!(machine.returns_free_memory);
     }
 
     #[test]
@@ -346,6 +361,7 @@ mod tests {
         let (_root, kernel) = KernelFiles::tree(&[]);
         let machine = of(&kernel, Some(8));
         let machine = Machine { logical_processors: Some(8), ..machine };
+        assert!(!machine.returns_free_memory);
         assert_eq!(limited(machine.clone(), &GroupLimits::default()), machine);
         let limits = GroupLimits { cpu_share: Some(0.25), processors: Some(4), memory: Some(1 << 30) };
         let found = limited(machine.clone(), &limits);

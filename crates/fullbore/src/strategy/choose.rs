@@ -346,6 +346,18 @@ mod tests {
     }
 
     #[test]
+    fn a_first_look_at_a_file_leaves_it_uncached() {
+        let state =
+            |len: u64, cached: f64| PlanInput { len: Some(len), cached: Some(cached), ..plan_input() };
+        for uncached in [state(100_000_000, 0.04), state(1 << 30, 0.015), state(90 << 20, 0.08)] {
+            assert!(uncached.is_uncached(), "{uncached:?}");
+        }
+        for cached in [state(100_000_000, 0.09), state(1 << 30, 0.03), state(16 << 20, 0.3)] {
+            assert!(!cached.is_uncached(), "{cached:?}");
+        }
+    }
+
+    #[test]
     fn cached_input_is_mapped_if_every_byte_is_used_once() {
         let mut spread = plan_input();
         (spread.target, spread.processors) = (Target::Nowhere, 4);

@@ -10,11 +10,13 @@ use super::spec::StrategySpec;
 
 /// The expected logarithmic rates of contenders relative to the first, and their standard deviations, from measurements on
 /// a few machines: the choice by the facts; in the page cache a mapping and copies; from the device deep queues, large
-/// requests, and the kernel's read-ahead, which some devices like as much and which costs twice the CPU time.
+/// requests, and the kernel's read-ahead, which some devices like as much and which costs twice the CPU time. Several
+/// writers of one file wait for one another.
 const CHOSEN: [f64; 2] = [0.0, 0.15];
 const MAPPED: [f64; 2] = [-0.05, 0.2];
 const COPIED: [f64; 2] = [-0.1, 0.2];
 const DEEP: [f64; 2] = [0.0, 0.15];
+const DEEP_WRITERS: [f64; 2] = [-0.1, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
 const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
 /// Of a pipe, other request sizes and numbers of workers: they differ little, but for operations that need a worker of their own.
@@ -105,7 +107,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
                 ..base.clone()
             };
             add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
-            add(&mut found.uncached, spread(deep, workers), device(DEEP));
+            add(&mut found.uncached, spread(deep, workers), device(if writes { DEEP_WRITERS } else { DEEP }));
         }
         if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {

@@ -129,7 +129,8 @@ impl PlanInput {
 
     /// True if almost nothing is cached.
     pub(crate) fn is_uncached(&self) -> bool {
-        self.cached.is_some_and(|cached| cached < NONE)
+        let ahead = self.len.map_or(0.0, |len| (READ_AHEAD / len.max(1) as f64).min(MOST_AHEAD));
+        self.cached.is_some_and(|cached| cached < ahead.max(NONE))
     }
 
     /// True if a mapping hardly waits for the device.
@@ -153,6 +154,12 @@ const COLD: f64 = 0.5;
 
 /// Below this cached share an input counts as not cached: an earlier access may have left a page or two.
 const NONE: f64 = 0.02;
+
+/// The bytes that the kernel may read ahead when the start of a file is read, to see what it contains.
+const READ_AHEAD: f64 = (8 << 20) as f64;
+
+/// The largest share that these bytes may be of a file that counts as not cached.
+const MOST_AHEAD: f64 = 0.1;
 
 /// From this cached share on, a mapping hardly waits for the device.
 const CACHED: f64 = 0.98;

@@ -25,7 +25,7 @@ fn copying<'a>(
     to: &'a Path,
     ready: impl Fn() -> Attempt<()> + 'a,
 ) -> Contender<'a> {
-    one.prepare(move || states::memory().and_then(|()| ready()).and_then(|()| states::absent(to)))
+    one.prepare(move || ready().and_then(|()| states::fresh(to, from)))
         .check(move || match same_bytes(from, to)? {
             true => Ok(()),
             false => Err("the copy differs".into()),

@@ -82,10 +82,8 @@ fn compare_in(cached: &[State], bench: &mut Bench, tool: &'static str, words: &[
             if has(OLD) {
                 states::whole(&old, &paths[0])?;
             }
-            if has(NEW) {
-                states::memory().and_then(|()| states::absent(&new))?;
-            }
-            paths.iter().try_for_each(|path| states::partly(path, share))
+            paths.iter().try_for_each(|path| states::partly(path, share))?;
+            if has(NEW) { states::fresh(&new, &paths[0]) } else { Ok(()) }
         };
         let mut race = Race::new(&inputs, bench.place.size * inputs.len() as u64);
         for strategy in ["auto"].iter().chain(&fixed) {

@@ -92,6 +92,8 @@ pub(crate) fn walk(
             order(&mut haystacks, sort.by, sort.reverse);
             Ok(Box::new(others.into_iter().chain(haystacks)))
         }
+        // All workers search an only file if it is known to be that.
+        _ if search_paths.one_file => Ok(Box::new(items.collect::<Vec<_>>().into_iter())),
         _ => Ok(Box::new(items)),
     }
 }

@@ -26,7 +26,7 @@ struct Dealt {
 impl<'a> Leases<'a> {
     pub(super) fn new(parts: Vec<Parts>, settings: Settings<'a>) -> Self {
         let regions = parts.into_iter().filter(|parts| !parts.ranges.is_empty());
-        let regions = regions.map(|parts| Region::new(parts, settings.grain)).collect();
+        let regions = regions.map(|parts| Region::new(parts, &settings)).collect();
         Self {
             settings,
             workers: AtomicUsize::new(1),

@@ -94,10 +94,12 @@ pub(super) struct Region {
     since: u64,
     phase: Phase,
     grain: u64,
+    /// True if the run writes a file.
+    writes: bool,
 }
 
 impl Region {
-    pub(super) fn new(parts: Parts, grain: u64) -> Self {
+    pub(super) fn new(parts: Parts, settings: &Settings<'_>) -> Self {
         let total = parts.ranges.iter().map(|range| range.end - range.start).sum();
         let mut region = Self {
             cached: parts.cached,
@@ -116,7 +118,8 @@ impl Region {
             trial: 0,
             since: 0,
             phase: Phase::Running { expected: None, outside: 0 },
-            grain,
+            grain: settings.grain,
+            writes: settings.writes,
         };
         region.restart();
         region
@@ -349,9 +352,9 @@ impl Region {
         let [workers, others] = strategies.map(|strategy| strategy.workers.max(1) as f64);
         let processors = rate * self.cpu(measured);
         let busy = (2.0 * processors / workers - 1.0).clamp(0.0, 1.0);
-        // Copies from the page cache take CPU time of their own.
+        // Writers of one file wait for one another, and copies from the page cache take CPU time of their own.
         let alike = strategies[0].read_cache == strategies[1].read_cache;
-        let more = if alike { busy * (others / workers).ln().max(0.0) / 2.0 } else { 0.0 };
+        let more = if alike && !self.writes { busy * (others / workers).ln().max(0.0) / 2.0 } else { 0.0 };
         match strategies[0].has_the_engines_of(strategies[1]) {
             true => (more.min((others / processors).ln()), 0.05 + 0.2 * busy),
             false => (more - 0.05, 0.1 + 0.2 * more),

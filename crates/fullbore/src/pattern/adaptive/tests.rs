@@ -482,7 +482,7 @@ fn a_saturated_device_gets_no_further_workers() {
     let deep = |workers| Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
     let region = || Parts {
         cached: false,
-        ranges: vec![0..len],
+        ranges: std::iter::once(0..len).collect(),
         contenders: [(1, 0.0), (2, 0.0)]
             .map(|(workers, expected)| Contender { strategy: deep(workers), expected, deviation: 0.15 })
             .to_vec(),
@@ -507,7 +507,7 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
     let deep = Strategy { depth: 8, request: MIB as usize, stripe: 8 * MIB, ..contender("uring", 1) };
     let large = Strategy { request: 4 * MIB as usize, ..contender("direct", 1) };
     let contenders = vec![expected(deep), expected(large)];
-    let parts = Parts { cached: false, ranges: vec![0..len], contenders, tried: 2 };
+    let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
     let leases = Leases::new(vec![parts], settings(&spec, &selections));
     leases.started(1);
     let wait = |seconds| std::thread::sleep(Duration::from_secs_f64(seconds));
