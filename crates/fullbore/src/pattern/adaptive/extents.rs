@@ -30,7 +30,7 @@ impl<'l> LeaseExtents<'l> {
     pub(in crate::pattern) fn new(leases: &'l Leases<'l>, lease: Lease, request: usize) -> Self {
         let first = leases.is_cached(&lease);
         let between = lease.trial && !first;
-        let ahead = if between { lease.strategy.depth.max(1) } else { 0 };
+        let ahead = if between { lease.filling } else { 0 };
         Self {
             leases,
             at: lease.range.start,

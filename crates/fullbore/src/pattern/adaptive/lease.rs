@@ -15,6 +15,8 @@ pub(in crate::pattern) struct Lease {
     pub(super) workers: usize,
     /// True while contenders are tried.
     pub(super) trial: bool,
+    /// The first requests of each worker, which fill its queue at the device: a trial does not measure them.
+    pub(super) filling: usize,
     /// The strategy to use.
     pub(in crate::pattern) strategy: Strategy,
     /// The part.

@@ -212,6 +212,9 @@ impl Region {
         };
         let len = strategy.stripe.min(each).next_multiple_of(self.grain);
         let leases = LEASES as usize * workers;
+        // Half of a short slice is measured in any case.
+        let half = self.slice_len(contender) / (2 * workers * strategy.request.max(1)) as u64;
+        let filling = if self.cached { 0 } else { half.min(strategy.depth.max(1) as u64) as usize };
         let range = match self.phase {
             // Folios and extents may differ along the file: each contender gets parts from all over it.
             Phase::Trying { round, .. } if self.cached && settings.any_order && !uncounted => {
@@ -228,7 +231,7 @@ impl Region {
         let current = &mut self.slices[slice];
         current.left = current.left.saturating_sub(len);
         current.leases += 1;
-        Some(Lease { region, epoch: self.epoch, slice, contender, workers, trial, strategy, range })
+        Some(Lease { region, epoch: self.epoch, slice, contender, workers, trial, filling, strategy, range })
     }
 
     /// Takes about `len` bytes out of the region, after this share of it if possible. Ends are multiples of a power of two,

@@ -542,3 +542,17 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
         assert!(tried.rate < request / 1e-3, "{tried:?}");
     }
 }
+
+#[test]
+fn half_of_a_slice_is_measured_at_least() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 256 * MIB);
+    // A slice is an eighth of the file here.
+    for (workers, filling) in [(1, 8), (2, 8), (8, 2), (64, 0)] {
+        let deep = Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
+        let contenders = vec![expected(deep), expected(contender("direct", 1))];
+        let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
+        let leases = Leases::new(vec![parts], settings(&spec, &selections));
+        leases.started(workers);
+        assert_eq!(leases.try_next().unwrap().filling, filling, "{workers} workers");
+    }
+}
