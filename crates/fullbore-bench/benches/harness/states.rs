@@ -118,7 +118,7 @@ pub(crate) fn fresh(path: &Path, input: &Path) -> Attempt<()> {
         file.write_all(&zeros[..count as usize])?;
         len.set(len.get() - count);
     }
-    Ok(fs::remove_file(path)?)
+    absent(path)
 }
 
 pub(crate) fn remove(path: &Path) {

@@ -200,6 +200,11 @@ impl Change {
         })
     }
 
+    /// True if there are enough samples for conditions, which need the bootstrap's interval.
+    pub(super) fn has_intervals(&self) -> bool {
+        self.baseline_samples.min(self.samples) >= FEWEST_RESAMPLED
+    }
+
     /// True if the whole interval is worse by more than `share`: a rate below 1 − share, a cost above 1 + share.
     pub(super) fn worse_by(&self, share: f64) -> bool {
         self.beyond(share, !self.measure.more_is_better())
@@ -211,7 +216,7 @@ impl Change {
     }
 
     fn beyond(&self, share: f64, above: bool) -> bool {
-        self.baseline_samples.min(self.samples) >= FEWEST_RESAMPLED
+        self.has_intervals()
             && if above { self.ratio.low > 1.0 + share } else { self.ratio.high < 1.0 - share }
     }
 }

@@ -291,7 +291,7 @@ impl ConditionResult {
             .iter()
             .flat_map(|other| other.cells.iter().map(move |c| (other, c)))
             .filter_map(|(other, c)| {
-                let change = of(c)?;
+                let change = of(c).filter(Change::has_intervals)?;
                 let test = change.test?;
                 let p = match judgement.falls(measure) {
                     true => test.p_of_at_least(1.0 - share),

@@ -11,7 +11,7 @@ use super::decisions::{Decisions, Stage};
 use super::options::Options;
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::clock::Clock;
-use crate::document::{CacheState, Cell, Experiment, Labels, Regime, Sample};
+use crate::document::{CacheState, Cell, Experiment, Headline, Labels, Regime, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
 use crate::stats::{Bootstrap, StopRule, median};
@@ -142,8 +142,9 @@ impl Cells {
                 let opened = workload.open(context);
                 let mut labels = workload.labels();
                 labels.job = job;
-                // A flush takes a time of its own, which would count for more in a shorter sample.
-                let least = if labels.flush == Some(true) { SAMPLE.1 } else { 0.0 };
+                // A flush at the end takes a time of its own, which would count for more in a shorter sample.
+                let flushed = Headline::of(&labels) == Some(Headline::FlushedWrites);
+                let least = if flushed && sample.is_none() { SAMPLE.1 } else { 0.0 };
                 let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
                 let span = pilot_bytes(&cell.labels);
                 let mut one = ActiveCell {

@@ -33,6 +33,11 @@ fn copying<'a>(
         .clear(|| states::remove(to))
 }
 
+/// As [`copying`], with shared blocks, which fill no memory.
+fn sharing<'a>(one: Contender<'a>, from: &'a Path, to: &'a Path) -> Contender<'a> {
+    copying(one, from, to, || Ok(())).prepare(move || states::absent(to))
+}
+
 /// Copies the text to a new file, by blocks, from the page cache or from the device.
 pub(super) fn plain(bench: &mut Bench, cold: bool) -> Attempt<()> {
     let text = bench.place.of(Data::Text);
@@ -133,10 +138,9 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
             .map_or_else(String::new, |system| system.kind.to_string());
         let ours = bench.ours("copy", &[&from, &to]).map(|line| CommandLine { answer: None, ..line });
         let cp = bench.peer("cp", &["--reflink=always", &from, &beside]);
-        let ready = || Ok(());
         Race::new(&[], size)
-            .shaped("fullbore copy", ours, |contender| copying(contender, &one, &mine, ready))
-            .shaped("cp --reflink=always", cp, |contender| copying(contender, &one, &theirs, ready))
+            .shaped("fullbore copy", ours, |contender| sharing(contender, &one, &mine))
+            .shaped("cp --reflink=always", cp, |contender| sharing(contender, &one, &theirs))
             .within(&format!("{WHAT}, {kind}"), "fullbore copy", Bound::AtMost(5.0))
             .run(bench)?;
     }

@@ -12,15 +12,17 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
     lease: Lease,
     at: u64,
     request: u64,
-    /// True if the measurement leaves out the first requests, which fill the queue without a wait, and the last ones, which
-    /// are processed while the device is idle: the trials of parts that are not cached.
-    between: bool,
     /// The requests before the measurement begins.
     ahead: usize,
-    /// The cost of the last lease, if it is measured before its end.
-    last: Option<Spent>,
     /// The start of the measurement, and the bytes requested since.
     since: Option<(Moment, u64)>,
+    /// The first request, and the bytes since, if the measurement leaves out requests: the first ones, which fill the queue
+    /// without a wait, and the last ones, which are processed while the device is idle.
+    whole: Option<(Moment, u64)>,
+    /// The cost of the last lease, if it was measured before its end.
+    last: Option<Spent>,
+    /// True if the rest is not wanted, and not measured.
+    skipped: bool,
     /// True in the first lease of a cached part: buffers touched for the first time are no measure of the rest.
     first: bool,
     ended: bool,
@@ -29,17 +31,17 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
 impl<'l> LeaseExtents<'l> {
     pub(in crate::pattern) fn new(leases: &'l Leases<'l>, lease: Lease, request: usize) -> Self {
         let first = leases.is_cached(&lease);
-        let between = lease.trial && !first;
-        let ahead = if between { lease.filling } else { 0 };
+        let ahead = if lease.trial { lease.filling } else { 0 };
         Self {
             leases,
             at: lease.range.start,
             lease,
             request: request as u64,
-            between,
             ahead,
-            last: None,
             since: None,
+            whole: None,
+            last: None,
+            skipped: false,
             first,
             ended: false,
         }
@@ -59,10 +61,23 @@ impl<'l> LeaseExtents<'l> {
         if self.at > self.lease.range.start { None } else { self.leases.replace(&self.lease) }
     }
 
+    /// Takes the rest, which is not wanted: the result is known.
+    pub(in crate::pattern) fn discard(&mut self) {
+        self.skipped = !self.ended;
+        self.for_each(drop);
+    }
+
     /// Records the last lease, after the last request is done.
     pub(in crate::pattern) fn end(mut self) {
-        let spent = if self.between { self.last } else { self.spent() };
-        self.leases.record(&self.lease, spent, true);
+        let spent = match self.whole {
+            // A worker with few requests did not get beyond those that fill the queue: all of them count.
+            Some((start, bytes)) if self.ended && self.last.is_none() => {
+                Some(start.until(&Moment::now(self.lease.trial), bytes))
+            }
+            Some(_) => self.last,
+            None => self.spent(),
+        };
+        self.leases.record(&self.lease, spent.filter(|_| !self.skipped), true);
     }
 }
 
@@ -72,26 +87,27 @@ impl Iterator for LeaseExtents<'_> {
     fn next(&mut self) -> Option<(u64, usize)> {
         if self.at == self.lease.range.end {
             let Some(next) = (!self.ended).then(|| self.leases.more(&self.lease)).flatten() else {
-                if self.between && !self.ended {
+                if self.whole.is_some() && !self.ended {
                     self.last = self.spent();
                 }
                 self.ended = true;
                 return None;
             };
-            let spent = self.spent();
+            let spent = self.spent().filter(|_| !self.skipped);
             self.leases.record(&self.lease, spent, false);
             (self.at, self.lease) = (next.range.start, next);
         }
+        let first = || Some((Moment::now(self.lease.trial), 0));
         match self.ahead.checked_sub(1) {
-            Some(ahead) => self.ahead = ahead,
-            None if self.since.is_none() => self.since = Some((Moment::now(self.lease.trial), 0)),
-            None => {}
+            Some(ahead) => {
+                self.whole = self.whole.or_else(first);
+                self.ahead = ahead;
+            }
+            None => self.since = self.since.or_else(first),
         }
         let len = self.request.min(self.lease.range.end - self.at);
         self.at += len;
-        if let Some((_, bytes)) = &mut self.since {
-            *bytes += len;
-        }
+        [&mut self.since, &mut self.whole].into_iter().flatten().for_each(|(_, bytes)| *bytes += len);
         Some((self.at - len, len as usize))
     }
 }

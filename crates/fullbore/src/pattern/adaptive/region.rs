@@ -1,6 +1,7 @@
 //! A region: parts of the file in one state of the page cache, its contenders, and their measurements.
 
 use std::collections::VecDeque;
+use std::f64::consts::LN_2;
 use std::ops::Range;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
@@ -37,6 +38,8 @@ struct Slice {
     left: u64,
     /// The number of leases.
     leases: usize,
+    /// The number of workers at the last one.
+    workers: usize,
     /// Bytes recorded.
     bytes: u64,
     /// The time that they took all workers together, and the CPU time of each, in seconds.
@@ -212,9 +215,7 @@ impl Region {
         };
         let len = strategy.stripe.min(each).next_multiple_of(self.grain);
         let leases = LEASES as usize * workers;
-        // Half of a short slice is measured in any case.
-        let half = self.slice_len(contender) / (2 * workers * strategy.request.max(1)) as u64;
-        let filling = if self.cached { 0 } else { half.min(strategy.depth.max(1) as u64) as usize };
+        let filling = self.filling(&strategy, workers, self.slice_len(contender));
         let range = match self.phase {
             // Folios and extents may differ along the file: each contender gets parts from all over it.
             Phase::Trying { round, .. } if self.cached && settings.any_order && !uncounted => {
@@ -231,7 +232,19 @@ impl Region {
         let current = &mut self.slices[slice];
         current.left = current.left.saturating_sub(len);
         current.leases += 1;
+        current.workers = workers;
         Some(Lease { region, epoch: self.epoch, slice, contender, workers, trial, filling, strategy, range })
+    }
+
+    /// The first requests of each worker that a trial does not measure, as they fill the queues at the device. 0 if they are more
+    /// than half of the slice: then all of it is measured.
+    fn filling(&self, strategy: &Strategy, workers: usize, slice: u64) -> usize {
+        let depth = strategy.depth.max(1);
+        let writes = if self.writes { depth.min(strategy.write.capabilities.depth).max(1) - 1 } else { 0 };
+        // A comparison begins with one request in flight, and doubles their number with each block.
+        let filling = depth + depth.ilog2() as usize + writes;
+        let half = slice / (2 * workers * strategy.request.max(1)) as u64;
+        if self.cached || half < filling as u64 { 0 } else { filling }
     }
 
     /// Takes about `len` bytes out of the region, after this share of it if possible. Ends are multiples of a power of two,
@@ -330,7 +343,8 @@ impl Region {
         let priors = self.contenders.iter().map(|contender| (contender.expected, contender.deviation));
         let mut priors: Vec<_> = priors.collect();
         let known = beliefs(&priors, &samples, noise);
-        let Some(deepest) = self.deepest(&known.0) else { return known };
+        // A device whose limit another contender exceeds is not at its limit.
+        let Some(deepest) = leader(&known.0).filter(|&leader| self.is_deep(leader)) else { return known };
         for (place, prior) in priors.iter_mut().enumerate().filter(|(place, _)| samples[*place].is_empty()) {
             let (gain, deviation) = self.expected_after(deepest, place, samples[deepest].mean.exp());
             *prior = combined(*prior, (known.0[deepest].relative + gain, deviation));
@@ -338,13 +352,9 @@ impl Region {
         beliefs(&priors, &samples, noise)
     }
 
-    /// The fastest measured contender that keeps many requests in flight at the device, if its CPU time is known.
-    fn deepest(&self, beliefs: &[Belief]) -> Option<usize> {
-        let deep = |&place: &usize| {
-            !self.cached && self.contenders[place].strategy.depth > 1 && self.cpu(place) > 0.0
-        };
-        let measured = (0..beliefs.len()).filter(|&place| beliefs[place].measured).filter(deep);
-        measured.max_by(|&one, &two| beliefs[one].mean.total_cmp(&beliefs[two].mean))
+    /// True if a contender keeps many requests in flight at the device, and its CPU time is known.
+    fn is_deep(&self, contender: usize) -> bool {
+        !self.cached && self.contenders[contender].strategy.depth > 1 && self.cpu(contender) > 0.0
     }
 
     /// The expected logarithmic rate of a contender relative to a measured one with many requests in flight, and its standard
@@ -352,15 +362,18 @@ impl Region {
     /// wait are limited by their processors, and more of them move more, up to the unknown limit of the device.
     fn expected_after(&self, measured: usize, other: usize, rate: f64) -> (f64, f64) {
         let strategies = [measured, other].map(|place| &self.contenders[place].strategy);
-        let [workers, others] = strategies.map(|strategy| strategy.workers.max(1) as f64);
+        let others = strategies[1].workers.max(1) as f64;
+        let had =
+            self.slices.iter().rfind(|slice| slice.contender == measured).map_or(1, |slice| slice.workers);
+        let workers = had.max(1) as f64;
         let processors = rate * self.cpu(measured);
         let busy = (2.0 * processors / workers - 1.0).clamp(0.0, 1.0);
-        // Writers of one file wait for one another, and copies from the page cache take CPU time of their own.
+        // Writers of one file wait for one another, and copies from the page cache take as much CPU time again.
         let alike = strategies[0].read_cache == strategies[1].read_cache;
         let more = if alike && !self.writes { busy * (others / workers).ln().max(0.0) / 2.0 } else { 0.0 };
         match strategies[0].has_the_engines_of(strategies[1]) {
             true => (more.min((others / processors).ln()), 0.05 + 0.2 * busy),
-            false => (more - 0.05, 0.1 + 0.2 * more),
+            false => (more - 0.05 - if alike { 0.0 } else { busy * LN_2 }, 0.1 + 0.2 * more),
         }
     }
 

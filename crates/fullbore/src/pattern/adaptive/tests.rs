@@ -512,6 +512,7 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
     leases.started(1);
     let wait = |seconds| std::thread::sleep(Duration::from_secs_f64(seconds));
     // By depth: the bytes requested after the queue was full, and the longest time that they can have taken.
+    let filling = |depth: usize| if depth == 8 { 11 } else { 1 };
     let mut measured = [(1, 0, 0.0), (8, 0, 0.0)];
     while let Some(lease) = leases.next().filter(|lease| lease.trial) {
         let Strategy { depth, request, .. } = lease.strategy;
@@ -520,11 +521,11 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
         for made in 0.. {
             // The first completion takes long. After it, each is followed by a request.
             wait(if made == depth { 0.1 } else { 1e-3 });
-            if made == depth {
+            if made == filling(depth) {
                 start = Instant::now();
             }
             let Some((_, len)) = extents.next() else { break };
-            bytes += if made >= depth { len } else { 0 };
+            bytes += if made >= filling(depth) { len } else { 0 };
         }
         let seconds = start.elapsed().as_secs_f64();
         wait(0.1);
@@ -544,15 +545,58 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
 }
 
 #[test]
-fn half_of_a_slice_is_measured_at_least() {
+fn the_requests_that_fill_a_queue_are_at_most_half_of_a_slice() {
     let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 256 * MIB);
     // A slice is an eighth of the file here.
-    for (workers, filling) in [(1, 8), (2, 8), (8, 2), (64, 0)] {
+    for (workers, filling) in [(1, 11), (2, 0), (64, 0)] {
         let deep = Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
         let contenders = vec![expected(deep), expected(contender("direct", 1))];
         let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
         let leases = Leases::new(vec![parts], settings(&spec, &selections));
         leases.started(workers);
         assert_eq!(leases.try_next().unwrap().filling, filling, "{workers} workers");
+    }
+}
+
+#[test]
+fn a_worker_that_only_fills_its_queue_counts_too() {
+    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 512 * MIB);
+    let deep = Strategy { depth: 8, request: MIB as usize, stripe: 8 * MIB, ..contender("uring", 2) };
+    let contenders = vec![expected(deep), expected(contender("direct", 2))];
+    let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
+    let leases = Leases::new(vec![parts], settings(&spec, &selections));
+    leases.started(2);
+    let wait = |seconds| std::thread::sleep(Duration::from_secs_f64(seconds));
+    while let Some(first) = leases.try_next().filter(|lease| lease.trial) {
+        let Some(second) = leases.try_next() else { break };
+        let request = first.strategy.request;
+        let mut workers = [first, second].map(|lease| LeaseExtents::new(&leases, lease, request));
+        // The first worker takes all but one lease, and is ten times as fast.
+        for (worker, seconds) in workers.iter_mut().zip([1e-3, 1e-2]) {
+            while worker.next().is_some() {
+                wait(seconds);
+            }
+        }
+        workers.into_iter().for_each(LeaseExtents::end);
+    }
+    let tried = selections.list().swap_remove(0).tried;
+    let deep = tried.iter().find(|tried| tried.name.contains("depth 8")).unwrap();
+    assert!(deep.rate < 1.2 * MIB as f64 / 1e-3, "{deep:?}");
+}
+
+#[test]
+fn parts_that_are_not_wanted_are_not_measured() {
+    for cached in [true, false] {
+        let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+        let all = parts(cached, 0..len, &[("buffered", 1), ("uring", 1)]);
+        let leases = Leases::new(vec![all], settings(&spec, &selections));
+        leases.started(1);
+        while let Some(lease) = leases.next() {
+            let mut extents = LeaseExtents::new(&leases, lease, MIB as usize);
+            extents.next();
+            extents.discard();
+            extents.end();
+        }
+        assert_eq!(selections.list(), [], "{cached}");
     }
 }

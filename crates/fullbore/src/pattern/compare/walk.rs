@@ -207,8 +207,7 @@ impl Worker<'_> {
                             engines.put(strategy, readers);
                         }
                         if !self.is_stopped() {
-                            // The rest is not wanted.
-                            extents.by_ref().for_each(drop);
+                            extents.discard();
                         }
                         extents.end();
                         break;
