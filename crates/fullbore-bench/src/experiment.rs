@@ -298,6 +298,7 @@ pub const BUILT_IN: &[Set] = sets![
     "sync-or-async",
     "seek",
     "vectored",
+    "huge-pages",
     "preallocate",
     "completion",
     "latency",

@@ -1,5 +1,6 @@
 //! A trial that only reads or only writes: strategy, data, cache state before a run, requests issued one by one.
 
+use std::io;
 use std::ops::Range;
 
 use fullbore::Result;
@@ -206,6 +207,11 @@ pub(super) struct Target<'a> {
     pub(super) blocks: u64,
 }
 
+/// Buffers for requests of `request` bytes; contiguous for direct ones, as the patterns have them.
+pub(super) fn buffers(contiguous: bool, count: usize, request: usize) -> io::Result<Pool> {
+    if contiguous { Pool::contiguous(count, request) } else { Pool::new(count, request) }
+}
+
 impl Target<'_> {
     fn request(&self) -> usize {
         self.strategy.request
@@ -223,7 +229,8 @@ impl Target<'_> {
     pub(super) fn open(&self, depth: usize) -> Result<(IoQueue, Pool)> {
         let writes = self.data.is_some();
         let failed = |error| Error::io("use", self.file.path(), error);
-        let mut pool = Pool::new(depth, self.request()).map_err(failed)?;
+        let (method, cache) = self.direction().of(&self.strategy);
+        let mut pool = buffers(cache == CachePolicy::Direct, depth, self.request()).map_err(failed)?;
         if let Some(data) = self.data {
             data.prime(&mut pool);
         }
@@ -232,7 +239,6 @@ impl Target<'_> {
         let advice = if random { Advice::Random } else { Advice::Sequential };
         // A hint, as a pattern passes it.
         let _ = sys::advise(&file, 0, None, advice);
-        let (method, cache) = self.direction().of(&self.strategy);
         let config = EngineConfig {
             file: &file,
             from: None,

@@ -11,14 +11,14 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
-use fullbore::engine::{EngineConfig, IoQueue, IoStats};
+use fullbore::engine::{CachePolicy, EngineConfig, IoQueue, IoStats};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
 use fullbore::operation::Generate;
 use fullbore::pattern::{Progress, Stats};
 use fullbore::strategy::Strategy;
 
-use super::one_way::Direction;
+use super::one_way::{Direction, buffers};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
@@ -146,8 +146,8 @@ impl Stripes {
         // A request that starts within a chunk may touch one more chunk than its length implies.
         let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
         let longest = request.min(layout.chunk) as usize;
-        let pool =
-            Pool::new(pieces, longest).map_err(|error| Error::io("create buffers for", path, error))?;
+        let pool = buffers(cache == CachePolicy::Direct, pieces, longest)
+            .map_err(|error| Error::io("create buffers for", path, error))?;
         let queues = files
             .iter()
             .map(|file| {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use fullbore::buf::{ALIGNMENT, HUGE_PAGE};
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
 use crate::document::Labels;
@@ -133,9 +134,6 @@ pub(super) fn of_ioengine(
     }
 }
 
-/// Buffers of a worker are put on huge pages from this length, in bytes.
-const HUGE: u64 = 2 << 20;
-
 /// Makes the C library put a program's memory on huge pages.
 pub(super) const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
@@ -235,11 +233,12 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
         settings.push(("offset_increment", stripe.to_string()));
     }
-    let huge = request * depth >= HUGE;
+    // Direct requests of more than a page have contiguous buffers, all others from the length of a huge page on.
+    let huge = request * depth >= HUGE_PAGE as u64 || direct && request > ALIGNMENT as u64;
     if huge {
         // fio then takes that much more memory before and behind the buffers. Without it, only five of eight buffers of
         // 1 MiB lay on whole huge pages, and the device was slower by a quarter.
-        settings.push(("iomem_align", HUGE.to_string()));
+        settings.push(("iomem_align", HUGE_PAGE.to_string()));
     }
     if labels.flush == Some(true) {
         settings.push(("end_fsync", "1".into()));

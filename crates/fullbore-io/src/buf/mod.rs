@@ -12,4 +12,4 @@ pub(crate) use loan::Loan;
 pub use owned::{Buffer, Segment};
 pub use pool::{ALIGNMENT, Buf, Pool};
 #[doc(hidden)]
-pub use pool::{Completion, Direction, Request};
+pub use pool::{Completion, Direction, HUGE_PAGE, Request};

@@ -18,8 +18,8 @@ struct Region {
     len: usize,
 }
 
-/// Size of a huge page in bytes; regions of at least this length request huge pages.
-const HUGE: usize = 2 << 20;
+/// Size of a huge page in bytes; regions of at least this length, and contiguous ones, request huge pages.
+pub const HUGE_PAGE: usize = 2 << 20;
 
 // SAFETY: a region is only memory. The `Buf`s, which never overlap, decide which thread accesses which part.
 unsafe impl Send for Region {}
@@ -27,17 +27,19 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    fn new(len: usize) -> io::Result<Self> {
-        let huge = len >= HUGE;
+    fn new(len: usize, contiguous: bool) -> io::Result<Self> {
+        let huge = contiguous || len >= HUGE_PAGE;
         // Room for whole huge pages at any address that the kernel chooses.
         let mapped = if huge {
-            len.checked_next_multiple_of(HUGE).and_then(|len| len.checked_add(HUGE)).ok_or_else(too_much)?
+            len.checked_next_multiple_of(HUGE_PAGE)
+                .and_then(|len| len.checked_add(HUGE_PAGE))
+                .ok_or_else(too_much)?
         } else {
             len
         };
         let base = memory::map(mapped)?;
-        let shift = if huge { base.as_ptr().align_offset(HUGE) } else { 0 };
-        // SAFETY: at most `HUGE` bytes into a mapping that is longer than that by `len`.
+        let shift = if huge { base.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
+        // SAFETY: at most `HUGE_PAGE` bytes into a mapping that is longer than that by `len`.
         let start = unsafe { base.add(shift) };
         // Miri supports mappings but not `madvise`.
         if huge && !cfg!(miri) {
@@ -45,8 +47,8 @@ impl Region {
             // to the end of the last huge page, because io_uring handles a registered buffer in huge pages only if all
             // of it is on them: with a tail of small pages each request of 1 MiB consisted of 256 segments and took
             // half as much CPU time again.
-            let whole = len.next_multiple_of(HUGE);
-            // SAFETY: the range is within the mapping, which is longer by `HUGE`, of which less was skipped for
+            let whole = len.next_multiple_of(HUGE_PAGE);
+            // SAFETY: the range is within the mapping, which is longer by `HUGE_PAGE`, of which less was skipped for
             // alignment; the hint keeps the contents.
             unsafe { memory::prefer_huge_pages(start, whole) };
         }
@@ -166,12 +168,32 @@ pub struct Pool {
 impl Pool {
     /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
+        Self::allocate(count, request, false)
+    }
+
+    /// Creates a pool for direct I/O, whose memory is contiguous: it is on huge pages (of 2 MiB, on Linux) even if it is
+    /// smaller. A device then gets a request as one segment instead of one per page of 4 KiB, and some devices, such as those of
+    /// virtual machines, take several times as long for the latter. The memory is rounded up to whole huge pages.
+    ///
+    /// Requests of one page, and systems without huge pages, get the memory of [`Pool::new`].
+    ///
+    /// ```
+    /// use fullbore_io::buf::Pool;
+    /// let mut pool = Pool::contiguous(8, 64 << 10)?;
+    /// assert!(pool.take().is_some() && pool.free() == 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn contiguous(count: usize, request: usize) -> io::Result<Self> {
+        Self::allocate(count, request, memory::HUGE_PAGES && request > ALIGNMENT)
+    }
+
+    fn allocate(count: usize, request: usize, contiguous: bool) -> io::Result<Self> {
         let count = count.max(1);
         let capacity = Self::capacity(request);
         if capacity <= request {
             return Err(too_much());
         }
-        let region = Arc::new(Region::new(capacity.checked_mul(count).ok_or_else(too_much)?)?);
+        let region = Arc::new(Region::new(capacity.checked_mul(count).ok_or_else(too_much)?, contiguous)?);
         let free = (0..count)
             .rev()
             .map(|index| Buf { region: region.clone(), slot: index * capacity, capacity, start: 0, len: 0 })
@@ -313,6 +335,16 @@ mod tests {
         }
         for (value, buf) in bufs.iter().enumerate() {
             assert!(buf.data().iter().all(|&byte| byte == value as u8));
+        }
+    }
+
+    #[test]
+    fn contiguous_buffers_start_on_a_huge_page() {
+        for (request, huge) in
+            [(64 << 10, memory::HUGE_PAGES), (ALIGNMENT + 1, memory::HUGE_PAGES), (ALIGNMENT, false)]
+        {
+            let start = Pool::contiguous(2, request).unwrap().memory().0;
+            assert!(!huge || (start as usize).is_multiple_of(HUGE_PAGE), "{request}");
         }
     }
 

@@ -38,6 +38,9 @@ pub(crate) fn map(len: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(start.cast()).ok_or_else(io::Error::last_os_error)
 }
 
+/// True if the system takes the hint of [`prefer_huge_pages`].
+pub(crate) const HUGE_PAGES: bool = cfg!(target_os = "linux");
+
 /// Asks for huge pages; a hint that Linux takes.
 ///
 /// # Safety

@@ -151,7 +151,8 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             (_, Sink::File(_)) => write_depth,
             _ => 1,
         };
-        let mut pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
+        let mut pool =
+            strategy.pool(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
         if let Source::Generator(generator) = source {
             generator.prime(&mut pool);
         }

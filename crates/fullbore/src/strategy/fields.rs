@@ -1,9 +1,10 @@
 //! A complete strategy, and the values of its fields.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
-use fullbore_io::buf::Pool;
+use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, Method, method};
 use fullbore_io::size;
 
@@ -154,7 +155,14 @@ impl Strategy {
         self.memory_of(self.workers)
     }
 
-    /// The same, of so many workers.
+    /// Buffers of one worker; contiguous for direct transfers if the budget permits a huge page for each worker and side.
+    pub(crate) fn pool(&self, count: usize, request: usize) -> io::Result<Pool> {
+        let direct = [self.read_cache, self.write_cache].contains(&CachePolicy::Direct);
+        let fits = self.workers.saturating_mul(2 * HUGE_PAGE) as u64 <= self.budget;
+        if direct && fits { Pool::contiguous(count, request) } else { Pool::new(count, request) }
+    }
+
+    /// The same as [`Strategy::memory`], of so many workers.
     pub(crate) fn memory_of(&self, workers: usize) -> u64 {
         let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),

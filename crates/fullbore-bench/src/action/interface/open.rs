@@ -16,6 +16,8 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 use serde::{Deserialize, Serialize};
 
+use crate::action::one_way::buffers;
+
 /// An open file under an interface.
 pub(super) trait Interface {
     /// Transfers every record of the pass whole; written bytes are passed to the system before it returns.
@@ -40,6 +42,7 @@ pub(super) enum OptionalSetting {
     Buffer,
     Direct,
     Hints,
+    HugePages,
     /// `file = "new"`: it can create a file and state its future length.
     New,
     /// `allocation` other than `extend` and `size`.
@@ -99,6 +102,7 @@ pub(super) struct OpenConfig {
     /// Length of the interface's own buffer in bytes; `None`: its default.
     pub(super) buffer: Option<usize>,
     pub(super) direct: bool,
+    pub(super) huge_pages: bool,
     pub(super) hint: Option<Hint>,
     pub(super) vectors: usize,
     pub(super) depth: usize,
@@ -113,8 +117,8 @@ impl OpenConfig {
 
     pub(super) fn pool(&self) -> Result<Pool> {
         let (count, each) = self.memory();
-        let mut pool =
-            Pool::new(count, each).map_err(|error| Error::io("create buffers for", &self.path, error))?;
+        let mut pool = buffers(self.huge_pages, count, each)
+            .map_err(|error| Error::io("create buffers for", &self.path, error))?;
         pool.prepare(|memory| self.bytes.prime(&mut memory[..each]));
         Ok(pool)
     }

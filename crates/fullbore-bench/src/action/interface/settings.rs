@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::blocking::MOST_VECTORS;
 use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
-use super::open::OptionalSetting::{Buffer, Direct, Hints, New, Preallocation, Vectors};
+use super::open::OptionalSetting::{Buffer, Direct, Hints, HugePages, New, Preallocation, Vectors};
 use super::open::{Allocation, Completion, InterfaceEntry, OpenInterface, OptionalSetting};
 use super::{blocking, in_flight};
 use crate::action::one_way::Direction;
@@ -23,9 +23,19 @@ pub(super) const INTERFACES: &[InterfaceEntry] = &[
     entry("std", &[New], &[Each], blocking::open_std),
     entry("std-buffered", &[Buffer, New], &[Each], blocking::open_std_buffered),
     entry("std-positional", &[New], &[Each, Threads], blocking::open_std_positional),
-    entry("file", &[Direct, Hints, New, Preallocation, Vectors], &[Each, Threads], blocking::open_file),
+    entry(
+        "file",
+        &[Direct, Hints, HugePages, New, Preallocation, Vectors],
+        &[Each, Threads],
+        blocking::open_file,
+    ),
     entry("stream", &[Buffer, Hints, New, Preallocation], &[Each], blocking::open_stream),
-    entry("asynchronous", &[Direct, Hints, Vectors], &[Each, Batch, Ordered, Any], in_flight::open),
+    entry(
+        "asynchronous",
+        &[Direct, Hints, HugePages, Vectors],
+        &[Each, Batch, Ordered, Any],
+        in_flight::open,
+    ),
     entry("tokio", &[], &[Each, Tasks], PEERS[0]),
     entry("compio", &[Direct], &[Each, Batch, Ordered, Any, Tasks], PEERS[1]),
 ];
@@ -68,6 +78,9 @@ pub(super) struct InterfaceSpec {
     pub(super) cache: Option<CacheState>,
     #[serde(default)]
     pub(super) direct: bool,
+    /// True if the records are on huge pages.
+    #[serde(default)]
+    pub(super) huge_pages: bool,
     pub(super) flush: Option<bool>,
     buffer: Option<String>,
     pub(super) hint: Option<AccessHint>,
@@ -149,6 +162,7 @@ impl InterfaceSpec {
             (self.buffer.is_some(), OptionalSetting::Buffer, "buffer"),
             (self.direct, OptionalSetting::Direct, "direct"),
             (self.hint.is_some(), OptionalSetting::Hints, "hint"),
+            (self.huge_pages, OptionalSetting::HugePages, "huge_pages"),
             (self.vectors.is_some(), OptionalSetting::Vectors, "vectors"),
             (self.file == InterfaceFileState::New, OptionalSetting::New, "file = \"new\""),
             (
@@ -223,7 +237,8 @@ impl ValidatedSpec {
         let vectors = spec.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
         let hint = spec.hint.map(|hint| hint.hint().1.to_owned());
         let completion = (spec.completion != Completion::Each).then(|| spec.completion.words().to_owned());
-        let words: Vec<String> = [buffer, vectors, hint, completion].into_iter().flatten().collect();
+        let pages = spec.huge_pages.then(|| "huge pages".to_owned());
+        let words: Vec<String> = [buffer, vectors, hint, pages, completion].into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 }

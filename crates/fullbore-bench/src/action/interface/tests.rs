@@ -45,6 +45,7 @@ fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static Interfa
             record,
             buffer: None,
             direct: false,
+            huge_pages: false,
             hint: None,
             vectors: 1,
             depth: 1,
@@ -296,6 +297,7 @@ fn settings_an_interface_ignores_are_rejected() {
     assert!(read("interface = \"std\"\nbuffer = \"4K\"").contains("stream"));
     assert!(read("interface = \"tokio\"\ndirect = true").contains("asynchronous"));
     assert!(read("interface = \"std\"\nhint = \"random\"").contains("file"));
+    assert!(read("interface = \"std\"\nhuge_pages = true").contains("asynchronous"));
     assert!(read("interface = \"stream\"\nvectors = 4").contains("vectors"));
     assert!(read("interface = \"file\"\nvectors = 3").contains("divide"));
     assert!(read("interface = \"file\"\nvectors = 0").contains("vectors"));

@@ -95,6 +95,7 @@ impl InterfaceWorkload {
             record: *record,
             buffer: *buffer,
             direct: spec.direct,
+            huge_pages: spec.huge_pages,
             hint: spec.hint.and_then(|hint| hint.hint().0),
             vectors,
             depth: self.depth(),

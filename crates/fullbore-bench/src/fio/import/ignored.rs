@@ -24,7 +24,10 @@ pub(super) const IGNORED: &[(&str, &str)] = &[
          filename_format fadvise_hint unique_filename fsync_on_close",
         "the meter creates the test file, advises the system of the request order, and removes the file",
     ),
-    ("iomem_align mem_align", "buffers are aligned to pages, from 2 MiB up to huge pages"),
+    (
+        "iomem_align mem_align",
+        "buffers are aligned to pages; direct ones, and those from 2 MiB up, to huge pages",
+    ),
     (
         "thread exitall exitall_on_error continue_on_error startdelay start_delay",
         "workers are threads; a failed request is reported with the cell",
@@ -78,7 +81,10 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ),
     ("cgroup cgroup_weight", "run the meter within the cgroup"),
     ("read_iolog write_iolog replay_redirect replay_no_stall", "traces are not supported"),
-    ("mem iomem hugepage-size", "the meter allocates the buffers, on huge pages from 2 MiB up: leave it out"),
+    (
+        "mem iomem hugepage-size",
+        "the meter allocates the buffers, direct ones and those from 2 MiB up on huge pages: leave it out",
+    ),
     (
         "latency_target latency_window latency_percentile max_latency steadystate steadystate_duration ss \
          ss_dur",

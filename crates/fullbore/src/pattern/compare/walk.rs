@@ -323,7 +323,7 @@ impl Reader {
         let method = strategy.read;
         let depth = strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };
-        let pool = Pool::new(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
+        let pool = strategy.pool(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
         let (file, own) = side.file.for_worker(false);
         if own {
             file.expect_sequential();
