@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::law::{ALL, Load, OVERLAPS, PathLaw, TERMS, Term};
 use super::numerics::{Cholesky, dot};
+use super::path::HALF;
+use crate::stats::student_t_quantile;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
@@ -23,6 +25,8 @@ pub(super) struct Fit {
     deviation: f64,
     /// Standard error of a typical point.
     pub(super) noise: f64,
+    /// Half of a 95% interval in standard errors, which are known from this number of points.
+    pub(super) half: f64,
     factor: Option<Arc<Cholesky>>,
     /// Factor of all variances by which each point's prediction from the others is as uncertain as it is wrong.
     inflation: f64,
@@ -75,7 +79,8 @@ impl Fit {
         let free = (count - law.parameters.iter().filter(|p| **p > 0.0).count() as f64).max(1.0);
         let residuals: f64 = points.iter().map(|p| residual(&law, p).powi(2)).sum();
         let deviation = (residuals / free - noise.powi(2)).max(0.0).sqrt().max(LEAST_DEVIATION);
-        let mut fit = Self { law, points, prior, deviation, noise, factor: None, inflation: 1.0 };
+        let half = student_t_quantile(0.975, count - 1.0).unwrap_or(HALF);
+        let mut fit = Self { law, points, prior, deviation, noise, half, factor: None, inflation: 1.0 };
         let matrix: Vec<Vec<f64>> = fit
             .points
             .iter()

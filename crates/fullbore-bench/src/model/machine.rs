@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::fit::Fit;
 use super::law::{Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
-use super::path::{self, HALF, Member, Requests};
+use super::path::{self, Member, Requests};
 use super::query::Query;
 use crate::document::{Cell, Labels, Limit};
 use crate::stats::Estimate;
@@ -156,7 +156,7 @@ impl Path {
         let range = |law: &PathLaw| {
             let base = fit.law.time(&measured).ln();
             let changed = law.time(&load).ln() - base;
-            [0.0, HALF * error, -HALF * error].map(|far| load.rate((log_time + changed + far).exp()))
+            [0.0, fit.half * error, -fit.half * error].map(|far| load.rate((log_time + changed + far).exp()))
         };
         let mut law = fit.law;
         let device = change.device.filter(|_| path::touches_device(&self.key));
@@ -172,7 +172,7 @@ impl Path {
                 limit = stage;
             }
             // A limit is exact, its measurement is not.
-            let spread = (HALF * fit.noise).exp();
+            let spread = (fit.half * fit.noise).exp();
             rate = Estimate {
                 value: rate.value.min(most),
                 low: rate.low.min(most / spread),
