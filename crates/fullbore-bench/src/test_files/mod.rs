@@ -234,7 +234,7 @@ impl TestFiles {
             len,
             transform_len,
             pace,
-            in_memory: probe::device_facts(&cold).is_ok_and(|found| found.in_memory),
+            in_memory: probe::in_memory(&cold),
             cold,
             notes,
             sized: RefCell::default(),

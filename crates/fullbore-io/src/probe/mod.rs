@@ -17,12 +17,12 @@
 #![forbid(unsafe_code)]
 
 mod device;
-mod device_facts;
 mod direct;
 mod error;
 mod extents;
 mod facts;
 mod human;
+mod identity;
 mod kernel_files;
 mod machine;
 mod mounts;
@@ -35,13 +35,13 @@ mod usage;
 mod against_tools;
 
 pub use device::{Device, DeviceNumber, Partition};
-pub use device_facts::{DeviceFacts, FileSystemId, Learned};
-pub use device_facts::{device_facts, in_memory, off_device, overlaid, processors};
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
 pub use error::{ProbeError, Unknown};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
 pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, facts, facts_of_target};
 pub use human::{human, human_machine};
+pub use identity::{FileSystemId, Learned};
+pub use identity::{identity, in_memory, off_device, overlaid, processors, rotational};
 pub use machine::{Machine, machine};
 pub use mounts::FileSystemFacts;
 pub use queue::Link;

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::device_facts::overlaid;
+use super::identity::overlaid;
 use crate::sys::{self, AsHandle, Code};
 
 /// Pages of a range of a file in the page cache, in bytes of whole pages. `None` if the call does not report the value.

@@ -202,7 +202,7 @@ fn write_through_is_native_on_devices_and_refused_in_memory() {
     everywhere(|directory| {
         let path = directory.join("file");
         fs::write(&path, "").unwrap();
-        let in_memory = fullbore_io::probe::device_facts(File::open(&path).unwrap()).unwrap().in_memory;
+        let in_memory = fullbore_io::probe::in_memory(File::open(&path).unwrap());
         let found = support(writing().write_through(Durability::Full), &path);
         assert_eq!(found == Support::Native, !in_memory, "{found:?}");
         let append = support(OpenOptions::new().mode(Mode::Append), &path);

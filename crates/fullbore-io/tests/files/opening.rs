@@ -200,7 +200,7 @@ fn random_overrides_sequential_and_strict_makes_that_an_error() {
         let file = options.open(&path).unwrap();
         assert!(file.option_report()[0].to_string().starts_with("hint=sequential unsupported: hint=random"));
         // In memory there is no read-ahead, and the report says so.
-        let in_memory = fullbore_io::probe::device_facts(&file).is_ok_and(|found| found.in_memory);
+        let in_memory = fullbore_io::probe::in_memory(&file);
         assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
         assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), ErrorKind::Unsupported);
         // Found by fuzzing: the file was truncated before the open failed.

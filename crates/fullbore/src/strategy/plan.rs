@@ -205,7 +205,7 @@ impl<'a> Planner<'a> {
             _ => probe::residency(input, 0..len),
         };
         facts.cached = residency.ok().and_then(|residency| residency.share());
-        facts.rotational = facts.is_cold() && probe::device_facts(input).is_ok_and(|found| found.rotational);
+        facts.rotational = facts.is_cold() && probe::rotational(input);
         let works = |name: &str, cache: CachePolicy| -> Option<std::result::Result<(), String>> {
             let found = engine::probe_once(method(name)?, input, false, cache);
             Some(found.map_err(|unsupported| unsupported.reason))

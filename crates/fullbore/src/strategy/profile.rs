@@ -161,7 +161,7 @@ impl Profile {
 /// # Errors
 /// If the system does not report them.
 pub fn key(file: &File) -> io::Result<String> {
-    fullbore_io::probe::device_facts(file).map(|device_facts| device_facts.key)
+    fullbore_io::probe::identity(file)
 }
 
 #[cfg(test)]

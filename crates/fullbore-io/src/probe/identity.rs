@@ -1,36 +1,68 @@
-//! The few facts of an open file that decide the choice of a strategy: determined in microseconds, for every run.
+//! The few facts of an open file that decide the choice of a strategy, and the identity of its file system.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::kernel_files::KernelFiles;
 use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, FileSystemKind, Status};
 
-/// Facts that decide the choice of a strategy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceFacts {
-    pub in_memory: bool,
-    pub rotational: bool,
-    /// Identity of this file system on this device, distinct from every other.
-    pub key: String,
+/// True if the device of an open file is rotational: requests far apart make it seek.
+pub fn rotational(file: impl AsHandle) -> bool {
+    static LEARNED: Learned<FileSystemId, bool> = Learned::new();
+    let file = file.as_handle();
+    let learn = |id: FileSystemId| match id.device().of_disk("queue/rotational") {
+        Some(reported) => reported == "1" && !id.device().is_virtual(),
+        None => seeks(file),
+    };
+    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, || learn(id)))
 }
 
-/// Determines the facts of an open file.
+/// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to
+/// answer with its serial number.
 ///
 /// ```
-/// let found = fullbore_io::probe::device_facts(std::fs::File::open("Cargo.toml")?)?;
-/// assert!(!found.key.is_empty());
-/// assert!(!(found.in_memory && found.rotational));
+/// let found = fullbore_io::probe::identity(std::fs::File::open("Cargo.toml")?)?;
+/// assert!(!found.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn device_facts(file: impl AsHandle) -> io::Result<DeviceFacts> {
-    static LEARNED: Learned<FileSystemId, DeviceFacts> = Learned::new();
-    let file = file.as_handle();
+pub fn identity(file: impl AsHandle) -> io::Result<String> {
+    static LEARNED: Learned<FileSystemId, String> = Learned::new();
     let id = FileSystemId::of(file)?;
-    Ok(LEARNED.get(id, || learn(file, id)))
+    Ok(LEARNED.get(id, || {
+        let (FileSystemId { kind, fsid, .. }, device) = (id, id.device());
+        let parts = [
+            Some(format!("{kind:x}")),
+            Some(format!("{fsid:x}")),
+            device.setting("size"),
+            device.of_disk("device/model"),
+            device.of_disk("device/serial").or_else(|| device.of_disk("serial")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(":")
+    }))
+}
+
+/// The directory of a device in sysfs.
+struct DeviceDirectory(PathBuf);
+
+impl DeviceDirectory {
+    fn setting(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.0.join(name)).ok().map(|text| text.trim().to_owned())
+    }
+
+    /// Returns a setting of the disk: queue and model of a partition are those of its disk.
+    fn of_disk(&self, name: &str) -> Option<String> {
+        self.setting(name).or_else(|| self.setting(&format!("../{name}")))
+    }
+
+    /// True for a device implemented in software, which often reports wrongly that it is rotational.
+    fn is_virtual(&self) -> bool {
+        let Ok(link) = fs::read_link(&self.0) else { return false };
+        let place = link.to_string_lossy();
+        ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
+    }
 }
 
 /// Facts that are learned once per process.
@@ -80,30 +112,10 @@ impl FileSystemId {
         let kind = sys::file_system_kind(file)?.number();
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
-}
 
-fn learn(file: BorrowedHandle<'_>, id: FileSystemId) -> DeviceFacts {
-    let FileSystemId { device, kind, fsid } = id;
-    let (major, minor) = sys::split_device(device);
-    let directory = KernelFiles::running().sys.join(format!("dev/block/{major}:{minor}"));
-    let setting =
-        |name: &str| fs::read_to_string(directory.join(name)).ok().map(|text| text.trim().to_owned());
-    // Queue and model of a partition are those of its disk.
-    let of_disk = |name: &str| setting(name).or_else(|| setting(&format!("../{name}")));
-    let parts = [
-        Some(format!("{kind:x}")),
-        Some(format!("{fsid:x}")),
-        setting("size"),
-        of_disk("device/model"),
-        of_disk("device/serial").or_else(|| of_disk("serial")),
-    ];
-    DeviceFacts {
-        in_memory: in_memory(file),
-        rotational: match of_disk("queue/rotational") {
-            Some(reported) => reported == "1" && !virtual_disk(&directory),
-            None => seeks(file),
-        },
-        key: parts.into_iter().flatten().collect::<Vec<_>>().join(":"),
+    fn device(self) -> DeviceDirectory {
+        let (major, minor) = sys::split_device(self.device);
+        DeviceDirectory(KernelFiles::running().sys.join(format!("dev/block/{major}:{minor}")))
     }
 }
 
@@ -134,13 +146,6 @@ fn is_on(file: impl AsHandle, such: impl Fn(FileSystemKind) -> bool) -> bool {
     sys::file_system_kind(file).is_ok_and(such) && !sys::status(file).is_ok_and(block)
 }
 
-/// True for a device implemented in software, which often reports wrongly that it is rotational.
-fn virtual_disk(device: &Path) -> bool {
-    let Ok(link) = fs::read_link(device) else { return false };
-    let place = link.to_string_lossy();
-    ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
-}
-
 /// Returns the number of processors that this process may use, by its affinity and its control groups' quota, at least 1.
 pub fn processors() -> usize {
     // Reading the control groups' files takes 33 µs.
@@ -155,15 +160,14 @@ mod tests {
 
     #[test]
     fn file_systems_are_distinguished() {
-        let here = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
-        let again = device_facts(tempfile::tempfile_in(build_directory()).unwrap()).unwrap();
-        assert_eq!(here, again);
+        let [here, again] = [(); 2].map(|()| tempfile::tempfile_in(build_directory()).unwrap());
+        assert_eq!(identity(&here).unwrap(), identity(again).unwrap());
+        assert!(!(in_memory(&here) && rotational(&here)));
         #[cfg(target_os = "linux")]
         match tempfile::tempfile_in("/dev/shm") {
             Ok(file) => {
-                let memory = device_facts(file).unwrap();
-                assert!(memory.in_memory);
-                assert_ne!(memory.key, here.key);
+                assert!(in_memory(&file));
+                assert_ne!(identity(file).unwrap(), identity(here).unwrap());
             }
             Err(error) => println!("skipped: /dev/shm: {error}"),
         }
