@@ -151,8 +151,13 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
             (_, Sink::File(_)) => write_depth,
             _ => 1,
         };
-        let mut pool =
-            strategy.pool(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
+        let len = match source {
+            Source::File { len, .. } => *len,
+            Source::Stream(_) | Source::Generator(_) => u64::MAX,
+        };
+        let mut pool = strategy
+            .pool(count, request, len)
+            .map_err(|error| Error::io("allocate buffers", "", error).without_path())?;
         if let Source::Generator(generator) = source {
             generator.prime(&mut pool);
         }
@@ -420,7 +425,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 Ok(())
             }
             None => {
-                Err(Error::new(ErrorKind::Invalid, "continue", "internal error", "buffer pool exhausted"))
+                Err(Error::new(ErrorKind::Invalid, "continue", "", "buffer pool exhausted").without_path())
             }
         }
     }

@@ -194,11 +194,16 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
         (None, Some(uring)) if plan_input.is_uncached() => {
             decision.strategy.read = uring;
             decision.strategy.read_cache = CachePolicy::Direct;
-            decision.strategy.request = 1 << 20;
+            let request = plan_input.deep_request();
+            decision.strategy.request = request;
             decision.strategy.depth = 8;
-            decision.strategy.stripe = 8 << 20;
-            decision.evidence.push(Evidence::DeepReads { depth: 8, request: 1 << 20 });
+            decision.strategy.stripe = 8 * request as u64;
+            decision.evidence.push(Evidence::DeepReads { depth: 8, request: request as u64 });
             reject(decision, "buffered", Reason::ShallowReadAhead);
+            // A long run tries more workers itself.
+            if plan_input.is_short() && matches!(plan_input.target, Target::Nowhere | Target::Stream) {
+                spread(plan_input, decision);
+            }
         }
         (reason, _) => {
             decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
@@ -260,6 +265,10 @@ mod tests {
         assert!(
             decision.alternatives.iter().any(|other| other.reason == Reason::Unsupported("seccomp".into()))
         );
+        let short = PlanInput { cached: Some(0.0), len: Some(100 << 20), ..plan_input() };
+        assert_eq!(choose(&short, None).strategy.workers, 1, "writers wait for one another");
+        let read = choose(&PlanInput { target: Target::Nowhere, ..short }, None).strategy;
+        assert_eq!((read.read.name, read.request, read.workers), ("uring", 256 << 10, 2));
         let disk = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
         assert_eq!(choose(&disk, None).strategy.workers, 1);
         let small = PlanInput { len: Some(1000), ..plan_input() };

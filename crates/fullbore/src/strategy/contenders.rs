@@ -48,7 +48,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             one.zip(first)
         });
         let (expected, deviation) = match known {
-            // The interval is about four standard deviations long. What was measured yesterday holds for today by 5%.
+            // The interval is about four standard deviations long. A rate of yesterday holds today within 5%.
             Some((one, first)) => ((one.rate / first.rate).ln(), ((one.high / one.low).ln() / 4.0).max(0.05)),
             None => (expected, deviation),
         };
@@ -95,23 +95,23 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     }
     if !plan_input.is_cached() {
         // A file that is cached but for a few parts is wanted there: direct reads would leave them out again.
-        let direct =
-            plan_input.no_deep_reads.is_none() && plan_input.cached.is_none_or(|share| share < COMPLETE);
-        if let Some(uring) = method("uring").filter(|_| direct) {
+        let direct = plan_input.cached.is_none_or(|share| share < COMPLETE);
+        if let Some(uring) = method("uring").filter(|_| direct && plan_input.no_deep_reads.is_none()) {
+            let request = plan_input.deep_request();
             let deep = Strategy {
                 read: uring,
                 read_cache: CachePolicy::Direct,
-                request: 1 << 20,
+                request,
                 depth: 8,
-                stripe: 8 << 20,
+                stripe: 8 * request as u64,
                 ..base.clone()
             };
             add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
             add(&mut found.uncached, spread(deep, workers), device(if writes { DEEP_WRITERS } else { DEEP }));
         }
-        if let Some(direct) = method("direct").filter(|_| direct && !writes) {
+        if let Some(large_requests) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
-                read: direct,
+                read: large_requests,
                 read_cache: CachePolicy::Direct,
                 request: 4 << 20,
                 stripe: 4 << 20,

@@ -155,11 +155,18 @@ impl Strategy {
         self.memory_of(self.workers)
     }
 
-    /// Buffers of one worker; contiguous for direct transfers if the budget permits a huge page for each worker and side.
-    pub(crate) fn pool(&self, count: usize, request: usize) -> io::Result<Pool> {
+    /// Buffers of one worker for a run of `len` bytes; contiguous for direct transfers if the budget permits a huge page
+    /// for each worker and side.
+    pub(crate) fn pool(&self, count: usize, request: usize, len: u64) -> io::Result<Pool> {
+        /// For fewer bytes, the preparation of a huge page takes longer than it saves.
+        const LEAST: u64 = 256 << 10;
         let direct = [self.read_cache, self.write_cache].contains(&CachePolicy::Direct);
         let fits = self.workers.saturating_mul(2 * HUGE_PAGE) as u64 <= self.budget;
-        if direct && fits { Pool::contiguous(count, request) } else { Pool::new(count, request) }
+        if direct && fits && len >= LEAST {
+            Pool::contiguous(count, request)
+        } else {
+            Pool::new(count, request)
+        }
     }
 
     /// The same as [`Strategy::memory`], of so many workers.

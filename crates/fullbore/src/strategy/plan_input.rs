@@ -143,6 +143,12 @@ impl PlanInput {
         self.len.is_some_and(|len| len < ADAPTIVE)
     }
 
+    /// Request size in bytes of deep reads that bypass the page cache. Their buffers are prepared before the first read, which a
+    /// short run notices.
+    pub(super) fn deep_request(&self) -> usize {
+        if self.is_short() { 256 << 10 } else { 1 << 20 }
+    }
+
     /// True if the run is too short for a choice to pay.
     pub(super) fn is_small(&self) -> bool {
         self.len.is_some_and(|len| len < SMALL)

@@ -323,7 +323,8 @@ impl Reader {
         let method = strategy.read;
         let depth = strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };
-        let pool = strategy.pool(count, request).map_err(|error| Error::io("allocate", "buffers", error))?;
+        let failed = |error| Error::io("allocate buffers for", side.file.path(), error);
+        let pool = strategy.pool(count, request, side.len).map_err(failed)?;
         let (file, own) = side.file.for_worker(false);
         if own {
             file.expect_sequential();
