@@ -188,7 +188,7 @@ fn all_advice(sheet: &mut Sheet, document: &Document) {
     let mut number = 0;
     listed(sheet, "Advice", &document.findings.advice, |sheet, advice| {
         number += 1;
-        sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.standing()));
+        sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.confidence.words()));
         advice.setting.iter().for_each(|setting| sheet.wrapped(4, setting));
     });
 }
@@ -298,7 +298,7 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     let entries = lead.iter().enumerate();
     let mut entries: Vec<Sheet> = entries
         .map(|(i, advice)| {
-            let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.standing()));
+            let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.confidence.words()));
             let used = |found: &Recommendation| [&found.command, &found.plain].contains(&&advice.setting);
             if let Some(setting) = advice.setting.as_ref().filter(|_| !recommended.iter().any(used)) {
                 entry.columns(&[("", 4)], setting);

@@ -61,7 +61,7 @@ pub struct Error {
 struct Inner {
     kind: ErrorKind,
     doing: &'static str,
-    path: PathBuf,
+    path: Option<PathBuf>,
     offset: Option<u64>,
     what: Option<String>,
     advice: Option<String>,
@@ -104,7 +104,7 @@ impl Error {
         let inner = Inner {
             kind,
             doing,
-            path: path.as_ref().to_owned(),
+            path: Some(path.as_ref().to_owned()),
             offset: None,
             what: None,
             advice: advice.map(str::to_owned),
@@ -118,6 +118,11 @@ impl Error {
         Self::new(ErrorKind::Changed, "read", path, what)
     }
 
+    /// A run that was cancelled.
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "finish", "", "interrupted").without_path()
+    }
+
     /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
     pub fn new(
         kind: ErrorKind,
@@ -128,7 +133,7 @@ impl Error {
         let inner = Inner {
             kind,
             doing,
-            path: path.as_ref().to_owned(),
+            path: Some(path.as_ref().to_owned()),
             offset: None,
             what: Some(what.into()),
             advice: None,
@@ -145,7 +150,15 @@ impl Error {
     }
 
     pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
-        self.inner.path = path.as_ref().to_owned();
+        self.inner.path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Removes the path, which the operation does not have.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_path(mut self) -> Self {
+        self.inner.path = None;
         self
     }
 
@@ -182,9 +195,9 @@ impl Error {
         self.inner.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
-    /// The path of the operation.
+    /// The path of the operation; empty if it has none, as a cancelled run.
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        self.inner.path.as_deref().unwrap_or(Path::new(""))
     }
 }
 
@@ -197,7 +210,11 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: cannot {}", Shown(&self.inner.path), self.inner.doing)?;
+        match (&self.inner.path, &self.inner.what) {
+            (None, Some(what)) if self.inner.kind == ErrorKind::Cancelled => return f.write_str(what),
+            (None, _) => write!(f, "cannot {}", self.inner.doing)?,
+            (Some(path), _) => write!(f, "{}: cannot {}", Shown(path), self.inner.doing)?,
+        }
         if let Some(offset) = self.inner.offset {
             write!(f, " at offset {offset}")?;
         }
@@ -270,6 +287,20 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("/data/out: cannot write at offset 4096: "), "{text}");
         assert!(text.ends_with("; free some space or write somewhere else"), "{text}");
+    }
+
+    #[test]
+    fn an_operation_without_a_path_shows_none() {
+        assert_eq!(Error::cancelled().to_string(), "interrupted");
+        let error = Error::new(ErrorKind::Invalid, "start the driver", "", "no memory").without_path();
+        assert_eq!(
+            (error.to_string().as_str(), error.path()),
+            ("cannot start the driver: no memory", Path::new(""))
+        );
+        assert_eq!(
+            Error::new(ErrorKind::NotFound, "open", "", "no name").to_string(),
+            "'': cannot open: no name"
+        );
     }
 
     #[test]

@@ -29,14 +29,14 @@ pub fn prints(character: char) -> bool {
     matches!(character, '\'' | '"' | '\\') || format!("a{character}").escape_debug().count() == 2
 }
 
-/// A path, [`quoted`] if it has an unprintable character, such as a terminal's escape sequence.
+/// A path, [`quoted`] if it is empty or has an unprintable character, such as a terminal's escape sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(pub &'a Path);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0.as_os_str().as_bytes();
-        let plain = |text: &&str| text.chars().all(prints);
+        let plain = |text: &&str| !text.is_empty() && text.chars().all(prints);
         match std::str::from_utf8(bytes).ok().filter(plain) {
             Some(text) => f.write_str(text),
             None => f.write_str(&quoted(self.0, prints, true)),

@@ -256,7 +256,7 @@ impl Target<'_> {
     /// Takes the only buffer from the pool.
     pub(super) fn take(pool: &mut Pool) -> Result<Buf> {
         let taken =
-            || Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "the only one is in use");
+            || Error::new(ErrorKind::Invalid, "take a buffer", "", "the only one is in use").without_path();
         pool.take().ok_or_else(taken)
     }
 

@@ -214,7 +214,7 @@ impl Stripes {
                 progress.add(self.request.min(range.end - range.start));
             }
             if progress.is_cancelled() {
-                return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
+                return Err(Error::cancelled());
             }
         }
         self.queues.iter_mut().try_for_each(IoQueue::flush)?;

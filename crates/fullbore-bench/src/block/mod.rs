@@ -62,7 +62,7 @@ pub(crate) enum Block {
     Tiles(Vec<[String; 3]>),
 }
 
-/// The forms in which a part is folded. Where it is not, it has a heading.
+/// The forms in which a part is folded; in the others it has a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Page,

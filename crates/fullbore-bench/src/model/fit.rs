@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::law::{ALL, Load, OVERLAPS, PathLaw, TERMS, Term};
 use super::numerics::{Cholesky, dot};
-use super::path::HALF;
 use crate::stats::student_t_quantile;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +30,9 @@ pub(super) struct Fit {
     /// Factor of all variances by which each point's prediction from the others is as uncertain as it is wrong.
     inflation: f64,
 }
+
+/// Half of a 95% interval in standard errors.
+pub(super) const HALF: f64 = 1.96;
 
 /// The logarithm of a parameter is known to about this much before any measurement.
 const PRIOR: f64 = 2.0;

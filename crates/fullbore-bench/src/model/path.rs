@@ -1,6 +1,6 @@
 //! Paths of the model: cells that do the same work and differ in request size, requests in flight and disks only.
 
-use super::fit::Point;
+use super::fit::{HALF, Point};
 use super::law::Load;
 use crate::document::{CacheState, Cell, Labels, TOGETHER};
 
@@ -105,8 +105,6 @@ pub(super) struct Member {
     pub(super) cost: Option<(f64, f64)>,
 }
 
-/// Half of a 95% interval in standard errors.
-pub(super) const HALF: f64 = 1.96;
 /// The smallest standard error of a cell's rate assumed, as a share: later cells differ by more than the interval of a
 /// precise one.
 const LEAST_ERROR: f64 = 0.01;

@@ -6,18 +6,12 @@ use crate::block::{Block, Fold, Item, NOTHING, Section, TableOf};
 use crate::document::{Advice, Confidence, Document, Recommendation, Rule, RuleVerdict};
 use crate::units;
 
-impl Advice {
-    /// Confidence and gain: `high confidence, worth 3.6 times`.
-    pub(crate) fn standing(&self) -> String {
-        let sure = match self.confidence {
-            Confidence::High => "high confidence",
-            Confidence::Medium => "medium confidence",
-            Confidence::Low => "low confidence",
-        };
-        if self.worth.is_finite() && self.worth > 1.0 {
-            format!("{sure}, worth {} times", units::significant(self.worth))
-        } else {
-            sure.to_owned()
+impl Confidence {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::High => "high confidence",
+            Self::Medium => "medium confidence",
+            Self::Low => "low confidence",
         }
     }
 }
@@ -68,7 +62,7 @@ pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section
                 Some(setting) => format!("{} Type: `{}`", advice.text, without_quotes(setting)),
                 None => advice.text.clone(),
             },
-            tag: (advice.confidence.into(), advice.standing()),
+            tag: (advice.confidence.into(), advice.confidence.words().into()),
             evidence: advice.evidence.clone(),
             link: link(chapters, &advice.experiment),
         };

@@ -50,7 +50,7 @@ impl TransferArgs {
         if let (true, Some(plan)) = (self.json, plan.get()) {
             let mut summary = summary.json();
             plan_fields(plan).into_iter().for_each(|(name, value)| summary[name] = value);
-            summary["asked"] = plan.spec_text.clone().into();
+            summary["spec"] = plan.spec_text.clone().into();
             summary["read_requests"] = stats.reads.requests.into();
             summary["write_requests"] = stats.writes.requests.into();
             summary["read_depth"] = stats.reads.depth().into();

@@ -288,7 +288,7 @@ fn json_is_an_account_of_the_run() {
     let input = dir.file("in", bytes(2_500_000, 10));
     let account = dir.run("transform upper in out --json --strategy cci").succeeds().json();
     assert_eq!(account["bytes"], 2_500_000);
-    assert_eq!(account["asked"], "cci");
+    assert_eq!(account["spec"], "cci");
     assert!(account["strategy"].as_str().unwrap().contains("method=buffered,request=64K"), "{account}");
     assert!(account["real_seconds"].as_f64().unwrap() > 0.0);
     assert!(account["read_requests"].as_u64().unwrap() >= 39, "{account}");

@@ -281,7 +281,7 @@ impl<T: Send + 'static> BlockingCall<T> {
     }
 
     fn failed(&self, error: std::io::Error) -> Poll<Result<T>> {
-        Poll::Ready(Err(Error::io(self.doing, "asynchronous file", error)))
+        Poll::Ready(Err(Error::io(self.doing, "", error).without_path()))
     }
 }
 

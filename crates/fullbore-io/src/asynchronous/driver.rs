@@ -71,6 +71,9 @@ impl Drop for Closer {
     }
 }
 
+/// Operation of the errors of [`Driver::new`].
+const STARTING: &str = "start the asynchronous driver";
+
 impl Driver {
     /// Creates a driver.
     ///
@@ -78,7 +81,7 @@ impl Driver {
     /// [`ErrorKind::Invalid`] for limits out of range, [`ErrorKind::Unsupported`] for [`Backend::Uring`] and [`Backend::Port`] if the
     /// system does not have or permit it.
     pub fn new(config: DriverConfig) -> Result<Self> {
-        let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "start", "asynchronous driver", what));
+        let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, STARTING, "", what).without_path());
         if !(1..=4096).contains(&config.in_flight) {
             return invalid("in_flight must be 1 to 4096");
         }
@@ -86,7 +89,8 @@ impl Driver {
             return invalid("threads must be 1 to 1024");
         }
         let refused = |why: String| {
-            Error::new(ErrorKind::Unsupported, "start", "asynchronous driver", why)
+            Error::new(ErrorKind::Unsupported, STARTING, "", why)
+                .without_path()
                 .advise("use Backend::Auto or Backend::Threads")
         };
         let ring = match config.backend {
@@ -105,7 +109,7 @@ impl Driver {
             std::thread::Builder::new()
                 .name("fullbore-ring".into())
                 .spawn(move || watched.watch())
-                .map_err(|error| Error::io("start", "asynchronous driver", error))?;
+                .map_err(|error| Error::io(STARTING, "", error).without_path())?;
         }
         Ok(Self { handle: Arc::new(Closer(dispatch)) })
     }

@@ -57,10 +57,6 @@ struct StartedWrite {
     len: usize,
 }
 
-fn plain(error: crate::Error) -> io::Error {
-    io::Error::other(error)
-}
-
 impl AsyncStream {
     /// Creates a stream at the start of the file.
     pub fn new(file: AsyncFile) -> Self {
@@ -94,7 +90,7 @@ impl AsyncStream {
         if result.is_err() {
             self.buffer.clear();
         }
-        Poll::Ready(result.map(|count| count == 0).map_err(plain))
+        Poll::Ready(result.map(|count| count == 0).map_err(io::Error::from))
     }
 
     /// Waits for all writes in flight, and returns the first failure.
@@ -126,7 +122,7 @@ impl AsyncStream {
     /// Notes a failure, unless one at a smaller offset is noted already.
     fn fail(&mut self, error: crate::Error, position: u64) {
         if self.failed.as_ref().is_none_or(|(_, first)| position < *first) {
-            self.failed = Some((plain(error), position));
+            self.failed = Some((error.into(), position));
         }
     }
 
@@ -242,7 +238,9 @@ impl AsyncStream {
         let position = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
-            SeekFrom::End(by) => self.file.file().stamp().map_err(plain)?.len.checked_add_signed(by),
+            SeekFrom::End(by) => {
+                self.file.file().stamp().map_err(io::Error::from)?.len.checked_add_signed(by)
+            }
         };
         let Some(position) = position else {
             return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));

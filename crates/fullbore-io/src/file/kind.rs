@@ -73,6 +73,7 @@ impl File {
     }
 
     /// Reads a small file whole if one read and one `fstat` suffice (see [`SettledReader`]); returns its length.
+    #[doc(hidden)]
     pub fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
         let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?

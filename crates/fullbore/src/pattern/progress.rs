@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fullbore_io::engine::{IoQueue, IoStats, Latencies};
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Progress {
     /// Fails after [`cancel`](Self::cancel).
     pub(super) fn check(&self) -> Result<()> {
         match self.is_cancelled() {
-            true => Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted")),
+            true => Err(Error::cancelled()),
             false => Ok(()),
         }
     }

@@ -243,7 +243,8 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if state.over || state.waiting.is_empty() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Changed, "order", "the results", "some before them are missing"))
+        Err(Error::new(ErrorKind::Changed, "order the results", "", "some before them are missing")
+            .without_path())
     }
 }
 

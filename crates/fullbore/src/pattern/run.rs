@@ -15,7 +15,7 @@ use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
 use crate::strategy::{Adaptive, Choice, Contender, Model, Strategy};
 use fullbore_io::engine::IoStats;
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 
 /// The parts of a run.
 pub(super) struct Run<'a> {
@@ -184,9 +184,7 @@ impl Run<'_> {
         if let (Shares::Stream { reader, .. }, Some(adaptive)) = (&shares, self.choice.adaptive) {
             reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection));
         }
-        if progress.is_cancelled() {
-            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
-        }
+        progress.check()?;
         let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
         let (setup_user, setup_system) = setup.into_inner().unwrap_or_else(PoisonError::into_inner);

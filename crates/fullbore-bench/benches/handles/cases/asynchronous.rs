@@ -5,15 +5,15 @@ use std::io::SeekFrom;
 
 use compio::BufResult;
 use compio::io::{AsyncReadAt, AsyncWriteAt, AsyncWriteAtExt};
-use fullbore::asynchronous::{AsyncFile, Driver};
+use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
 use fullbore::file::{Access, File, Mode, OpenOptions};
 use futures_lite::future::block_on;
-use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader, copy_buf};
 
 use super::passes::{PASSES, name};
 use super::positional::{BUFFERS, forward};
 use crate::case::{Case, Contender, Demand, closed, exactly};
-use crate::files::MIDDLE;
+use crate::files::{LARGE, MIDDLE};
 use crate::harness::Attempt;
 
 /// Not slower than compio: equal within the difference of two runs of the same.
@@ -25,6 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend([4 << 10, 16 << 10].map(read_vectored));
     cases.extend(PASSES.iter().map(|(size, piece, buffer)| read(*size, *piece, *buffer)));
     cases.extend(PASSES.iter().map(|(size, piece, buffer)| write(*size, *piece, *buffer)));
+    cases.extend([16 << 10, 256 << 10].map(copy));
     cases
 }
 
@@ -298,4 +299,33 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
             Ok(file.close().await?)
         })
     })
+}
+
+/// Copies by the traits of tokio, through a buffer of `piece` bytes.
+async fn copied(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, piece: usize) -> Attempt<()> {
+    copy_buf(&mut BufReader::with_capacity(piece, from), &mut to).await?;
+    Ok(to.shutdown().await?)
+}
+
+fn copy(piece: usize) -> Case {
+    Case::new(
+        name("async-copy", (LARGE, piece, piece)),
+        "copying a file over another by the traits of tokio, awaited",
+    )
+    .moving(LARGE, 0)
+    .with("fullbore async", move |files| {
+        let (source, target) = (files.source(LARGE), files.target());
+        awaited(NoRuntime, async move || {
+            let from = AsyncStream::new(AsyncFile::open(&source).await?);
+            copied(from, AsyncStream::new(AsyncFile::create(&target).await?), piece).await
+        })
+    })
+    .with("tokio", move |files| {
+        let (source, target) = (files.source(LARGE), files.target());
+        awaited(tokio_runtime()?, async move || {
+            let from = tokio::fs::File::open(&source).await?;
+            copied(from, tokio::fs::File::create(&target).await?, piece).await
+        })
+    })
+    .demand(Demand::AtMost("fullbore async", "tokio", 1.05))
 }

@@ -125,7 +125,7 @@ impl OpenConfig {
 }
 
 pub(super) fn buffer(pool: &mut Pool) -> Result<Buf> {
-    let none = || Error::new(ErrorKind::Invalid, "measure", "memory", "no buffer is left");
+    let none = || Error::new(ErrorKind::Invalid, "measure", "", "no buffer is left").without_path();
     pool.take().ok_or_else(none)
 }
 

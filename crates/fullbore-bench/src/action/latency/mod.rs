@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
-use fullbore::error::{Error, ErrorKind};
+use fullbore::error::Error;
 use fullbore::file::{File, Output, Placement};
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
@@ -207,7 +207,7 @@ impl LatencyWorkload {
             })?
         };
         if context.progress.is_cancelled() {
-            return Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted"));
+            return Err(Error::cancelled());
         }
         Ok(served)
     }

@@ -176,7 +176,7 @@ impl Server for AsyncServer<'_> {
 
     fn begin(&mut self, slot: usize, number: u64) -> Result<()> {
         let buf = self.pool.take().ok_or_else(|| {
-            Error::new(ErrorKind::Invalid, "take a buffer from", "memory", "no buffer for a free slot")
+            Error::new(ErrorKind::Invalid, "take a buffer", "", "none for a free slot").without_path()
         })?;
         self.target.ask(&mut self.queue, slot as u64, number, buf)?;
         // Each request is submitted when it is due, not in batches.

@@ -1,4 +1,4 @@
-//! Calls on files in the forms of macOS and FreeBSD. What neither has fails with [`Code::UNSUPPORTED`].
+//! Calls on files in the forms of macOS and FreeBSD. Calls that neither has fail with [`Code::UNSUPPORTED`].
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,4 +1,4 @@
-//! Calls on files and file systems. What the system does not have fails with [`Code::UNSUPPORTED`].
+//! Calls on files and file systems. Those that the system does not have fail with [`Code::UNSUPPORTED`].
 
 use std::ffi::c_void;
 use std::io;

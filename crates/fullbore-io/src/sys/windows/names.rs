@@ -36,7 +36,7 @@ fn to_remove(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> 
     }
 }
 
-/// Removes a name. Where the system can, the name is gone at once though others have the file open.
+/// Removes a name. If the system supports it, the name is gone at once though others have the file open.
 pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
     delete(&to_remove(&directory, &name, flags)?)
 }

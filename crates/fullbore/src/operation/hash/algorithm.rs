@@ -61,7 +61,7 @@ const ALGORITHMS: &[Algorithm] = &[
         name: "blake2b",
         tag: "BLAKE2b",
         len: blake2b_simd::OUTBYTES,
-        summary: "cryptographic, fast without special instructions; --length is in bits; as b2sum",
+        summary: "cryptographic, fast without special instructions; as b2sum",
         split: Split::Sequential,
         begin: || blake2b(blake2b_simd::OUTBYTES),
     },

@@ -1,7 +1,7 @@
 //! Beliefs in the rates of contenders: prior estimates and measurements, as normal distributions of logarithms.
 //!
 //! Rates of contenders differ by factors, and the expected ones are relative: a common level of all of them is estimated
-//! with them. Whether a trial pays follows from the beliefs (the value of information; Frazier, Powell and Dayanik's
+//! with them. The beliefs show whether a trial pays (the value of information; Frazier, Powell and Dayanik's
 //! knowledge gradient).
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};

@@ -1,4 +1,4 @@
-//! A lease, the parts it comes from, and the settings of a run.
+//! A lease, the slice and the parts it comes from, and the settings of a run.
 
 use std::ops::Range;
 
@@ -32,6 +32,35 @@ pub(in crate::pattern) struct Spent {
     pub(in crate::pattern) seconds: f64,
     /// CPU time in seconds.
     pub(in crate::pattern) cpu: f64,
+}
+
+/// A run of leases for one contender, measured together.
+#[derive(Debug, Default)]
+pub(super) struct Slice {
+    pub(super) contender: usize,
+    /// Bytes not leased yet.
+    pub(super) left: u64,
+    /// The number of leases.
+    pub(super) leases: usize,
+    /// The number of workers at the last one.
+    pub(super) workers: usize,
+    /// Bytes recorded.
+    pub(super) bytes: u64,
+    /// The time that they took all workers together, and the CPU time of each, in seconds.
+    pub(super) spent: Spent,
+    /// The logarithmic rate of each lease of a trial, times the workers.
+    pub(super) rates: Vec<f64>,
+    /// True for the first slice of a run, which is slow with any strategy: threads start, caches are cold.
+    pub(super) uncounted: bool,
+}
+
+impl Slice {
+    /// The logarithm of the rate of all workers, from what one of them moves in the time that it is at work: a worker may
+    /// be late for its part.
+    pub(super) fn rate(&self) -> Option<f64> {
+        let rate = self.bytes as f64 / self.spent.seconds;
+        (self.bytes > 0 && self.spent.seconds > 0.0).then(|| rate.ln())
+    }
 }
 
 /// The settings of an adaptive run.

@@ -5,7 +5,7 @@ use std::f64::consts::LN_2;
 use std::ops::Range;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
-use super::lease::{Lease, Parts, Settings, Spent};
+use super::lease::{Lease, Parts, Settings, Slice, Spent};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors, text};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
@@ -29,35 +29,6 @@ const RETRY: u64 = 64 << 20;
 const NEIGHBOR: (f64, f64) = (-0.05, 0.05);
 /// The standard deviation of a logarithmic rate after the conditions have changed.
 const UNKNOWN: f64 = 0.3;
-
-/// A run of leases for one contender, measured together.
-#[derive(Debug, Default)]
-struct Slice {
-    contender: usize,
-    /// Bytes not leased yet.
-    left: u64,
-    /// The number of leases.
-    leases: usize,
-    /// The number of workers at the last one.
-    workers: usize,
-    /// Bytes recorded.
-    bytes: u64,
-    /// The time that they took all workers together, and the CPU time of each, in seconds.
-    spent: Spent,
-    /// The logarithmic rate of each lease of a trial, times the workers.
-    rates: Vec<f64>,
-    /// True for the first slice of a run, which is slow with any strategy: threads start, caches are cold.
-    uncounted: bool,
-}
-
-impl Slice {
-    /// The logarithm of the rate of all workers, from what one of them moves in the time that it is at work: a worker may
-    /// be late for its part.
-    fn rate(&self) -> Option<f64> {
-        let rate = self.bytes as f64 / self.spent.seconds;
-        (self.bytes > 0 && self.spent.seconds > 0.0).then(|| rate.ln())
-    }
-}
 
 #[derive(Debug)]
 enum Phase {

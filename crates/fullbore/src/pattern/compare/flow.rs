@@ -153,7 +153,8 @@ pub(super) fn flow(
     mut block: impl FnMut(u64, &[u8], &[u8]) -> Result<bool>,
 ) -> Result<(Stats, Option<Which>)> {
     let start = Instant::now();
-    let nothing = |error| Error::io("allocate", "buffers", error);
+    let path = left.file.path().to_owned();
+    let nothing = |error| Error::io("allocate buffers for", &path, error);
     let buffer = || Pool::new(1, request).map(|mut pool| pool.take()).map_err(nothing);
     let mut buf = buffer()?.ok_or_else(|| nothing(io::ErrorKind::OutOfMemory.into()))?;
     let mut offset = 0u64;
@@ -176,9 +177,10 @@ pub(super) fn flow(
             while let Some(block) = pool.take() {
                 let _ = free.send(block);
             }
+            let path = right.file.path().to_owned();
             std::thread::Builder::new()
                 .spawn_scoped(scope, move || read_beside(right, request, &taken, &give, &stop))
-                .map_err(|error| Error::io("start a thread for", "the second input", error))?;
+                .map_err(|error| Error::io("start a thread for", path, error))?;
             Right { block: None, used: 0, ended: false, reader: Reader::Beside { free, given } }
         };
         buf.truncate(0);

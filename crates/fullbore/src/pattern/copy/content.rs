@@ -142,7 +142,8 @@ impl Content<'_> {
             let budget = options.spec.budget.unwrap_or(BUDGET);
             // Each worker needs memory for two stripes: one copied, one read back.
             let most = (budget / (2 * STRIPE)).max(1) as usize;
-            let workers = if options.verify { plan.workers.max(WAITERS).min(most) } else { plan.workers };
+            let waits = options.verify && options.spec.workers.is_none();
+            let workers = if waits { plan.workers.max(WAITERS) } else { plan.workers }.min(most);
             let hashed = Hashed {
                 input: self.input,
                 output: output.file(),

@@ -2,7 +2,7 @@
 //!
 //! To verify, all stripes are first written around the page cache. Each is then read back around it and compared with a
 //! second read of the source, which is usually cached: the second pass takes as long as the device takes to read the
-//! copy. Where a file cannot bypass the cache, it is synced and dropped from the cache between the passes.
+//! copy. A file that cannot bypass the cache is synced and dropped from the cache between the passes.
 //!
 //! A source with dirty pages can be changed through a mapping without a new modification time. The second read detects
 //! that: if each stripe equals its copy, no stripe changed between the last read of the first pass and the first read

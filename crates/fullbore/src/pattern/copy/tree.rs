@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, is_cleaning_up, spare, unfinished};
 use fullbore_io::probe::processors;
 use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
@@ -199,7 +199,7 @@ impl Job<'_> {
             drop(unfinished(Path::new("")));
         }
         if self.stopped() {
-            return Err(Error::new(ErrorKind::Cancelled, "finish", "the copy", "interrupted"));
+            return Err(Error::cancelled());
         }
         let later = std::mem::take(&mut *lock(&self.later));
         for (directory, source, target) in later {

@@ -79,7 +79,7 @@ impl Executor<'_> {
     fn at_once(&self, input: &File, worker: &mut Worker) -> Result<Arrival> {
         let any_method = self.plain && self.planned.is_none();
         if any_method {
-            self.not_stopped()?;
+            self.progress.check()?;
             let long = input.known_stamp().is_some_and(|stamp| stamp.len > ONE_REQUEST as u64);
             if !long && let Some(len) = worker.read_settled_file(input) {
                 self.progress.add(len as u64);

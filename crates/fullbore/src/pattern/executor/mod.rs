@@ -20,7 +20,7 @@ use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
 use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 use fullbore_io::probe;
 
 pub use sender::OrderedSender;
@@ -295,14 +295,7 @@ impl<'a> Executor<'a> {
         };
         on_more_threads(workers, &one, &|| reorder_buffer.cancel());
         first.result()?;
-        self.not_stopped()?;
+        self.progress.check()?;
         reorder_buffer.finish()
-    }
-
-    fn not_stopped(&self) -> Result<()> {
-        match self.progress.is_cancelled() {
-            true => Err(Error::new(ErrorKind::Cancelled, "finish", "the run", "interrupted")),
-            false => Ok(()),
-        }
     }
 }

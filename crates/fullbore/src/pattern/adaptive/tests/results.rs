@@ -1,0 +1,210 @@
+//! Files and pipes read by random contenders that change at random parts: the results are those of one strategy.
+
+use super::*;
+
+fn longest_line(bytes: &[u8]) -> usize {
+    bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::len).max().unwrap_or(0)
+}
+
+/// Lines that contain "ab".
+struct Lines;
+
+impl Search for Lines {
+    type Found = Vec<(u64, Vec<u8>)>;
+
+    fn search(&self, part: &Part<'_>) -> Self::Found {
+        let mut at = part.offset;
+        let lines = part.own().split_inclusive(|&byte| byte == b'\n').map(|line| {
+            let start = at;
+            at += line.len() as u64;
+            (start, line.to_vec())
+        });
+        lines.filter(|(_, line)| line.windows(2).any(|pair| pair == b"ab")).collect()
+    }
+}
+
+/// Adds the offset to each byte: wrong if a part goes to another place.
+#[derive(Debug)]
+struct AddOffset;
+
+impl std::fmt::Display for AddOffset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("add-offset")
+    }
+}
+
+impl Transform for AddOffset {
+    fn split(&self) -> Split {
+        Split::Aligned(std::num::NonZero::new(12).unwrap())
+    }
+
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        assert!(offset.is_multiple_of(12), "{offset}");
+        for (index, (from, to)) in source.iter().zip(target).enumerate() {
+            *to = from.wrapping_add(((offset + index as u64) % 251) as u8);
+        }
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        let source = data.to_vec();
+        self.apply(offset, &source, data);
+    }
+}
+
+/// A contender that every file system takes.
+fn any_contender() -> impl proptest::strategy::Strategy<Value = Strategy> {
+    let methods = prop::sample::select(vec!["buffered", "uncached", "mmap", "stdio", "uring", "direct"]);
+    use proptest::strategy::Strategy as _;
+    (methods, 1usize..4, 1usize..9, 9u32..18, any::<bool>()).prop_map(
+        |(name, workers, depth, bits, direct)| {
+            let read = method(name).unwrap();
+            let direct = name == "direct" || name == "uring" && direct;
+            Strategy {
+                request: (1 << bits) + if bits % 3 == 0 { 512 } else { 0 },
+                depth: depth.min(read.capabilities.depth),
+                window: Some(1 << 18),
+                stripe: 1 << 17,
+                read_cache: match direct {
+                    true => CachePolicy::Direct,
+                    false if name == "uncached" => CachePolicy::DontCache,
+                    false => CachePolicy::Keep,
+                },
+                ..contender(name, workers)
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The results do not depend on the contenders, on the parts they get, or on the state of the page cache.
+    #[test]
+    fn a_strategy_that_changes_at_random_parts_changes_no_result(
+        cached in prop::collection::vec(any_contender(), 1..4),
+        uncached in prop::collection::vec(any_contender(), 1..4),
+        shuffle in any::<u64>(),
+        len in 300_000u64..1_200_000,
+        seed in any::<u64>(),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("input");
+        let mut bytes = vec![0; len as usize];
+        let mut state = seed | 1;
+        for byte in &mut bytes {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *byte = b"abcdefgh ijk\n"[(state >> 33) as usize % 13];
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let input = File::open(&path).unwrap();
+        let unsupported = |strategy: &Strategy| fullbore_io::engine::probe(strategy.read, &input, None, false, strategy.read_cache).is_err();
+        let works = |list: Vec<Strategy>| -> Vec<Strategy> {
+            list.into_iter().map(|strategy| if unsupported(&strategy) { contender("buffered", 2) } else { strategy }).collect()
+        };
+        let list = |strategies| works(strategies).into_iter().map(expected).collect();
+        let contenders = Contenders { cached: list(cached), uncached: list(uncached) };
+        let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
+        let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(shuffle) };
+        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let progress = Progress::default();
+
+        let (stats, lines) = fold(&op::count_lines(), &input, choice, &progress).unwrap();
+        prop_assert_eq!((stats.bytes, lines), (len, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
+
+        let sha = op::sha256();
+        let (_, state) = fold(&sha, &input, choice, &progress).unwrap();
+        prop_assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
+
+        let longest = op::fold_fn(|| 0usize, |longest, records| *longest = (*longest).max(longest_line(records)), |left, right| *left = (*left).max(right));
+        let longest = longest.split(Split::Delimiter(b'\n'));
+        prop_assert_eq!(fold(&longest, &input, choice, &progress).unwrap().1,
+            longest_line(&bytes));
+
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        search(&Lines, &input, choice, &progress, |lines| {
+            found.extend(lines);
+            Ok(std::ops::ControlFlow::Continue(()))
+        }).unwrap();
+        search_bytes(&Lines, &bytes, |lines| {
+            expected.extend(lines);
+            Ok(std::ops::ControlFlow::Continue(()))
+        }).unwrap();
+        prop_assert_eq!(found, expected);
+
+        // The other file differs at two places, or not at all.
+        let other = directory.path().join("other");
+        let mut changed = bytes.clone();
+        let places = [seed % (2 * len), (seed >> 8) % (2 * len)].into_iter().filter(|&place| place < len);
+        places.clone().for_each(|place| changed[place as usize] ^= 1);
+        std::fs::write(&other, &changed).unwrap();
+        let (first, other) = (places.filter(|&place| bytes[place as usize] != changed[place as usize]).min(), File::open(&other).unwrap());
+        let (_, found) = compare(&Side::new(&input, choice), &Side::new(&other, choice), &Extent::default(), &progress).unwrap();
+        match (first, found) {
+            (None, found) => prop_assert_eq!(found, Comparison::Equal),
+            (Some(first), Comparison::Differ { at, .. }) => prop_assert_eq!(at.offset, first),
+            (first, found) => prop_assert!(false, "{:?}, not {:?}", found, first),
+        }
+
+        let target = directory.path().join("output");
+        let output = Output::replace(&target).unwrap();
+        transform(&AddOffset, &input, output, choice, Durability::None, &progress).unwrap();
+        let mut whole = vec![0; bytes.len()];
+        AddOffset.apply(0, &bytes, &mut whole);
+        prop_assert!(std::fs::read(&target).unwrap() == whole);
+        // In place, over the source of the output.
+        transform(&AddOffset, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
+        prop_assert!(std::fs::read(&path).unwrap() == whole);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The results do not depend on the request sizes and the numbers of workers that read a pipe.
+    #[test]
+    fn a_pipe_whose_readers_change_gives_the_same_result(
+        shapes in prop::collection::vec((9u32..18, 1usize..5), 2..5),
+        len in 300_000usize..1_200_000,
+    ) {
+        let bytes: Vec<u8> = (0..len).map(|at| b"abcdefgh ijk\n"[at * at / 7 % 13]).collect();
+        let buffered = |(bits, workers): (u32, usize)| expected(Strategy { request: 1usize << bits, ..contender("buffered", workers) });
+        let contenders = Contenders { cached: shapes.into_iter().map(buffered).collect(), uncached: Vec::new() };
+        let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
+        let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: None };
+        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let progress = Progress::default();
+        let piped = |run: &dyn Fn(&File)| {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            std::thread::scope(|scope| {
+                let bytes = &bytes;
+                scope.spawn(move || std::io::Write::write_all(&mut writer, bytes));
+                run(&File::from_fd(sys::Handle::from(reader), "pipe").unwrap());
+            });
+        };
+        piped(&|input| {
+            let (stats, lines) = fold(&op::count_lines(), input, choice, &progress).unwrap();
+            assert_eq!((stats.bytes, lines), (len as u64, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
+        });
+        piped(&|input| {
+            let sha = op::sha256();
+            let (_, state) = fold(&sha, input, choice, &progress).unwrap();
+            assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
+        });
+        piped(&|input| {
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            let go_on = std::ops::ControlFlow::Continue(());
+            search(&Lines, input, choice, &progress, |lines| { found.extend(lines); Ok(go_on) }).unwrap();
+            search_bytes(&Lines, &bytes, |lines| { expected.extend(lines); Ok(go_on) }).unwrap();
+            assert_eq!(found, expected);
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("output");
+        piped(&|input| {
+            let output = Output::replace(&target).unwrap();
+            transform(&AddOffset, input, output, choice, Durability::None, &progress).unwrap();
+            let mut whole = vec![0; bytes.len()];
+            AddOffset.apply(0, &bytes, &mut whole);
+            assert!(std::fs::read(&target).unwrap() == whole);
+        });
+    }
+}
