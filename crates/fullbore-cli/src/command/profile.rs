@@ -183,5 +183,5 @@ fn key(path: &Path) -> Result<String, Exit> {
         Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
     };
     let fd = sys::open(path, OpenFlags::PATH, 0).map_err(|error| fail(error.into()))?;
-    Ok(fullbore::probe::identity(fd).map_err(fail)?)
+    fullbore::probe::identity(fd).map_err(fail)
 }

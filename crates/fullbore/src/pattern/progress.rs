@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fullbore_io::engine::{IoQueue, IoStats, Latencies};
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 
 /// The progress of a run, and its cancellation, shared with other threads.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, is_cleaning_up, spare, unfinished};
 use fullbore_io::probe::processors;

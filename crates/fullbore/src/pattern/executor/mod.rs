@@ -20,6 +20,8 @@ use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
 use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
+#[cfg(doc)]
+use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::probe;
 
