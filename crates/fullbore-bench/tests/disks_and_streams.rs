@@ -34,7 +34,7 @@ fn measured(cell: &Cell) -> bool {
 
 #[test]
 fn missing_directories_are_reported() {
-    let document = measure(2, built_in("devices").unwrap().text, 40);
+    let document = measure(2, built_in("devices").unwrap().text, 25);
     let mut missing = 0;
     for cell in &document.cells {
         let labels = &cell.labels;
