@@ -43,7 +43,8 @@ fn missing_directories_are_reported() {
             let reason = cell.skipped.as_deref().unwrap();
             assert!(reason.contains("name more directories with --dir"), "{reason}");
             missing += 1;
-        } else if measured(cell) {
+        } else {
+            // On a busy disk there is no time for all of them.
             for sample in &cell.samples {
                 let disks = if variant == "striped" { 0 } else { labels.targets.unwrap() as usize };
                 assert_eq!(sample.streams.len(), disks, "{}", cell.id);
