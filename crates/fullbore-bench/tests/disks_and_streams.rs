@@ -2,12 +2,18 @@
 
 mod measuring;
 
+use std::sync::{Mutex, PoisonError};
+
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
 use measuring::{document, experiment, on_disk, options};
 
+/// Measures alone: what another test transfers looks like a limit of the device, whose credit is then spent before each
+/// sample.
 fn measure(directories: usize, text: &str, seconds: u64) -> Document {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let places: Vec<_> = (0..directories).map(|_| on_disk()).collect();
     let directories = places.iter().map(|place| place.path().to_owned()).collect();
     let document = document(&Options { directories, ..options(places[0].path(), text, 32, seconds) });
@@ -34,7 +40,7 @@ fn measured(cell: &Cell) -> bool {
 
 #[test]
 fn missing_directories_are_reported() {
-    let document = measure(2, built_in("devices").unwrap().text, 25);
+    let document = measure(2, built_in("devices").unwrap().text, 15);
     let mut missing = 0;
     for cell in &document.cells {
         let labels = &cell.labels;
@@ -43,8 +49,7 @@ fn missing_directories_are_reported() {
             let reason = cell.skipped.as_deref().unwrap();
             assert!(reason.contains("name more directories with --dir"), "{reason}");
             missing += 1;
-        } else {
-            // On a busy disk there is no time for all of them.
+        } else if measured(cell) {
             for sample in &cell.samples {
                 let disks = if variant == "striped" { 0 } else { labels.targets.unwrap() as usize };
                 assert_eq!(sample.streams.len(), disks, "{}", cell.id);

@@ -207,6 +207,7 @@ fn every_experiment_has_a_chapter_with_question_and_earlier_finding() {
         "Rate of each disk",
         "narrowest stage",
         "no longer true",
+        "medium confidence",
         "beyond 3 disks",
         "Jain’s fairness index",
         "merged",
