@@ -1,6 +1,5 @@
 //! A trial that only reads or only writes: strategy, data, cache state before a run, requests issued one by one.
 
-use std::io;
 use std::ops::Range;
 
 use fullbore::Result;
@@ -207,11 +206,6 @@ pub(super) struct Target<'a> {
     pub(super) blocks: u64,
 }
 
-/// Buffers for requests of `request` bytes; contiguous for direct ones, as the patterns have them.
-pub(super) fn buffers(contiguous: bool, count: usize, request: usize) -> io::Result<Pool> {
-    if contiguous { Pool::contiguous(count, request) } else { Pool::new(count, request) }
-}
-
 impl Target<'_> {
     fn request(&self) -> usize {
         self.strategy.request
@@ -230,7 +224,7 @@ impl Target<'_> {
         let writes = self.data.is_some();
         let failed = |error| Error::io("use", self.file.path(), error);
         let (method, cache) = self.direction().of(&self.strategy);
-        let mut pool = buffers(cache == CachePolicy::Direct, depth, self.request()).map_err(failed)?;
+        let mut pool = Pool::allocate(depth, self.request(), cache == CachePolicy::Direct).map_err(failed)?;
         if let Some(data) = self.data {
             data.prime(&mut pool);
         }

@@ -18,7 +18,7 @@ use fullbore::operation::Generate;
 use fullbore::pattern::{Progress, Stats};
 use fullbore::strategy::Strategy;
 
-use super::one_way::{Direction, buffers};
+use super::one_way::Direction;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
@@ -146,7 +146,7 @@ impl Stripes {
         // A request that starts within a chunk may touch one more chunk than its length implies.
         let pieces = (request.div_ceil(layout.chunk) + 1) as usize * depth;
         let longest = request.min(layout.chunk) as usize;
-        let pool = buffers(cache == CachePolicy::Direct, pieces, longest)
+        let pool = Pool::allocate(pieces, longest, cache == CachePolicy::Direct)
             .map_err(|error| Error::io("create buffers for", path, error))?;
         let queues = files
             .iter()

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use fullbore::buf::{ALIGNMENT, HUGE_PAGE};
+use fullbore::buf::{HUGE_PAGE, Pool};
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
 use crate::document::Labels;
@@ -233,8 +233,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
         settings.push(("offset_increment", stripe.to_string()));
     }
-    // Direct requests of more than a page have contiguous buffers, all others from the length of a huge page on.
-    let huge = request * depth >= HUGE_PAGE as u64 || direct && request > ALIGNMENT as u64;
+    let huge = Pool::on_huge_pages(depth as usize, request as usize, direct);
     if huge {
         // fio then takes that much more memory before and behind the buffers. Without it, only five of eight buffers of
         // 1 MiB lay on whole huge pages, and the device was slower by a quarter.

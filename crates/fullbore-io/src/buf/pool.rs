@@ -18,7 +18,7 @@ struct Region {
     len: usize,
 }
 
-/// Size of a huge page in bytes; regions of at least this length, and contiguous ones, request huge pages.
+/// Size of a huge page in bytes.
 pub const HUGE_PAGE: usize = 2 << 20;
 
 // SAFETY: a region is only memory. The `Buf`s, which never overlap, decide which thread accesses which part.
@@ -27,8 +27,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    fn new(len: usize, contiguous: bool) -> io::Result<Self> {
-        let huge = contiguous || len >= HUGE_PAGE;
+    fn new(len: usize, huge: bool) -> io::Result<Self> {
         // Room for whole huge pages at any address that the kernel chooses.
         let mapped = if huge {
             len.checked_next_multiple_of(HUGE_PAGE)
@@ -184,21 +183,32 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn contiguous(count: usize, request: usize) -> io::Result<Self> {
-        Self::allocate(count, request, memory::HUGE_PAGES && request > ALIGNMENT)
+        Self::allocate(count, request, true)
     }
 
-    fn allocate(count: usize, request: usize, contiguous: bool) -> io::Result<Self> {
+    /// Creates a pool as [`contiguous`](Self::contiguous) or as [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn allocate(count: usize, request: usize, contiguous: bool) -> io::Result<Self> {
         let count = count.max(1);
         let capacity = Self::capacity(request);
         if capacity <= request {
             return Err(too_much());
         }
-        let region = Arc::new(Region::new(capacity.checked_mul(count).ok_or_else(too_much)?, contiguous)?);
+        let len = capacity.checked_mul(count).ok_or_else(too_much)?;
+        let region = Arc::new(Region::new(len, Self::on_huge_pages(count, request, contiguous))?);
         let free = (0..count)
             .rev()
             .map(|index| Buf { region: region.clone(), slot: index * capacity, capacity, start: 0, len: 0 })
             .collect();
         Ok(Self { region, free })
+    }
+
+    /// True if the memory of such a pool is requested on huge pages: all of at least one, and contiguous ones of larger requests
+    /// than a page.
+    #[doc(hidden)]
+    pub fn on_huge_pages(count: usize, request: usize, contiguous: bool) -> bool {
+        let len = Self::capacity(request).saturating_mul(count.max(1));
+        len >= HUGE_PAGE || contiguous && memory::HUGE_PAGES && request > ALIGNMENT
     }
 
     /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that no memory can

@@ -13,11 +13,11 @@ use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, FileSystemKind, Statu
 pub fn rotational(file: impl AsHandle) -> bool {
     static LEARNED: Learned<FileSystemId, bool> = Learned::new();
     let file = file.as_handle();
-    let learn = |id: FileSystemId| match id.device().of_disk("queue/rotational") {
-        Some(reported) => reported == "1" && !id.device().is_virtual(),
+    let learn = |device: DeviceDirectory| match device.of_disk("queue/rotational") {
+        Some(reported) => reported == "1" && !device.is_virtual(),
         None => seeks(file),
     };
-    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, || learn(id)))
+    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, || learn(id.device())))
 }
 
 /// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to

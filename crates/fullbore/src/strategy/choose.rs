@@ -1,6 +1,6 @@
 //! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it calls nothing of the system.
 
-use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::engine::method;
 
 use super::contender::Contenders;
 use super::contenders::{contenders, measurement};
@@ -190,24 +190,20 @@ fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
 }
 
 fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
-    match (&plan_input.no_deep_reads, method("uring")) {
-        (None, Some(uring)) if plan_input.is_uncached() => {
-            decision.strategy.read = uring;
-            decision.strategy.read_cache = CachePolicy::Direct;
-            let request = plan_input.deep_request();
-            decision.strategy.request = request;
-            decision.strategy.depth = 8;
-            decision.strategy.stripe = 8 * request as u64;
-            decision.evidence.push(Evidence::DeepReads { depth: 8, request: request as u64 });
+    match plan_input.deep_reads(&decision.strategy).filter(|_| plan_input.is_uncached()) {
+        Some(deep) => {
+            let (depth, request) = (deep.depth, deep.request as u64);
+            decision.strategy = deep;
+            decision.evidence.push(Evidence::DeepReads { depth, request });
             reject(decision, "buffered", Reason::ShallowReadAhead);
             // A long run tries more workers itself.
-            if plan_input.is_short() && matches!(plan_input.target, Target::Nowhere | Target::Stream) {
+            if plan_input.is_short() && !plan_input.target.is_file() {
                 spread(plan_input, decision);
             }
         }
-        (reason, _) => {
+        None => {
             decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
-            if let Some(reason) = reason {
+            if let Some(reason) = &plan_input.no_deep_reads {
                 reject(decision, "uring direct", Reason::Unsupported(reason.clone()));
             }
             decision.strategy.stripe = 8 << 20;
@@ -229,6 +225,8 @@ fn allocation(plan_input: &PlanInput, decision: &mut Decision) {
 
 #[cfg(test)]
 mod tests {
+    use fullbore_io::engine::CachePolicy;
+
     use super::*;
     use crate::strategy::{CacheState, Job, Purpose, Serial};
 

@@ -73,7 +73,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     };
     let buffered =
         |request: usize, stripe: u64| spread(Strategy { request, stripe, ..base.clone() }, workers);
-    let writes = matches!(plan_input.target, Target::New | Target::Existing);
+    let writes = plan_input.target.is_file();
     // Two files keep the device busy with any of them.
     let streams = if plan_input.purpose == Purpose::Compare { 2.0 } else { 1.0 };
     let device = |[expected, deviation]: [f64; 2]| [expected, deviation / streams];
@@ -96,22 +96,13 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     if !plan_input.is_cached() {
         // A file that is cached but for a few parts is wanted there: direct reads would leave them out again.
         let direct = plan_input.cached.is_none_or(|share| share < COMPLETE);
-        if let Some(uring) = method("uring").filter(|_| direct && plan_input.no_deep_reads.is_none()) {
-            let request = plan_input.deep_request();
-            let deep = Strategy {
-                read: uring,
-                read_cache: CachePolicy::Direct,
-                request,
-                depth: 8,
-                stripe: 8 * request as u64,
-                ..base.clone()
-            };
+        if let Some(deep) = plan_input.deep_reads(&base).filter(|_| direct) {
             add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
             add(&mut found.uncached, spread(deep, workers), device(if writes { DEEP_WRITERS } else { DEEP }));
         }
-        if let Some(large_requests) = method("direct").filter(|_| direct && !writes) {
+        if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
-                read: large_requests,
+                read: direct,
                 read_cache: CachePolicy::Direct,
                 request: 4 << 20,
                 stripe: 4 << 20,

@@ -162,11 +162,7 @@ impl Strategy {
         const LEAST: u64 = 256 << 10;
         let direct = [self.read_cache, self.write_cache].contains(&CachePolicy::Direct);
         let fits = self.workers.saturating_mul(2 * HUGE_PAGE) as u64 <= self.budget;
-        if direct && fits && len >= LEAST {
-            Pool::contiguous(count, request)
-        } else {
-            Pool::new(count, request)
-        }
+        Pool::allocate(count, request, direct && fits && len >= LEAST)
     }
 
     /// The same as [`Strategy::memory`], of so many workers.

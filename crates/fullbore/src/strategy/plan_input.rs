@@ -1,5 +1,6 @@
 //! The facts that decide on a strategy.
 
+use fullbore_io::engine::{CachePolicy, method};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
@@ -47,6 +48,13 @@ pub enum Target {
     New,
     /// The blocks of an existing file.
     Existing,
+}
+
+impl Target {
+    /// True if workers write to their own places of a file.
+    pub(super) fn is_file(self) -> bool {
+        matches!(self, Self::New | Self::Existing)
+    }
 }
 
 /// The facts that decide.
@@ -143,10 +151,22 @@ impl PlanInput {
         self.len.is_some_and(|len| len < ADAPTIVE)
     }
 
-    /// Request size in bytes of deep reads that bypass the page cache. Their buffers are prepared before the first read, which a
-    /// short run notices.
-    pub(super) fn deep_request(&self) -> usize {
-        if self.is_short() { 256 << 10 } else { 1 << 20 }
+    /// Deep reads by one worker that bypass the page cache, if they work on the input; the other fields are those of `base`.
+    pub(super) fn deep_reads(&self, base: &Strategy) -> Option<Strategy> {
+        if self.no_deep_reads.is_some() {
+            return None;
+        }
+        // The buffers are prepared before the first read, which a short run notices.
+        let request = if self.is_short() { 256 << 10 } else { 1 << 20 };
+        let depth = 8;
+        Some(Strategy {
+            read: method("uring")?,
+            read_cache: CachePolicy::Direct,
+            request,
+            depth,
+            stripe: (depth * request) as u64,
+            ..base.clone()
+        })
     }
 
     /// True if the run is too short for a choice to pay.
@@ -187,9 +207,7 @@ pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
         == (b.read, b.request, b.depth, b.workers, b.read_cache);
     let writing = (a.write, a.write_cache) == (b.write, b.write_cache);
     let allocating = a.allocation == b.allocation;
-    reading
-        && (writing || !matches!(target, Target::New | Target::Existing))
-        && (allocating || target != Target::New)
+    reading && (writing || !target.is_file()) && (allocating || target != Target::New)
 }
 
 /// Below this length, in bytes, a trial costs more than it saves, and so does a strategy for each state of the page cache:

@@ -16,8 +16,6 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
 use serde::{Deserialize, Serialize};
 
-use crate::action::one_way::buffers;
-
 /// An open file under an interface.
 pub(super) trait Interface {
     /// Transfers every record of the pass whole; written bytes are passed to the system before it returns.
@@ -117,7 +115,7 @@ impl OpenConfig {
 
     pub(super) fn pool(&self) -> Result<Pool> {
         let (count, each) = self.memory();
-        let mut pool = buffers(self.huge_pages, count, each)
+        let mut pool = Pool::allocate(count, each, self.huge_pages)
             .map_err(|error| Error::io("create buffers for", &self.path, error))?;
         pool.prepare(|memory| self.bytes.prime(&mut memory[..each]));
         Ok(pool)

@@ -5,21 +5,10 @@ mod results;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use proptest::prelude::*;
-
 use super::lease::{Lease, Parts, Settings, Spent};
 use super::*;
-use crate::op;
-use crate::operation::{Part, Search, Split, Transform};
-use crate::pattern::{
-    Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
-};
-use crate::strategy::{
-    Adaptive, Choice, Contender, Contenders, Model, Selections, Strategy, StrategySpec, Tried,
-};
-use fullbore_io::engine::{CachePolicy, method};
-use fullbore_io::file::{Durability, File, Output};
-use fullbore_io::sys;
+use crate::strategy::{Contender, Model, Selections, Strategy, StrategySpec, Tried};
+use fullbore_io::engine::method;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,6 +1,17 @@
 //! Files and pipes read by random contenders that change at random parts: the results are those of one strategy.
 
-use super::*;
+use proptest::prelude::*;
+
+use super::{contender, expected};
+use crate::op;
+use crate::operation::{Part, Search, Split, Transform};
+use crate::pattern::{
+    Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
+};
+use crate::strategy::{Adaptive, Choice, Contenders, Selections, Strategy, StrategySpec};
+use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::file::{Durability, File, Output};
+use fullbore_io::sys;
 
 fn longest_line(bytes: &[u8]) -> usize {
     bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::len).max().unwrap_or(0)
