@@ -4,12 +4,16 @@
 //! pool at once, and the memory of a run is known before it starts. `docs/files.md` shows direct I/O with them.
 #![allow(unsafe_code)]
 
+mod huge_pages;
 mod loan;
 mod owned;
 mod pool;
 
+#[doc(hidden)]
+pub use huge_pages::HUGE_PAGE;
+pub(crate) use huge_pages::reserve_exact;
 pub(crate) use loan::Loan;
 pub use owned::{Buffer, Segment};
 pub use pool::{ALIGNMENT, Buf, Pool};
 #[doc(hidden)]
-pub use pool::{Completion, Direction, HUGE_PAGE, Request};
+pub use pool::{Completion, Direction, Request};

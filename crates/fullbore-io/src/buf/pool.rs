@@ -4,6 +4,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::huge_pages::HUGE_PAGE;
 use crate::sys::memory;
 
 /// Alignment in bytes of the start of every buffer and of the data in it. Direct I/O requires 512 or 4096 on every
@@ -17,9 +18,6 @@ struct Region {
     start: NonNull<u8>,
     len: usize,
 }
-
-/// Size of a huge page in bytes.
-pub const HUGE_PAGE: usize = 2 << 20;
 
 // SAFETY: a region is only memory. The `Buf`s, which never overlap, decide which thread accesses which part.
 unsafe impl Send for Region {}

@@ -8,9 +8,10 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::LazyLock;
 
 use super::inner::File;
+use super::near_copy;
 use crate::buf::Direction;
 use crate::sys::memory::IoVec;
-use crate::sys::{self, Code, TransferFlags};
+use crate::sys::{self, AsHandle, Code, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
@@ -24,6 +25,9 @@ impl File {
         let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
         let len = self.before(Direction::Read, offset, len, memory)?;
         let data = &mut data[..len];
+        if self.inner.unit == 1 && near_copy::is_slow(len, memory, offset) {
+            return near_copy::read_shifted(self.inner.fd.as_handle(), data, somewhere(offset)?, flags);
+        }
         Ok(if flags.is_empty() {
             sys::read_at(&self.inner.fd, data, offset)?
         } else {

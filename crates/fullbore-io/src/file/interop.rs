@@ -7,6 +7,7 @@ use std::path::Path;
 use super::inner::File;
 use super::output::{Output, Placement};
 use super::types::Durability;
+use crate::buf::reserve_exact;
 use crate::error::{Error, ErrorKind, Result};
 use crate::size;
 use crate::stream::FileStream;
@@ -111,21 +112,27 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
 
 /// Reads a whole file into `bytes`, emptied first, and returns the length; as [`read`].
 pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
+    let path = path.as_ref();
     let file = File::open(path)?;
     bytes.clear();
     let (before, len) = file.measure()?;
     let Some(len) = len else {
         let mut input = FileStream::new(file.clone());
-        return input.read_to_end(bytes).map_err(|error| Error::io("read", file.path(), error));
+        return input.read_to_end(bytes).map_err(|error| Error::io("read", path, error));
     };
-    bytes.resize(usize::try_from(len).map_err(|_| too_long(&file))?, 0);
-    file.read_exact_at(bytes, 0)?;
+    let reserved = usize::try_from(len).ok().filter(|len| reserve_exact(bytes, *len).is_ok());
+    let Some(len) = reserved else {
+        let what = format!("there is no memory for its {len} bytes");
+        return Err(Error::new(ErrorKind::Memory, "read", path, what));
+    };
+    while bytes.len() < len {
+        let (missing, at) = (len - bytes.len(), bytes.len() as u64);
+        if file.read_to_vec_at(bytes, missing, at)? == 0 {
+            return Err(file.ends_early(missing, at));
+        }
+    }
     file.check_unchanged(&before)?;
-    Ok(bytes.len())
-}
-
-fn too_long(file: &File) -> Error {
-    Error::new(ErrorKind::Memory, "read", file.path(), "it does not fit into the address space")
+    Ok(len)
 }
 
 /// Writes `bytes` to a file, which is whole or as it was before: a temporary file is renamed over `path`.
@@ -183,6 +190,27 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
+
+    /// A file longer than any memory: an error, not an abort. One read in pieces, into memory that is there already.
+    #[test]
+    fn whole_files_are_read_if_there_is_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let content: Vec<u8> = (0..5_000_077u32).map(|i| (i * 7 / 3) as u8).collect();
+        fs::write(&path, &content).unwrap();
+        let mut bytes = vec![1; 9];
+        for _ in 0..2 {
+            assert_eq!(read_into(&path, &mut bytes).unwrap(), content.len());
+            assert!(bytes == content);
+        }
+        #[cfg(target_os = "linux")]
+        {
+            let endless = fs::File::from(sys::memory_file("endless").unwrap());
+            endless.set_len(1 << 60).unwrap();
+            let error = read(sys::handle_name(&endless)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        }
+    }
 
     #[test]
     fn attributes_are_those_that_std_sees() {

@@ -17,6 +17,7 @@ mod kind;
 mod locks;
 mod mmap;
 mod naming;
+mod near_copy;
 mod open;
 mod options;
 mod output;

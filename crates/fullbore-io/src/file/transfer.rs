@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 
 use super::calls::cut;
 use super::inner::{CacheMode, File};
+use super::near_copy;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, Code, Interest, TransferFlags};
@@ -12,7 +13,8 @@ use crate::sys::{self, AsHandle, Code, Interest, TransferFlags};
 impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
     ///
-    /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues.
+    /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues. The bytes of `data` after
+    /// those read are unspecified.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -57,27 +59,22 @@ impl File {
         }
     }
 
-    /// Reads once at `offset` into `memory`, which is empty and has capacity for `size` bytes; returns the number of bytes. It is
-    /// not zeroed first: for a small file that would cost as much as the read.
-    pub(crate) fn read_fresh_at(&self, memory: &mut Vec<u8>, size: usize, offset: u64) -> Result<usize> {
-        if !matches!(self.inner.cache_mode, CacheMode::Plain) {
-            memory.resize(size, 0);
-            let count = self.read_at(memory, offset)?;
-            memory.truncate(count);
-            return Ok(count);
+    /// Reads once at `offset` to the end of `bytes`, which have spare capacity for `most` bytes; returns the number of bytes read.
+    /// The memory is not zeroed first: for a small file that would cost as much as the read.
+    pub(crate) fn read_to_vec_at(&self, bytes: &mut Vec<u8>, most: usize, offset: u64) -> Result<usize> {
+        let start = bytes.len();
+        let place = bytes.spare_capacity_mut().as_ptr().addr();
+        if !matches!(self.inner.cache_mode, CacheMode::Plain) || near_copy::is_slow(most, place, offset) {
+            bytes.resize(start + most.min(near_copy::PIECE), 0);
+            let read = self.read_at(&mut bytes[start..], offset);
+            bytes.truncate(start + *read.as_ref().unwrap_or(&0));
+            return read;
         }
         loop {
-            let (len, place) = (cut(size, self.inner.unit), memory.as_ptr().addr());
-            let read = self.before(Direction::Read, offset, len, place).and_then(|len| {
-                if len == memory.capacity() {
-                    return Ok(sys::read_into_spare(&self.inner.fd, memory, offset)?);
-                }
-                memory.resize(len, 0);
-                let count =
-                    sys::read_at(&self.inner.fd, &mut memory[..], offset).inspect_err(|_| memory.clear())?;
-                memory.truncate(count);
-                Ok(count)
-            });
+            let len = cut(most, self.inner.unit);
+            let read = self
+                .before(Direction::Read, offset, len, place)
+                .and_then(|len| Ok(sys::read_into_spare(&self.inner.fd, bytes, len, offset)?));
             match read {
                 Ok(count) => return Ok(count),
                 Err(error) => self.interrupted("read", offset, error)?,
@@ -105,14 +102,18 @@ impl File {
         while read < data.len() {
             let at = offset + read as u64;
             match self.read_at(&mut data[read..], at)? {
-                0 => {
-                    let missing = format!("the file ends {} bytes early", data.len() - read);
-                    return Err(Error::new(ErrorKind::Changed, "read", self.path(), missing).at(at));
-                }
+                0 => return Err(self.ends_early(data.len() - read, at)),
                 count => read += count,
             }
         }
         Ok(())
+    }
+
+    /// The error of a file of which `missing` bytes at `offset` are not there.
+    #[cold]
+    pub(super) fn ends_early(&self, missing: usize, offset: u64) -> Error {
+        let what = format!("the file ends {missing} bytes early");
+        Error::new(ErrorKind::Changed, "read", self.path(), what).at(offset)
     }
 
     /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.

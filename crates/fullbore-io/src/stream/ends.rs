@@ -80,15 +80,14 @@ impl Ends {
         self.learn(result)
     }
 
-    /// Reads once at an offset into memory that is not cleared first, with room for `size` bytes; `None` if the file has no
-    /// offsets.
-    pub(super) fn read_fresh(
+    /// Reads once at an offset to the end of `bytes`, which have spare capacity for `most` bytes; `None` if the file has no offsets.
+    pub(super) fn read_to_vec(
         &mut self,
-        memory: &mut Vec<u8>,
-        size: usize,
+        bytes: &mut Vec<u8>,
+        most: usize,
         offset: u64,
     ) -> Result<Option<usize>> {
-        let result = self.file.read_fresh_at(memory, size, offset);
+        let result = self.file.read_to_vec_at(bytes, most, offset);
         self.learn(result)
     }
 

@@ -4,9 +4,11 @@ use std::io::{self, BufRead, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
 use super::buffer::{Ahead, Pending};
 use super::ends::{Ends, report_loss};
+use crate::buf::reserve_exact;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::inner::File;
 use crate::file::types::Durability;
+use crate::quote::Shown;
 
 /// Default size of the buffer in bytes: that of std's `BufReader` and `BufWriter`.
 const BUFFER: usize = 8 << 10;
@@ -212,7 +214,7 @@ impl FileStream {
         let (ends, position) = (&mut self.ends, self.position);
         let (size, mut refused) = (self.size.max(1), false);
         self.ahead.fill(size, position, |memory| {
-            if !ends.flows() && ends.read_fresh(memory, size, position)?.is_some() {
+            if !ends.flows() && ends.read_to_vec(memory, size, position)?.is_some() {
                 return Ok(());
             }
             refused = !flowing;
@@ -325,6 +327,44 @@ impl Read for FileStream {
         let first = buffers.iter_mut().find(|buffer| !buffer.is_empty());
         first.map_or(Ok(0), |buffer| self.read(buffer))
     }
+
+    fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        let Some(len) = self.file().measure()?.1 else { return self.take(u64::MAX).read_to_end(bytes) };
+        let start = bytes.len();
+        self.write_pending()?;
+        let here = self.here()?;
+        // A byte more, for the read that finds the end.
+        let left = len.saturating_sub(here).saturating_add(1);
+        reserve_exact(bytes, usize::try_from(left).unwrap_or(usize::MAX))?;
+        let held = self.ahead.from(here);
+        bytes.extend_from_slice(held);
+        self.position += held.len() as u64;
+        loop {
+            if bytes.len() == bytes.capacity() {
+                bytes.try_reserve(BUFFER)?;
+            }
+            let room = bytes.capacity() - bytes.len();
+            match self.ends.file.read_to_vec_at(bytes, room, self.position)? {
+                0 => return Ok(bytes.len() - start),
+                count => self.position += count as u64,
+            }
+        }
+    }
+
+    fn read_to_string(&mut self, text: &mut String) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        let count = self.read_to_end(&mut bytes)?;
+        let more = String::from_utf8(bytes).map_err(|_| {
+            let what = format!("{}: not UTF-8 text", Shown(self.file().path()));
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })?;
+        if text.is_empty() {
+            *text = more
+        } else {
+            text.push_str(&more)
+        }
+        Ok(count)
+    }
 }
 
 impl Write for FileStream {
@@ -404,6 +444,48 @@ impl BufRead for FileStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::{Access, OpenOptions};
+
+    /// Bytes held, bytes pending, a position, a growing and an empty length: the rest as std reads it.
+    #[test]
+    fn the_rest_is_read_from_the_position() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let content: Vec<u8> = (0..300_000u32).map(|i| b'a' + (i * 7 % 26) as u8).collect();
+        std::fs::write(&path, &content).unwrap();
+        let open = || OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
+        for (size, skip) in [(0, 0), (4096, 0), (4096, 5), (4096, 200_000), (1 << 20, 17), (8192, 300_000)] {
+            let mut stream = FileStream::with_buffer(open(), size);
+            let mut first = vec![0; skip];
+            stream.read_exact(&mut first).unwrap();
+            let mut bytes = b"before".to_vec();
+            assert_eq!(stream.read_to_end(&mut bytes).unwrap(), content.len() - skip);
+            assert_eq!((&bytes[..6], &bytes[6..]), (&b"before"[..], &content[skip..]), "{size} {skip}");
+            assert_eq!(stream.stream_position().unwrap(), content.len() as u64);
+            assert_eq!(stream.read_to_end(&mut bytes).unwrap(), 0);
+        }
+        let mut stream = FileStream::new(open());
+        stream.write_all(b"written").unwrap();
+        let mut text = String::from("text: ");
+        stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text.as_bytes()[6..], content[7..]);
+        stream.seek(SeekFrom::Start(0)).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text.as_bytes(), [b"written", &content[7..]].concat());
+        stream.seek(SeekFrom::Start(content.len() as u64 + 5)).unwrap();
+        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
+
+        std::fs::write(&path, b"\xff").unwrap();
+        let error = FileStream::new(open()).read_to_string(&mut text).unwrap_err();
+        assert_eq!((error.kind(), text.len()), (io::ErrorKind::InvalidData, content.len()));
+        #[cfg(target_os = "linux")]
+        {
+            let mut status = String::new();
+            FileStream::new(File::open("/proc/self/status").unwrap()).read_to_string(&mut status).unwrap();
+            assert!(status.starts_with("Name:") && status.len() > 500, "{status}");
+        }
+    }
 
     /// .NET's rule; no public function shows it.
     #[test]

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 
 use fullbore::file::{File, Mode, OpenOptions, RangeLock, Share};
@@ -10,13 +11,17 @@ use fullbore::stream::FileStream;
 use rustix::fs::OFlags;
 
 use crate::case::{Case, Demand, closed, exactly};
-use crate::files::{BenchFiles, MIDDLE, SMALL};
+use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
 
 /// Lengths set one after the other, as .NET's SetLength does.
 const LENGTHS: u64 = 1024;
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![open(), lock_range(), share(), length(), set_length(), copy(SMALL), copy(MIDDLE), copy(100 * MIDDLE)]
+    let sizes = [SMALL, MIDDLE, LARGE];
+    let mut cases = vec![open(), lock_range(), share(), length(), set_length()];
+    cases.extend(sizes.map(read));
+    cases.extend(sizes.map(copy));
+    cases
 }
 
 fn open() -> Case {
@@ -116,6 +121,21 @@ fn set_length() -> Case {
         .each("fullbore", ours, |(file, len), _| Ok(file.set_len(next(len))?))
         .like_std("fullbore")
         .demand(Demand::AllocatesNothing("fullbore"))
+}
+
+fn read(size: u64) -> Case {
+    let path = move |files: &BenchFiles| Ok(files.source(size));
+    Case::new(format!("read-whole-{}", super::short(size)), "reading a whole file into new memory")
+        .moving(size, 0)
+        .each("std", path, move |path, _| exactly(fs::read(path)?.len() as u64, size))
+        .each("fullbore", path, move |path, _| exactly(fullbore::file::read(path)?.len() as u64, size))
+        .each("fullbore stream", path, move |path, _| {
+            let mut bytes = Vec::new();
+            let count = FileStream::new(File::open(path)?).read_to_end(&mut bytes)?;
+            exactly(count as u64, size)
+        })
+        .like_std("fullbore")
+        .like_std("fullbore stream")
 }
 
 fn copy(size: u64) -> Case {

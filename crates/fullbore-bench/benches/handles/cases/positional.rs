@@ -15,7 +15,7 @@ use crate::harness::Attempt;
 pub(super) const BUFFERS: usize = 4;
 
 pub(crate) fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = [512, 4 << 10, 16 << 10, 64 << 10].map(read).into();
+    let mut cases: Vec<Case> = [512, 4 << 10, 16 << 10, 64 << 10, 1 << 20].map(read).into();
     cases.push(random_read(4 << 10));
     cases.extend([512, 4 << 10, 16 << 10].map(write));
     cases

@@ -51,9 +51,14 @@ calls! {
     fn truncate(file: impl AsFd, len: u64) -> () = rustix::fs::ftruncate;
 }
 
-/// Reads at an offset into the spare capacity of a vector; returns the number of bytes added.
-pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
-    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+/// Reads up to `most` bytes at an offset into the spare capacity of a vector; returns the number of bytes added.
+pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, most: usize, offset: u64) -> Result<usize> {
+    let spare = bytes.spare_capacity_mut();
+    let most = most.min(spare.len());
+    let count = rustix::io::pread(file, &mut spare[..most], offset)?.0.len();
+    // SAFETY: the call wrote that many bytes after the others.
+    unsafe { bytes.set_len(bytes.len() + count) };
+    Ok(count)
 }
 
 fn wanted(interest: Interest) -> PollFlags {

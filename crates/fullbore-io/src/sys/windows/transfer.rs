@@ -155,11 +155,12 @@ pub fn write_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> Result<usize>
     unsafe { write_raw(&file, bytes.as_ptr(), bytes.len(), Some(offset)) }
 }
 
-pub fn read_into_spare(file: impl AsHandle, bytes: &mut Vec<u8>, offset: u64) -> Result<usize> {
+pub fn read_into_spare(file: impl AsHandle, bytes: &mut Vec<u8>, most: usize, offset: u64) -> Result<usize> {
     seekable(&file)?;
     let spare = bytes.spare_capacity_mut();
+    let most = most.min(spare.len());
     // SAFETY: the memory is borrowed mutably, and the call writes bytes.
-    let moved = unsafe { read_raw(&file, spare.as_mut_ptr().cast(), spare.len(), Some(offset)) }?;
+    let moved = unsafe { read_raw(&file, spare.as_mut_ptr().cast(), most, Some(offset)) }?;
     // SAFETY: the call wrote that many bytes.
     unsafe { bytes.set_len(bytes.len() + moved) };
     Ok(moved)
