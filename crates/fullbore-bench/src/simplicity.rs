@@ -1,13 +1,21 @@
 //! Preference among cells of equal throughput: the simplest strategy, or the figure known best.
 
+use fullbore::engine;
+
 use crate::document::{Cell, Labels, Summary};
 
 /// Strategies whose median rate is within this share of the fastest count as equal to it.
 pub(crate) const EQUAL: f64 = 0.05;
 
-/// Access methods, the simplest first. Others, and the parts of a method such as `uring+buffered`, rank as their last.
-const METHODS: [&str; 10] =
-    ["command", "buffered", "stdio", "mmap", "uncached", "vectored", "direct", "posixaio", "aio", "uring"];
+/// Rank of an access method: commands, then the registry, the simplest first. Others rank as the last.
+fn rank(method: &str) -> usize {
+    match method {
+        "command" => 0,
+        method => {
+            engine::methods().position(|known| known.name == method).map_or(usize::MAX, |place| place + 1)
+        }
+    }
+}
 
 /// Workers, rank of the method, depth, and preparations of the file: less of the first that differs is simpler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +28,6 @@ struct Effort {
 
 impl Effort {
     fn of(labels: &Labels) -> Self {
-        let rank = |method: &str| METHODS.iter().position(|&known| known == method).unwrap_or(METHODS.len());
         let allocated = labels.allocation.as_deref().is_some_and(|allocation| allocation != "extend")
             || labels.file_state.as_deref() == Some("preallocated");
         Self {

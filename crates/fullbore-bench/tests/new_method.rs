@@ -2,7 +2,7 @@
 
 mod measuring;
 
-use fullbore::engine::{self, Capabilities, Choice, Method};
+use fullbore::engine::{self, Capabilities, Method};
 use fullbore_bench::advice::advice;
 use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{Cell, Proof, Sample, SummaryOptions};
@@ -14,15 +14,7 @@ use measuring::{document, experiment, options};
 static MIRROR: Method = Method {
     name: "mirror",
     summary: "pread and pwrite, under another name",
-    capabilities: Capabilities {
-        transfers: true,
-        depth: 1,
-        batched: false,
-        mapped: false,
-        copies_in_kernel: false,
-        direct: Choice::Never,
-        drops: Choice::Never,
-    },
+    capabilities: Capabilities::SYNCHRONOUS,
     open: |config| (engine::method("buffered").expect("buffered is registered").open)(config),
 };
 

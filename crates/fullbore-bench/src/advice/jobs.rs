@@ -1,5 +1,6 @@
 //! The kinds of job that most programs do: their cells, and the settings to type.
 
+use fullbore::engine;
 use fullbore::size::exact;
 
 use super::input::{AdviceInput, EligibleCell, End, end, is_random, is_sequential, is_usual};
@@ -175,6 +176,9 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
     let request = labels.request_bytes.map(exact);
     let (method, flushed) = (labels.method.as_str(), labels.flush == Some(true));
     let direct = method == "direct";
+    let queues = engine::method(method)
+        .map(|method| method.capabilities)
+        .is_some_and(|can| can.depth > 1 && !can.batched);
     let flush = if flushed { ",fdatasync" } else { "" };
     match (kind, method, request) {
         // Direct transfers of `dd` are slower on some devices: its memory is not on huge pages.
@@ -193,7 +197,7 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
             Some(format!("{flag}pread of {request}{by}"))
         }
         // The library's asynchronous files use the same mechanisms.
-        (JobKind::RandomReads, "uring" | "aio" | "port", Some(request)) => {
+        (JobKind::RandomReads, _, Some(request)) if queues => {
             let direct = labels.cache_policy.as_deref() == Some("direct");
             let policy = if direct { " with CachePolicy::Direct" } else { "" };
             let flying = labels.workers.unwrap_or(1) * labels.depth.unwrap_or(1);

@@ -1,15 +1,21 @@
 //! Paths of the model: cells that do the same work and differ in request size, requests in flight and disks only.
 
+use fullbore::engine::{self, Choice};
+
 use super::fit::{HALF, Point};
 use super::law::Load;
 use crate::document::{CacheState, Cell, Labels, TOGETHER};
 
-/// Methods that send the same requests to the device if they bypass the page cache: one path, and depth 1 of any is
-/// depth 1 of the other.
-const SAME_REQUESTS: [&str; 2] = ["direct", "uring"];
-
 /// Name of the methods that bypass the page cache, taken together.
 pub(super) const BYPASS: &str = "direct";
+
+/// True if the method can bypass the page cache and sends each request to the device as it is. Such methods are one path if they
+/// bypass it: depth 1 of any is depth 1 of the other.
+pub(super) fn sends_direct_requests(method: &str) -> bool {
+    engine::method(method)
+        .map(|method| method.capabilities)
+        .is_some_and(|can| can.transfers && !can.batched && !can.by_threads && can.direct != Choice::Never)
+}
 
 /// Returns the labels that all cells of a path share; `None` if the cell's rate is not that of its path: cells of other
 /// programs, of a set load, without requests.
@@ -43,7 +49,7 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     }
     if labels.bypasses_cache() {
         key.cache = None;
-        if SAME_REQUESTS.contains(&labels.method.as_str()) {
+        if sends_direct_requests(&labels.method) {
             key.method = BYPASS.into();
             key.cache_policy = Some("direct".into());
         }

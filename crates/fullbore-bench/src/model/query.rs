@@ -4,7 +4,7 @@ use fullbore::engine::METHODS;
 use fullbore::strategy::StrategySpec;
 use fullbore::{size, strategy};
 
-use super::path::{BYPASS, Requests, touches_device};
+use super::path::{BYPASS, Requests, sends_direct_requests, touches_device};
 use crate::document::{CacheState, Labels};
 
 /// Limits of a device.
@@ -138,7 +138,7 @@ impl Query {
         // Without a method, any access method, but not the interfaces above them.
         let method = match self.method.as_deref() {
             None => METHODS.iter().any(|method| method.name == key.method),
-            Some("uring") if bypass && key.method == BYPASS => true,
+            Some(method) if bypass && key.method == BYPASS => sends_direct_requests(method),
             Some(method) => method == key.method,
         };
         let cache = match self.cache {

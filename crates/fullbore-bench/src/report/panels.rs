@@ -1,6 +1,10 @@
 //! Distribution of an experiment's lines over legible charts; colour, dash and marker of each. A method has the same colour
 //! throughout the report.
 
+use std::collections::BTreeSet;
+
+use fullbore::engine;
+
 use crate::document::{CacheState, Document, Labels, Series};
 use crate::units;
 
@@ -127,9 +131,6 @@ const COLOURS: usize = 8;
 pub(super) const ON_WHITE: [&str; COLOURS] =
     ["#0a68a8", "#c24a00", "#00785a", "#a4488b", "#a06a00", "#2b95d0", "#555d66", "#7a4b1e"];
 
-/// Methods of the library in the order of their colours.
-const METHODS: [&str; 8] = ["buffered", "direct", "mmap", "uring", "aio", "uncached", "vectored", "stdio"];
-
 pub(super) struct Palette {
     methods: Vec<String>,
 }
@@ -166,14 +167,16 @@ const OF_ONE_METHOD: usize = 3;
 
 impl Palette {
     pub(super) fn of(document: &Document) -> Self {
-        let mut methods: Vec<String> = METHODS.map(String::from).to_vec();
-        for cell in &document.cells {
-            let method_or_peer = method_or_peer(&cell.labels);
-            if !methods.iter().any(|m| m == method_or_peer) {
-                methods.push(method_or_peer.to_owned());
-            }
-        }
-        Self { methods }
+        Self::of_methods(document.cells.iter().map(|cell| method_or_peer(&cell.labels)))
+    }
+
+    /// Those of the registry first, in its order, so that few methods have the colours with the clearest difference.
+    fn of_methods<'a>(used: impl Iterator<Item = &'a str>) -> Self {
+        let used: BTreeSet<&str> = used.collect();
+        let known: Vec<&str> =
+            engine::methods().map(|method| method.name).filter(|name| used.contains(name)).collect();
+        let others = used.iter().copied().filter(|name| !known.contains(name));
+        Self { methods: known.iter().copied().chain(others).map(str::to_owned).collect() }
     }
 
     fn place(&self, labels: &Labels) -> usize {
@@ -291,9 +294,8 @@ mod tests {
 
     #[test]
     fn methods_sharing_a_colour_differ_in_marker() {
-        let mut methods = METHODS.map(String::from).to_vec();
-        methods.extend(["tokio", "compio"].map(String::from));
-        let palette = Palette { methods };
+        let names = engine::METHODS.iter().map(|method| method.name);
+        let palette = Palette::of_methods(names.chain(["tokio", "compio"]));
         let labels = ["buffered", "tokio", "direct", "compio"]
             .map(|m| Labels { method: m.into(), ..Labels::default() });
         let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
@@ -304,9 +306,9 @@ mod tests {
 
     #[test]
     fn lines_of_one_chart_all_look_different() {
-        let palette = Palette { methods: METHODS.map(String::from).to_vec() };
+        let palette = Palette::of_methods(engine::METHODS.iter().map(|method| method.name));
         let line = |i: usize, n: usize| Labels {
-            method: METHODS[i % n].into(),
+            method: engine::METHODS[i % n].name.into(),
             workers: Some(i as u32),
             ..Labels::default()
         };

@@ -14,6 +14,8 @@ pub struct Capabilities {
     pub depth: usize,
     /// True if several queued requests become one system call, so that they are best queued together.
     pub batched: bool,
+    /// True if its queued requests are synchronous calls of threads, so that each costs more than a call.
+    pub by_threads: bool,
     /// True if it lends the file's bytes in place ([`Engine::view`]).
     pub mapped: bool,
     /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
@@ -25,6 +27,18 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of a method that makes a call for each request and waits for it.
+    pub const SYNCHRONOUS: Self = Self {
+        transfers: true,
+        depth: 1,
+        batched: false,
+        by_threads: false,
+        mapped: false,
+        copies_in_kernel: false,
+        direct: Choice::Never,
+        drops: Choice::Never,
+    };
+
     /// True if the method bypasses the page cache under the policy `cache`.
     ///
     /// ```
@@ -47,16 +61,6 @@ pub enum Choice {
     ByPolicy,
     Always,
 }
-
-pub(super) const SYNCHRONOUS: Capabilities = Capabilities {
-    transfers: true,
-    depth: 1,
-    batched: false,
-    mapped: false,
-    copies_in_kernel: false,
-    direct: Choice::Never,
-    drops: Choice::Never,
-};
 
 /// An access method: name, capabilities and constructor.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Engine, EngineConfig, Method};
 use super::synchronous::{Calls, Synchronous};
 use crate::buf::{Completion, Request};
 use crate::file::File;
@@ -13,7 +13,7 @@ use crate::sys::{self, Code, Handle};
 pub(super) static MMAP: Method = Method {
     name: "mmap",
     summary: "the file mapped into memory, whole or in parts",
-    capabilities: Capabilities { mapped: true, ..SYNCHRONOUS },
+    capabilities: Capabilities { mapped: true, ..Capabilities::SYNCHRONOUS },
     open,
 };
 
@@ -162,7 +162,8 @@ impl Engine for Mapped {
     }
 }
 
-const COPYING: Capabilities = Capabilities { transfers: false, copies_in_kernel: true, ..SYNCHRONOUS };
+const COPYING: Capabilities =
+    Capabilities { transfers: false, copies_in_kernel: true, ..Capabilities::SYNCHRONOUS };
 
 pub(super) static SPLICE: Method = Method {
     name: "splice",

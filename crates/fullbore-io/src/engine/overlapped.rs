@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method};
 use super::queued::{QUEUED, Queued};
 use super::synchronous::Dropping;
 use super::synchronous::{Run, Runs};
@@ -59,7 +59,12 @@ fn open<Q: RequestQueue + 'static>(
 pub(super) static SCATTER: Method = Method {
     name: "scatter",
     summary: "ReadFileScatter and WriteFileGather, up to `depth` buffers per call",
-    capabilities: Capabilities { depth: 1024, batched: true, direct: Choice::Always, ..SYNCHRONOUS },
+    capabilities: Capabilities {
+        depth: 1024,
+        batched: true,
+        direct: Choice::Always,
+        ..Capabilities::SYNCHRONOUS
+    },
     open: open_scatter,
 };
 

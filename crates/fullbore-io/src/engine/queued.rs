@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, Method};
 use super::synchronous::Dropping;
 use super::synchronous::Positional;
 use crate::buf::{Completion, Request};
@@ -24,7 +24,7 @@ pub(super) static AIO: Method = Method {
 pub(super) static POSIX_AIO: Method = Method {
     name: "posixaio",
     summary: "POSIX asynchronous I/O (aio_read, aio_write)",
-    capabilities: QUEUED,
+    capabilities: Capabilities { by_threads: true, ..QUEUED },
     open: |config| {
         let Positional { file, dropping, .. } = Positional::of(config)?;
         Ok(Queued::engine(posix_aio::open(file, config.depth)?, dropping))
@@ -47,8 +47,12 @@ pub(super) static URING: Method = Method {
 };
 
 /// Capabilities of a facility that takes any policy.
-pub(super) const QUEUED: Capabilities =
-    Capabilities { depth: 1024, direct: Choice::ByPolicy, drops: Choice::ByPolicy, ..SYNCHRONOUS };
+pub(super) const QUEUED: Capabilities = Capabilities {
+    depth: 1024,
+    direct: Choice::ByPolicy,
+    drops: Choice::ByPolicy,
+    ..Capabilities::SYNCHRONOUS
+};
 
 /// A queue of the system with the mechanism of `cache=drop`.
 pub(super) struct Queued<Q> {

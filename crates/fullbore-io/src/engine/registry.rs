@@ -1,5 +1,5 @@
 //! All access methods, and tests of them on a file by using them: in a container, the kernel version does not show what is permitted.
-//! A new method is a static in this folder and a line here.
+//! A new method is a static in this folder and a line here; the place of the line is its rank in the advice.
 
 use std::sync::{PoisonError, RwLock};
 use std::{fmt, io};
@@ -15,30 +15,30 @@ use crate::file::{CachePolicy, File, FileKind};
 use crate::probe::{FileSystemId, Learned, NoDirect};
 use crate::sys::Code;
 
-/// All access methods of this platform.
+/// All access methods of this platform, the simplest first: of equally fast ones, the first is advised.
 pub static METHODS: &[&Method] = &[
     &synchronous::BUFFERED,
+    &synchronous::STDIO,
+    &mmap::MMAP,
     &synchronous::UNCACHED,
+    &synchronous::VECTORED,
     &synchronous::DIRECT,
     &synchronous::THROUGH,
-    &mmap::MMAP,
-    &synchronous::STDIO,
-    &queued::URING,
-    &queued::AIO,
     &queued::POSIX_AIO,
-    &synchronous::VECTORED,
-    &mmap::SPLICE,
-    &mmap::COPY_FILE_RANGE,
-    #[cfg(windows)]
-    &overlapped::PORT,
+    &queued::AIO,
+    &queued::URING,
     #[cfg(windows)]
     &overlapped::EVENT,
     #[cfg(windows)]
     &overlapped::ROUTINE,
     #[cfg(windows)]
-    &overlapped::IORING,
+    &overlapped::PORT,
     #[cfg(windows)]
     &overlapped::SCATTER,
+    #[cfg(windows)]
+    &overlapped::IORING,
+    &mmap::SPLICE,
+    &mmap::COPY_FILE_RANGE,
     &synchronous::NULL,
 ];
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method, SYNCHRONOUS};
+use super::method::{Capabilities, Choice, Engine, EngineConfig, Method};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::{CachePolicy, DONTCACHE, DropBehind, File, drops_by_flag};
 use crate::sys::stdio::Stream;
@@ -11,14 +11,14 @@ use crate::sys::{self, Code, OpenFlags, TransferFlags};
 pub(super) static BUFFERED: Method = Method {
     name: "buffered",
     summary: "pread and pwrite through the page cache",
-    capabilities: SYNCHRONOUS,
+    capabilities: Capabilities::SYNCHRONOUS,
     open: |config| Ok(Synchronous::boxed(Positional::new(config.file.clone(), None))),
 };
 
 pub(super) static UNCACHED: Method = Method {
     name: "uncached",
     summary: "pread and pwrite, pages dropped after use (RWF_DONTCACHE or emulated)",
-    capabilities: Capabilities { drops: Choice::Always, ..SYNCHRONOUS },
+    capabilities: Capabilities { drops: Choice::Always, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         let dropping = Dropping::find(config.file)?;
         Ok(Synchronous::boxed(Positional::new(config.file.clone(), Some(dropping))))
@@ -28,14 +28,14 @@ pub(super) static UNCACHED: Method = Method {
 pub(super) static DIRECT: Method = Method {
     name: "direct",
     summary: "pread and pwrite that bypass the page cache (O_DIRECT)",
-    capabilities: Capabilities { direct: Choice::Always, ..SYNCHRONOUS },
+    capabilities: Capabilities { direct: Choice::Always, ..Capabilities::SYNCHRONOUS },
     open: |config| Ok(Synchronous::boxed(Positional::new(config.file.direct_handle(config.write)?, None))),
 };
 
 pub(super) static THROUGH: Method = Method {
     name: "through",
     summary: "pread and pwrite; a write returns when it is durable (O_DSYNC)",
-    capabilities: Capabilities { direct: Choice::ByPolicy, ..SYNCHRONOUS },
+    capabilities: Capabilities { direct: Choice::ByPolicy, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         let mut flags = OpenFlags::DATA_SYNC;
         if config.cache == CachePolicy::Direct {
@@ -49,7 +49,7 @@ pub(super) static THROUGH: Method = Method {
 pub(super) static STDIO: Method = Method {
     name: "stdio",
     summary: "the C library's FILE* (fread, fwrite)",
-    capabilities: SYNCHRONOUS,
+    capabilities: Capabilities::SYNCHRONOUS,
     open: |config| {
         // A `FILE*` owns its descriptor and its position, so it needs an open file description of its own.
         let fd = config.file.reopen_fd(config.write)?;
@@ -61,7 +61,7 @@ pub(super) static STDIO: Method = Method {
 pub(super) static NULL: Method = Method {
     name: "null",
     summary: "no storage: the cost of the loop itself",
-    capabilities: SYNCHRONOUS,
+    capabilities: Capabilities::SYNCHRONOUS,
     open: |_| Ok(Synchronous::boxed(Null)),
 };
 
@@ -194,7 +194,7 @@ pub(super) static VECTORED: Method = Method {
         batched: true,
         direct: Choice::ByPolicy,
         drops: Choice::ByPolicy,
-        ..SYNCHRONOUS
+        ..Capabilities::SYNCHRONOUS
     },
     open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(MOST)))),
 };
