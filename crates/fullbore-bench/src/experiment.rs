@@ -320,7 +320,7 @@ pub fn built_in(name: &str) -> Option<&'static Set> {
 
 #[cfg(test)]
 mod tests {
-    use fullbore::strategy::Job;
+    use fullbore::strategy::ProfileJob;
 
     use super::*;
     use crate::document::CacheState;
@@ -370,7 +370,7 @@ mod tests {
                 assert!(!trials.is_empty(), "{}", set.name);
                 for trial in &trials {
                     if let (false, Some(cache)) = (trial.job.is_empty(), trial.workload.labels().cache) {
-                        format!("{}, {}", trial.job, cache.word()).parse::<Job>().unwrap();
+                        format!("{}, {}", trial.job, cache.word()).parse::<ProfileJob>().unwrap();
                     }
                 }
                 for experiment in described {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullbore::engine::{self, CachePolicy, Choice};
+use fullbore::engine::{self, Availability, CachePolicy};
 use fullbore::file::File;
 use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::sys;
@@ -105,8 +105,8 @@ pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
         .filter(|method| method.capabilities.transfers && method.name != "null")
         .map(|method| {
             let cache = match (method.capabilities.direct, method.capabilities.drops) {
-                (Choice::Always, _) => CachePolicy::Direct,
-                (_, Choice::Always) => CachePolicy::DontCache,
+                (Availability::Always, _) => CachePolicy::Direct,
+                (_, Availability::Always) => CachePolicy::DontCache,
                 _ => CachePolicy::Keep,
             };
             let reason =

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, CachePolicy, Choice, EngineConfig, IoQueue, METHODS, Method};
+use fullbore_io::engine::{self, Availability, CachePolicy, EngineConfig, IoQueue, METHODS, Method};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
 use fullbore_testkit::ground::{bytes, directories, everywhere, read_at};
@@ -36,13 +36,13 @@ fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
 fn policies(method: &Method) -> Vec<CachePolicy> {
     let capabilities = &method.capabilities;
     let mut policies = Vec::new();
-    if capabilities.direct != Choice::Always && capabilities.drops != Choice::Always {
+    if capabilities.direct != Availability::Always && capabilities.drops != Availability::Always {
         policies.push(CachePolicy::Keep);
     }
-    if capabilities.direct != Choice::Never {
+    if capabilities.direct != Availability::Never {
         policies.push(CachePolicy::Direct);
     }
-    if capabilities.drops != Choice::Never {
+    if capabilities.drops != Availability::Never {
         policies.push(CachePolicy::DontCache);
     }
     policies

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
 use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, Choice, EngineConfig, IoQueue, METHODS, Method};
+use fullbore_io::engine::{self, Availability, EngineConfig, IoQueue, METHODS, Method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
@@ -46,8 +46,8 @@ fn each_method(directory: &Path, mut test: impl FnMut(&'static Method, CachePoli
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
         let capabilities = &method.capabilities;
         for (cache, takes) in [
-            (CachePolicy::Keep, capabilities.direct != Choice::Always),
-            (CachePolicy::Direct, capabilities.direct != Choice::Never),
+            (CachePolicy::Keep, capabilities.direct != Availability::Always),
+            (CachePolicy::Direct, capabilities.direct != Availability::Never),
         ] {
             match engine::probe(method, &file, None, true, cache) {
                 Ok(()) if takes => {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fullbore::buf::{ALIGNMENT, Buf, Pool};
-use fullbore::engine::{self, CachePolicy, Choice, Done, EngineConfig, IoQueue, METHODS, Method};
+use fullbore::engine::{self, Availability, CachePolicy, Done, EngineConfig, IoQueue, METHODS, Method};
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::fault::{Counts, Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
@@ -92,9 +92,9 @@ fn each(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
         let can = &method.capabilities;
         for (cache, takes) in [
-            (CachePolicy::Keep, can.direct != Choice::Always && can.drops != Choice::Always),
-            (CachePolicy::Direct, can.direct != Choice::Never),
-            (CachePolicy::DontCache, can.drops != Choice::Never),
+            (CachePolicy::Keep, can.direct != Availability::Always && can.drops != Availability::Always),
+            (CachePolicy::Direct, can.direct != Availability::Never),
+            (CachePolicy::DontCache, can.drops != Availability::Never),
         ] {
             if takes && engine::probe(method, &file, None, true, cache).is_ok() {
                 test(method, cache);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullbore::engine::{Choice, METHODS};
+use fullbore::engine::{Availability, METHODS};
 use fullbore::error::{ErrorKind, Result};
 use fullbore::fault::{Fault, Plan};
 use fullbore::file::{Durability, File, Output, Placement};
@@ -21,9 +21,9 @@ fn strategies() -> Vec<String> {
         let (name, capabilities) = (method.name, &method.capabilities);
         let depth = capabilities.depth.min(4);
         match capabilities.direct {
-            Choice::Never => {}
-            Choice::ByPolicy => strategies.push(format!("method={name},cache=direct,depth={depth}")),
-            Choice::Always => strategies.push(format!("method={name},depth={depth}")),
+            Availability::Never => {}
+            Availability::ByPolicy => strategies.push(format!("method={name},cache=direct,depth={depth}")),
+            Availability::Always => strategies.push(format!("method={name},depth={depth}")),
         }
     }
     strategies.push("method=direct,request=64K,workers=2".to_owned());

@@ -1,6 +1,6 @@
 //! Selection of the cells that advice may rest on, and their grouping.
 
-use fullbore::strategy::{CacheState as JobCache, Job};
+use fullbore::strategy::{CacheState as JobCache, ProfileJob};
 
 use crate::document::{CacheState, Cell, Findings, Labels, Summary};
 use crate::stats::{Bootstrap, Estimate};
@@ -252,7 +252,7 @@ pub(super) fn slowest(cells: Vec<EligibleCell<'_>>) -> Option<EligibleCell<'_>> 
 /// Cells without a job that did exactly the work of the job “read”, by cache state: whole requests from front to back
 /// into memory. They are used if no cell was tried under the job's name. Nothing is inferred from one cache state, size
 /// or method to another.
-pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
+pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(ProfileJob, Vec<&Cell>)> {
     let reads = |l: &Labels| {
         is_usual(l)
             && l.variant.is_none()
@@ -267,7 +267,7 @@ pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(Job, Vec<&Cell>)> {
         .into_iter()
         .map(|(cache, wanted)| {
             let here: Vec<&Cell> = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();
-            (Job::Read(cache), here)
+            (ProfileJob::Read(cache), here)
         })
         .filter(|(_, cells)| !cells.is_empty())
         .collect()

@@ -314,11 +314,11 @@ pub(super) struct JobResult {
 
 #[derive(Deserialize)]
 struct Document {
-    jobs: Vec<Job>,
+    jobs: Vec<ReportedJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct ReportedJob {
     error: i64,
     job_runtime: f64,
     usr_cpu: f64,

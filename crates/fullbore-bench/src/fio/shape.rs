@@ -297,7 +297,7 @@ fn passes_the_cache(labels: &Labels, counterpart: &Counterpart) -> Result<bool, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbore::engine::{Choice, METHODS, method};
+    use fullbore::engine::{Availability, METHODS, method};
 
     #[test]
     fn every_method_has_a_counterpart_or_a_reason() {
@@ -328,9 +328,9 @@ mod tests {
     fn counterparts_bypass_the_cache_as_the_methods_do() {
         for one in COUNTERPARTS {
             let ours = match one.direct {
-                None => Choice::ByPolicy,
-                Some(true) => Choice::Always,
-                Some(false) => Choice::Never,
+                None => Availability::ByPolicy,
+                Some(true) => Availability::Always,
+                Some(false) => Availability::Never,
             };
             let method = method(one.method).unwrap();
             assert_eq!(method.capabilities.direct, ours, "{}", one.method);

@@ -1,6 +1,6 @@
 //! Paths of the model: cells that do the same work and differ in request size, requests in flight and disks only.
 
-use fullbore::engine::{self, Choice};
+use fullbore::engine::{self, Availability};
 
 use super::fit::{HALF, Point};
 use super::law::Load;
@@ -12,9 +12,9 @@ pub(super) const BYPASS: &str = "direct";
 /// True if the method can bypass the page cache and sends each request to the device as it is. Such methods are one path if they
 /// bypass it: depth 1 of any is depth 1 of the other.
 pub(super) fn sends_direct_requests(method: &str) -> bool {
-    engine::method(method)
-        .map(|method| method.capabilities)
-        .is_some_and(|can| can.transfers && !can.batched && !can.by_threads && can.direct != Choice::Never)
+    engine::method(method).map(|method| method.capabilities).is_some_and(|can| {
+        can.transfers && !can.batched && !can.by_threads && can.direct != Availability::Never
+    })
 }
 
 /// Returns the labels that all cells of a path share; `None` if the cell's rate is not that of its path: cells of other

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
-use fullbore::strategy::{Entry, FileSystem, Job, Measured};
+use fullbore::strategy::{Entry, FileSystem, Measured, ProfileJob};
 
 use super::cells::{ActiveCell, Cells};
 use super::options::Options;
@@ -176,7 +176,7 @@ impl DocumentBuilder {
         let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
         let comparable = self.comparable(&document.cells);
         let candidates = candidates(&comparable);
-        let entries = Job::all()
+        let entries = ProfileJob::all()
             .filter_map(|(job, name)| {
                 let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
                 let mut ranked: Vec<(&str, Measured)> = cells

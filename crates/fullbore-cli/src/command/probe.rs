@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::engine::{self, CachePolicy, Choice, METHODS, Method};
+use fullbore::engine::{self, Availability, CachePolicy, METHODS, Method};
 use fullbore::file::{File, Output, Placement};
 use fullbore::probe::{self, EngineFact, Facts, PathKind};
 use fullbore::sys;
@@ -143,7 +143,7 @@ impl ProbeFiles {
             (method.capabilities.direct, CachePolicy::Direct),
             (method.capabilities.drops, CachePolicy::DontCache),
         ] {
-            if choice == Choice::ByPolicy {
+            if choice == Availability::ByPolicy {
                 notes.push(match with(cache) {
                     Ok(()) => format!("with cache={cache} too"),
                     Err(reason) => format!("not with cache={cache}: {reason}"),

@@ -21,9 +21,9 @@ pub struct Capabilities {
     /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
     /// Bypass of the page cache.
-    pub direct: Choice,
+    pub direct: Availability,
     /// Dropping of the pages that it brings into the page cache.
-    pub drops: Choice,
+    pub drops: Availability,
 }
 
 impl Capabilities {
@@ -35,8 +35,8 @@ impl Capabilities {
         by_threads: false,
         mapped: false,
         copies_in_kernel: false,
-        direct: Choice::Never,
-        drops: Choice::Never,
+        direct: Availability::Never,
+        drops: Availability::Never,
     };
 
     /// True if the method bypasses the page cache under the policy `cache`.
@@ -49,13 +49,16 @@ impl Capabilities {
     /// assert!(!bypasses("buffered", CachePolicy::Direct), "never");
     /// ```
     pub fn passes_cache(&self, cache: CachePolicy) -> bool {
-        matches!((self.direct, cache), (Choice::Always, _) | (Choice::ByPolicy, CachePolicy::Direct))
+        matches!(
+            (self.direct, cache),
+            (Availability::Always, _) | (Availability::ByPolicy, CachePolicy::Direct)
+        )
     }
 }
 
 /// Availability of a behaviour in an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum Availability {
     Never,
     /// The cache policy decides.
     ByPolicy,

@@ -34,7 +34,7 @@ mod synchronous;
 pub use faulty::Faulty;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
-pub use method::{Capabilities, Choice, Engine, EngineConfig, Method};
+pub use method::{Availability, Capabilities, Engine, EngineConfig, Method};
 pub use registry::{METHODS, method, methods, register};
 pub use registry::{Unsupported, probe, probe_once, survey};
 pub use synchronous::drop_emulated;

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method};
+use super::method::{Availability, Capabilities, Engine, EngineConfig, Method};
 use super::queued::{QUEUED, Queued};
 use super::synchronous::Dropping;
 use super::synchronous::{Run, Runs};
@@ -62,7 +62,7 @@ pub(super) static SCATTER: Method = Method {
     capabilities: Capabilities {
         depth: 1024,
         batched: true,
-        direct: Choice::Always,
+        direct: Availability::Always,
         ..Capabilities::SYNCHRONOUS
     },
     open: open_scatter,

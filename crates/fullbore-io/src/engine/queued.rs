@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, Method};
+use super::method::{Availability, Capabilities, Engine, Method};
 use super::synchronous::Dropping;
 use super::synchronous::Positional;
 use crate::buf::{Completion, Request};
@@ -13,7 +13,7 @@ use crate::sys::{RequestQueue, RingPages, aio, posix_aio, uring};
 pub(super) static AIO: Method = Method {
     name: "aio",
     summary: "Linux native asynchronous I/O (io_submit), direct",
-    capabilities: Capabilities { direct: Choice::Always, drops: Choice::Never, ..QUEUED },
+    capabilities: Capabilities { direct: Availability::Always, drops: Availability::Never, ..QUEUED },
     open: |config| {
         let file = config.file.direct_handle(config.write)?;
         Ok(Queued::engine(aio::open(file, config.depth)?, None))
@@ -49,8 +49,8 @@ pub(super) static URING: Method = Method {
 /// Capabilities of a facility that takes any policy.
 pub(super) const QUEUED: Capabilities = Capabilities {
     depth: 1024,
-    direct: Choice::ByPolicy,
-    drops: Choice::ByPolicy,
+    direct: Availability::ByPolicy,
+    drops: Availability::ByPolicy,
     ..Capabilities::SYNCHRONOUS
 };
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::method::{Capabilities, Choice, Engine, EngineConfig, Method};
+use super::method::{Availability, Capabilities, Engine, EngineConfig, Method};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::{CachePolicy, DONTCACHE, DropBehind, File, drops_by_flag};
 use crate::sys::stdio::Stream;
@@ -18,7 +18,7 @@ pub(super) static BUFFERED: Method = Method {
 pub(super) static UNCACHED: Method = Method {
     name: "uncached",
     summary: "pread and pwrite, pages dropped after use (RWF_DONTCACHE or emulated)",
-    capabilities: Capabilities { drops: Choice::Always, ..Capabilities::SYNCHRONOUS },
+    capabilities: Capabilities { drops: Availability::Always, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         let dropping = Dropping::find(config.file)?;
         Ok(Synchronous::boxed(Positional::new(config.file.clone(), Some(dropping))))
@@ -28,14 +28,14 @@ pub(super) static UNCACHED: Method = Method {
 pub(super) static DIRECT: Method = Method {
     name: "direct",
     summary: "pread and pwrite that bypass the page cache (O_DIRECT)",
-    capabilities: Capabilities { direct: Choice::Always, ..Capabilities::SYNCHRONOUS },
+    capabilities: Capabilities { direct: Availability::Always, ..Capabilities::SYNCHRONOUS },
     open: |config| Ok(Synchronous::boxed(Positional::new(config.file.direct_handle(config.write)?, None))),
 };
 
 pub(super) static THROUGH: Method = Method {
     name: "through",
     summary: "pread and pwrite; a write returns when it is durable (O_DSYNC)",
-    capabilities: Capabilities { direct: Choice::ByPolicy, ..Capabilities::SYNCHRONOUS },
+    capabilities: Capabilities { direct: Availability::ByPolicy, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         let mut flags = OpenFlags::DATA_SYNC;
         if config.cache == CachePolicy::Direct {
@@ -192,8 +192,8 @@ pub(super) static VECTORED: Method = Method {
     capabilities: Capabilities {
         depth: MOST,
         batched: true,
-        direct: Choice::ByPolicy,
-        drops: Choice::ByPolicy,
+        direct: Availability::ByPolicy,
+        drops: Availability::ByPolicy,
         ..Capabilities::SYNCHRONOUS
     },
     open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(MOST)))),

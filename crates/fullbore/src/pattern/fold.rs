@@ -12,7 +12,7 @@ use super::run::Run;
 use super::threads::lock;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
-use crate::strategy::Choice;
+use crate::strategy::RunStrategy;
 use fullbore_io::error::Result;
 use fullbore_io::file::File;
 
@@ -24,7 +24,7 @@ use fullbore_io::file::File;
 pub fn fold<'c, F: Fold>(
     operation: &F,
     input: &File,
-    choice: impl Into<Choice<'c>>,
+    choice: impl Into<RunStrategy<'c>>,
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let choice = choice.into();
@@ -82,7 +82,7 @@ fn anywhere<F: Fold>(
     operation: &F,
     split: Split,
     input: &File,
-    choice: Choice<'_>,
+    choice: RunStrategy<'_>,
     most: usize,
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {

@@ -13,7 +13,7 @@ use super::stream_reader::StreamReader;
 use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
-use crate::strategy::{Adaptive, Choice, Contender, Model, Strategy};
+use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy};
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, Result};
 
@@ -21,7 +21,7 @@ use fullbore_io::error::{Error, Result};
 pub(super) struct Run<'a> {
     pub(super) transfer: Transfer<'a>,
     pub(super) scope: &'a Scope,
-    pub(super) choice: Choice<'a>,
+    pub(super) choice: RunStrategy<'a>,
     /// The largest number of workers.
     pub(super) most: usize,
     /// True if a trial may read parts from all over the file: the visitor accepts them in any order.
@@ -31,7 +31,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Runs without a visitor.
-pub(super) fn run(transfer: Transfer<'_>, scope: &Scope, choice: Choice<'_>) -> Result<Stats> {
+pub(super) fn run(transfer: Transfer<'_>, scope: &Scope, choice: RunStrategy<'_>) -> Result<Stats> {
     let enough = &AtomicBool::new(false);
     let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
     run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)

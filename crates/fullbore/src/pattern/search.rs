@@ -11,7 +11,7 @@ use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
 use super::transfer_loop::{Sink, Transfer};
 use crate::operation::{Part, Search};
-use crate::strategy::Choice;
+use crate::strategy::RunStrategy;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::File;
 use fullbore_io::size;
@@ -26,7 +26,7 @@ use fullbore_io::size;
 pub fn search<'c, S: Search>(
     operation: &S,
     input: &File,
-    choice: impl Into<Choice<'c>>,
+    choice: impl Into<RunStrategy<'c>>,
     progress: &Progress,
     emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
 ) -> Result<Stats> {
@@ -77,7 +77,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     fn run(
         &mut self,
         checked: &CheckedInput,
-        choice: Choice<'_>,
+        choice: RunStrategy<'_>,
         progress: &Progress,
     ) -> Result<Option<Stats>> {
         let operation = self.operation;

@@ -11,7 +11,7 @@ use super::progress::{Progress, Stats};
 use super::run::{Run, run};
 use super::transfer_loop::{Sink, Source, Transfer, Work};
 use crate::operation::{Generate, Transform};
-use crate::strategy::{Choice, Strategy};
+use crate::strategy::{RunStrategy, Strategy};
 
 /// Runs `operation` from `input` to `output`, which is complete and has its name on return.
 ///
@@ -24,7 +24,7 @@ pub fn transform<'c>(
     operation: &dyn Transform,
     input: &File,
     output: Output,
-    choice: impl Into<Choice<'c>>,
+    choice: impl Into<RunStrategy<'c>>,
     durability: Durability,
     progress: &Progress,
 ) -> Result<Stats> {

@@ -30,11 +30,11 @@ pub struct Decision {
 /// same job, if any.
 ///
 /// ```
-/// use fullbore::strategy::{CacheState, Entry, Job, Measured, PlanInput, choose};
+/// use fullbore::strategy::{CacheState, Entry, ProfileJob, Measured, PlanInput, choose};
 /// let warm = PlanInput { processors: 2, ..PlanInput::reading(1 << 30) };
 /// assert_eq!(choose(&warm, None).strategy.read.name, "buffered");
 /// let best = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
-/// let entry = Entry { job: Job::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
+/// let entry = Entry { job: ProfileJob::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
 /// assert_eq!(choose(&warm, Some(&entry)).strategy.read.name, "mmap");
 /// ```
 pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
@@ -228,7 +228,7 @@ mod tests {
     use fullbore_io::engine::CachePolicy;
 
     use super::*;
-    use crate::strategy::{CacheState, Job, Purpose, Serial};
+    use crate::strategy::{CacheState, ProfileJob, Purpose, Serial};
 
     fn plan_input() -> PlanInput {
         PlanInput {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     fn entry(ranked: Vec<Measured>) -> Entry {
-        Entry { job: Job::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
+        Entry { job: ProfileJob::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn jobs_follow_length_cache_and_target() {
         let cold = PlanInput { cached: Some(0.0), ..plan_input() };
-        assert_eq!(cold.job(), Some(Job::TransformNew(CacheState::Cold)));
+        assert_eq!(cold.job(), Some(ProfileJob::TransformNew(CacheState::Cold)));
         assert_eq!(PlanInput { len: None, ..cold }.job(), None);
     }
 
@@ -316,17 +316,17 @@ mod tests {
     fn every_purpose_has_a_job() {
         let warm = CacheState::Warm;
         for (purpose, target, job) in [
-            (Purpose::Read, Target::Nowhere, Some(Job::Read(warm))),
-            (Purpose::Fold, Target::Nowhere, Some(Job::Scan(warm))),
-            (Purpose::Search, Target::Nowhere, Some(Job::Search(warm))),
-            (Purpose::Hash, Target::Nowhere, Some(Job::Hash(warm))),
-            (Purpose::Compare, Target::Nowhere, Some(Job::Compare(warm))),
-            (Purpose::Transform, Target::Existing, Some(Job::TransformExisting(warm))),
-            (Purpose::Transform, Target::New, Some(Job::TransformNew(warm))),
-            (Purpose::Transform, Target::Stream, Some(Job::Scan(warm))),
-            (Purpose::Copy, Target::New, Some(Job::Copy(warm))),
-            (Purpose::Copy, Target::Existing, Some(Job::Copy(warm))),
-            (Purpose::Copy, Target::Stream, Some(Job::Scan(warm))),
+            (Purpose::Read, Target::Nowhere, Some(ProfileJob::Read(warm))),
+            (Purpose::Fold, Target::Nowhere, Some(ProfileJob::Scan(warm))),
+            (Purpose::Search, Target::Nowhere, Some(ProfileJob::Search(warm))),
+            (Purpose::Hash, Target::Nowhere, Some(ProfileJob::Hash(warm))),
+            (Purpose::Compare, Target::Nowhere, Some(ProfileJob::Compare(warm))),
+            (Purpose::Transform, Target::Existing, Some(ProfileJob::TransformExisting(warm))),
+            (Purpose::Transform, Target::New, Some(ProfileJob::TransformNew(warm))),
+            (Purpose::Transform, Target::Stream, Some(ProfileJob::Scan(warm))),
+            (Purpose::Copy, Target::New, Some(ProfileJob::Copy(warm))),
+            (Purpose::Copy, Target::Existing, Some(ProfileJob::Copy(warm))),
+            (Purpose::Copy, Target::Stream, Some(ProfileJob::Scan(warm))),
             (Purpose::Generate, Target::New, None),
         ] {
             assert_eq!(PlanInput { purpose, target, ..plan_input() }.job(), job, "{purpose:?} {target:?}");

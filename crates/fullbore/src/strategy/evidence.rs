@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::job::Job;
+use super::job::ProfileJob;
 use fullbore_io::size;
 
 /// One reason for a decision.
@@ -50,7 +50,7 @@ pub enum Evidence {
     Measured {
         best: bool,
         date: String,
-        job: Job,
+        job: ProfileJob,
         rate: f64,
         low: f64,
         high: f64,

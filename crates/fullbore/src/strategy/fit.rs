@@ -180,8 +180,8 @@ impl Plan {
 /// The cache policy of a method that supports only one; else the requested policy.
 fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
     match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Choice::Always, _) => CachePolicy::Direct,
-        (_, engine::Choice::Always) => CachePolicy::DontCache,
+        (engine::Availability::Always, _) => CachePolicy::Direct,
+        (_, engine::Availability::Always) => CachePolicy::DontCache,
         _ => requested,
     }
 }
@@ -224,10 +224,10 @@ fn fitting(
     };
     let way = if write { "write" } else { "read" };
     let contradiction = match cache {
-        CachePolicy::Direct if method.capabilities.direct == engine::Choice::Never => {
+        CachePolicy::Direct if method.capabilities.direct == engine::Availability::Never => {
             Some("cannot bypass the page cache")
         }
-        CachePolicy::DontCache if method.capabilities.drops == engine::Choice::Never => {
+        CachePolicy::DontCache if method.capabilities.drops == engine::Availability::Never => {
             Some("cannot drop what it cached")
         }
         _ => None,

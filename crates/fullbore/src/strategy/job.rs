@@ -17,7 +17,7 @@ pub enum CacheState {
 /// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Job {
+pub enum ProfileJob {
     /// Reading a file without using its bytes: the upper limit of the others.
     Read(CacheState),
     /// Counting, or another pass that uses each byte once.
@@ -36,21 +36,21 @@ pub enum Job {
     Copy(CacheState),
 }
 
-type Kind = fn(CacheState) -> Job;
+type Kind = fn(CacheState) -> ProfileJob;
 
 /// Every kind of job, and its name.
 const KINDS: [(Kind, &str); 8] = [
-    (Job::Read, "read"),
-    (Job::Scan, "scan"),
-    (Job::Search, "search"),
-    (Job::Hash, "hash"),
-    (Job::Compare, "compare"),
-    (Job::TransformExisting, "transform over an existing file"),
-    (Job::TransformNew, "transform to a new file"),
-    (Job::Copy, "copy"),
+    (ProfileJob::Read, "read"),
+    (ProfileJob::Scan, "scan"),
+    (ProfileJob::Search, "search"),
+    (ProfileJob::Hash, "hash"),
+    (ProfileJob::Compare, "compare"),
+    (ProfileJob::TransformExisting, "transform over an existing file"),
+    (ProfileJob::TransformNew, "transform to a new file"),
+    (ProfileJob::Copy, "copy"),
 ];
 
-impl Job {
+impl ProfileJob {
     /// Every job with its name.
     pub fn all() -> impl Iterator<Item = (Self, String)> {
         let states = [(CacheState::Warm, "warm"), (CacheState::Cold, "cold")];
@@ -73,20 +73,20 @@ impl Job {
     }
 }
 
-impl fmt::Display for Job {
+impl fmt::Display for ProfileJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Self::all().find(|(job, _)| job == self).map(|(_, name)| name);
         f.write_str(&name.unwrap_or_default())
     }
 }
 
-impl From<Job> for String {
-    fn from(job: Job) -> Self {
+impl From<ProfileJob> for String {
+    fn from(job: ProfileJob) -> Self {
         job.to_string()
     }
 }
 
-impl FromStr for Job {
+impl FromStr for ProfileJob {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -95,7 +95,7 @@ impl FromStr for Job {
     }
 }
 
-impl TryFrom<String> for Job {
+impl TryFrom<String> for ProfileJob {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn jobs_parse_back_from_their_text() {
-        assert!(Job::all().all(|(job, name)| job.to_string() == name && name.parse() == Ok(job)));
-        assert_eq!(Job::Read(CacheState::Cold).to_string(), "read, cold");
-        assert_eq!(Job::all().collect::<std::collections::BTreeSet<_>>().len(), 16);
+        assert!(ProfileJob::all().all(|(job, name)| job.to_string() == name && name.parse() == Ok(job)));
+        assert_eq!(ProfileJob::Read(CacheState::Cold).to_string(), "read, cold");
+        assert_eq!(ProfileJob::all().collect::<std::collections::BTreeSet<_>>().len(), 16);
     }
 }

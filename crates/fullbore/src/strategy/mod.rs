@@ -29,7 +29,7 @@ pub use fields::{Allocation, BUDGET, Completion, Model, Strategy};
 #[doc(hidden)]
 pub use figure::{Circumstances, Figure};
 #[doc(hidden)]
-pub use job::{CacheState, Job};
+pub use job::{CacheState, ProfileJob};
 #[doc(hidden)]
 pub use learned::Learned;
 pub use plan::Plan;
@@ -42,7 +42,7 @@ pub use profile::Profile;
 #[doc(hidden)]
 pub use profile::{Entry, FileSystem, Measured, ProfileError, key};
 #[doc(hidden)]
-pub use selection::Choice;
+pub use selection::RunStrategy;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
 #[doc(hidden)]

@@ -12,7 +12,7 @@ use super::figure::Circumstances;
 use super::learned::Learned;
 use super::plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target};
 use super::profile::{Profile, key};
-use super::selection::{Adaptive, Choice, Selection, Selections};
+use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
 use fullbore_io::engine::{self, CachePolicy, method};
 #[cfg(doc)]
@@ -343,7 +343,7 @@ impl Plan {
     }
 }
 
-impl<'a> From<&'a Plan> for Choice<'a> {
+impl<'a> From<&'a Plan> for RunStrategy<'a> {
     fn from(plan: &'a Plan) -> Self {
         let Plan { contenders, spec, selections, .. } = plan;
         let adaptive = contenders.differ().then_some(Adaptive {

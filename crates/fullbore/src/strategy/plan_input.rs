@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
 use super::fields::{BUDGET, Strategy};
-use super::job::{CacheState, Job};
+use super::job::{CacheState, ProfileJob};
 
 /// The purpose of a run: the pattern that the bytes pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,20 +113,20 @@ impl PlanInput {
     }
 
     /// The kind of job, as in profiles; `None` for an input without a length, and without an input.
-    pub fn job(&self) -> Option<Job> {
+    pub fn job(&self) -> Option<ProfileJob> {
         let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
         self.len?;
         match (self.purpose, self.target) {
             (Purpose::Generate, _) => None,
-            (Purpose::Read, _) => Some(Job::Read(state)),
-            (Purpose::Search, _) => Some(Job::Search(state)),
-            (Purpose::Hash, _) => Some(Job::Hash(state)),
-            (Purpose::Compare, _) => Some(Job::Compare(state)),
+            (Purpose::Read, _) => Some(ProfileJob::Read(state)),
+            (Purpose::Search, _) => Some(ProfileJob::Search(state)),
+            (Purpose::Hash, _) => Some(ProfileJob::Hash(state)),
+            (Purpose::Compare, _) => Some(ProfileJob::Compare(state)),
             // A pipe uses each byte once, too.
-            (Purpose::Fold, _) | (_, Target::Nowhere | Target::Stream) => Some(Job::Scan(state)),
-            (Purpose::Copy, _) => Some(Job::Copy(state)),
-            (Purpose::Transform, Target::New) => Some(Job::TransformNew(state)),
-            (Purpose::Transform, Target::Existing) => Some(Job::TransformExisting(state)),
+            (Purpose::Fold, _) | (_, Target::Nowhere | Target::Stream) => Some(ProfileJob::Scan(state)),
+            (Purpose::Copy, _) => Some(ProfileJob::Copy(state)),
+            (Purpose::Transform, Target::New) => Some(ProfileJob::TransformNew(state)),
+            (Purpose::Transform, Target::Existing) => Some(ProfileJob::TransformExisting(state)),
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::job::Job;
+use super::job::ProfileJob;
 use super::learned::Learned;
 use fullbore_io::error::Error;
 use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
@@ -31,7 +31,7 @@ pub struct Measured {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The job.
-    pub job: Job,
+    pub job: ProfileJob,
     /// The date of the measurements.
     pub measured: String,
     /// The strategies, best first.
@@ -148,9 +148,9 @@ impl Profile {
 
     /// The measurements for `job` on a file system, else those of a job that moves the bytes in the same way.
     #[doc(hidden)]
-    pub fn entry(&self, key: &str, job: Job) -> Option<&Entry> {
+    pub fn entry(&self, key: &str, job: ProfileJob) -> Option<&Entry> {
         let entries = &self.file_systems.get(key)?.entries;
-        let of = |job: Job| entries.iter().find(|entry| entry.job == job);
+        let of = |job: ProfileJob| entries.iter().find(|entry| entry.job == job);
         of(job).or_else(|| of(job.substitute()?))
     }
 }
@@ -176,12 +176,16 @@ mod tests {
             {"job": "transform over an existing file, cold", "measured": "2026-01-02", "ranked": []},
             {"job": "transform to a new file, warm", "measured": "2026-01-02", "ranked": []}]}}}"#;
         let profile: Profile = serde_json::from_str(text).unwrap();
-        let job = |job: Job| profile.entry("k", job).map(|entry| entry.job);
+        let job = |job: ProfileJob| profile.entry("k", job).map(|entry| entry.job);
         let warm = CacheState::Warm;
-        assert_eq!(job(Job::Read(warm)), Some(Job::Read(warm)));
-        assert_eq!(job(Job::Copy(warm)), Some(Job::TransformNew(warm)));
+        assert_eq!(job(ProfileJob::Read(warm)), Some(ProfileJob::Read(warm)));
+        assert_eq!(job(ProfileJob::Copy(warm)), Some(ProfileJob::TransformNew(warm)));
         assert_eq!(
-            (job(Job::Scan(warm)), job(Job::Hash(warm)), job(Job::Read(CacheState::Cold))),
+            (
+                job(ProfileJob::Scan(warm)),
+                job(ProfileJob::Hash(warm)),
+                job(ProfileJob::Read(CacheState::Cold))
+            ),
             (None, None, None)
         );
     }
@@ -190,14 +194,14 @@ mod tests {
     fn a_missing_entry_is_replaced_by_one_of_the_same_kind() {
         let entry = |job| Entry { job, measured: "2026-01-02".into(), ranked: Vec::new() };
         let cold = CacheState::Cold;
-        let entries = vec![entry(Job::Scan(cold)), entry(Job::Hash(cold))];
+        let entries = vec![entry(ProfileJob::Scan(cold)), entry(ProfileJob::Hash(cold))];
         let system = FileSystem { directory: "/".into(), entries };
         let profile =
             Profile { version: 1, file_systems: [("k".to_owned(), system)].into(), ..Profile::default() };
-        let found = |job: Job| profile.entry("k", job).map(|entry| entry.job);
-        assert_eq!(found(Job::Search(cold)), Some(Job::Scan(cold)));
-        assert_eq!(found(Job::Hash(cold)), Some(Job::Hash(cold)));
-        assert_eq!((found(Job::Read(cold)), found(Job::TransformNew(cold))), (None, None));
+        let found = |job: ProfileJob| profile.entry("k", job).map(|entry| entry.job);
+        assert_eq!(found(ProfileJob::Search(cold)), Some(ProfileJob::Scan(cold)));
+        assert_eq!(found(ProfileJob::Hash(cold)), Some(ProfileJob::Hash(cold)));
+        assert_eq!((found(ProfileJob::Read(cold)), found(ProfileJob::TransformNew(cold))), (None, None));
     }
 
     #[test]

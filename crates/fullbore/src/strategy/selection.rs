@@ -14,7 +14,7 @@ use super::spec::StrategySpec;
 
 /// The strategy of a run, or the contenders that it tries.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice<'a> {
+pub struct RunStrategy<'a> {
     /// The strategy of a run that is too short to try others.
     pub(crate) first: &'a Strategy,
     /// The contenders and the record of their trials.
@@ -32,7 +32,7 @@ pub(crate) struct Adaptive<'a> {
     pub(crate) shuffle: Option<u64>,
 }
 
-impl<'a> From<&'a Strategy> for Choice<'a> {
+impl<'a> From<&'a Strategy> for RunStrategy<'a> {
     fn from(first: &'a Strategy) -> Self {
         Self { first, adaptive: None }
     }

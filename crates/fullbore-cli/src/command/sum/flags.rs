@@ -23,7 +23,7 @@ pub(crate) struct Sum {
 
     /// Algorithm [default: blake3]; several, repeated or comma-separated, are computed in one pass (with tagged lines)
     #[arg(short, long = "algorithm", value_name = "NAME", value_parser = algorithms)]
-    pub(super) algorithms: Vec<Choices>,
+    pub(super) algorithms: Vec<AlgorithmList>,
 
     /// Hash the files in directories recursively, in the order of their sorted paths
     #[arg(short, long, conflicts_with = "check")]
@@ -173,7 +173,7 @@ impl CheckArgs {
 
 /// An algorithm as it was named.
 #[derive(Debug, Clone)]
-pub(super) enum Choice {
+pub(super) enum NamedAlgorithm {
     One(Hash),
     /// sha2 or sha3: the length selects the variant, as with cksum.
     Family(&'static str),
@@ -181,22 +181,22 @@ pub(super) enum Choice {
 
 /// The comma-separated algorithms of one flag.
 #[derive(Debug, Clone)]
-pub(super) struct Choices(Vec<Choice>);
+pub(super) struct AlgorithmList(Vec<NamedAlgorithm>);
 
 /// Parses comma-separated algorithms.
-pub(super) fn algorithms(names: &str) -> Result<Choices, UnknownAlgorithm> {
-    names.split(',').map(algorithm).collect::<Result<_, _>>().map(Choices)
+pub(super) fn algorithms(names: &str) -> Result<AlgorithmList, UnknownAlgorithm> {
+    names.split(',').map(algorithm).collect::<Result<_, _>>().map(AlgorithmList)
 }
 
 /// Returns the algorithm of an unabbreviated name, as cksum does.
-fn algorithm(name: &str) -> Result<Choice, UnknownAlgorithm> {
+fn algorithm(name: &str) -> Result<NamedAlgorithm, UnknownAlgorithm> {
     if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
-        return Ok(Choice::Family(family));
+        return Ok(NamedAlgorithm::Family(family));
     }
-    Hash::named(name).map(Choice::One)
+    Hash::named(name).map(NamedAlgorithm::One)
 }
 
-impl Choice {
+impl NamedAlgorithm {
     /// Returns the selected algorithms: one of a family, or all of them for `check`, where the list selects.
     fn hashes(&self, length: Option<&Length>, check: bool) -> Result<Vec<Hash>, Exit> {
         let family = match self {
@@ -277,16 +277,16 @@ impl Sum {
     }
 
     /// Returns the named algorithms. Of several flags `cksum` takes the last.
-    fn choices(&self) -> impl Iterator<Item = &Choice> {
+    fn choices(&self) -> impl Iterator<Item = &NamedAlgorithm> {
         let first = if is_cksum() { self.algorithms.len().saturating_sub(1) } else { 0 };
         self.algorithms[first..].iter().flat_map(|choices| &choices.0)
     }
 
     /// Fails if a length was given and `cksum` has none for the algorithm.
     pub(super) fn refuse_length(&self) -> Result<(), Exit> {
-        let has_length = |choice: &Choice| match choice {
-            Choice::One(hash) => ["blake2b", "blake3"].contains(&hash.algorithm().name),
-            Choice::Family(_) => true,
+        let has_length = |choice: &NamedAlgorithm| match choice {
+            NamedAlgorithm::One(hash) => ["blake2b", "blake3"].contains(&hash.algorithm().name),
+            NamedAlgorithm::Family(_) => true,
         };
         match &self.length {
             Some(length) if length.value > 0 && !self.choices().any(has_length) => Err(Exit::failure(
@@ -302,7 +302,7 @@ impl Sum {
         if hashes.is_empty() {
             hashes.push(Hash::default());
         }
-        let families = self.choices().any(|choice| matches!(choice, Choice::Family(_)));
+        let families = self.choices().any(|choice| matches!(choice, NamedAlgorithm::Family(_)));
         let mut length = self.length.as_ref();
         if let (Some(bits), Some(blake2b)) =
             (length, hashes.iter_mut().find(|hash| hash.algorithm().name == "blake2b"))

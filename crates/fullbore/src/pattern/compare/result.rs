@@ -2,7 +2,7 @@
 
 use fullbore_io::file::File;
 
-use crate::strategy::Choice;
+use crate::strategy::RunStrategy;
 
 /// One of two inputs to compare.
 #[derive(Debug, Clone, Copy)]
@@ -10,14 +10,14 @@ pub struct Side<'a> {
     /// The file, pipe or device. A descriptor that was passed in is read from its position.
     pub file: &'a File,
     /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers.
-    pub choice: Choice<'a>,
+    pub choice: RunStrategy<'a>,
     /// Bytes to skip at its start.
     pub skip: u64,
 }
 
 impl<'a> Side<'a> {
     /// A whole file.
-    pub fn new(file: &'a File, choice: impl Into<Choice<'a>>) -> Self {
+    pub fn new(file: &'a File, choice: impl Into<RunStrategy<'a>>) -> Self {
         Self { file, choice: choice.into(), skip: 0 }
     }
 

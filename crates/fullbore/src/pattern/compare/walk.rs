@@ -10,7 +10,7 @@ use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
 use crate::pattern::holes::{Holes, StripeQueue};
 use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::strategy::{Adaptive, Choice, Contender, Contenders, Model, Strategy};
+use crate::strategy::{Adaptive, Contender, Contenders, Model, RunStrategy, Strategy};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -20,7 +20,7 @@ use fullbore_io::file::File;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a File,
-    pub(super) choice: Choice<'a>,
+    pub(super) choice: RunStrategy<'a>,
     /// Offset in the file of the first byte read.
     pub(super) base: u64,
     /// The length of the file at the start of the run; if less is read, it was truncated.

@@ -20,7 +20,7 @@ use crate::pattern::stream_reader::StreamReader;
 use crate::pattern::threads::lock;
 use crate::pattern::transfer_loop::{Sink, Source, Transfer};
 use crate::pattern::transform::taken_by_device;
-use crate::strategy::{Allocation, BUDGET, Choice, Plan, Planner, Purpose};
+use crate::strategy::{Allocation, BUDGET, Plan, Planner, Purpose, RunStrategy};
 
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
@@ -307,7 +307,7 @@ impl Content<'_> {
     }
 
     /// Copies a range of the file by the transfer loop; returns the bytes moved.
-    fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: Choice<'_>) -> Result<u64> {
+    fn run(&self, output: &Output, scope: &Scope, len: Option<u64>, choice: RunStrategy<'_>) -> Result<u64> {
         let source = match len {
             Some(len) => Source::File { file: self.input, len },
             None => Source::Stream(Box::new(StreamReader::new(self.input.clone(), output.seekable()))),

@@ -8,9 +8,9 @@ use std::sync::{Arc, PoisonError};
 use super::attributes::{self, Place};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::job::{Job, Worker};
 use super::note::Begun;
 use super::options::CopyEvent;
+use super::tree_copy::{TreeCopy, Worker};
 use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
@@ -18,7 +18,7 @@ use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     pub(super) fn enter(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let Entry { directory: parent, source: source_name, target: target_name, follow } = *entry;
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
@@ -229,7 +229,7 @@ fn trimmed(name: &OsStr) -> &OsStr {
     Path::new(name).file_name().unwrap_or(name)
 }
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     /// Creates the directories of the path `source` in the directory part of `target`, which is that directory joined
     /// with all of `source`. Each is finished when its content is.
     pub(super) fn parents(

@@ -9,12 +9,12 @@ use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrEx
 
 use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
-use super::job::{Found, Job, Saved, Worker};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
+use super::tree_copy::{Found, Saved, TreeCopy, Worker};
 use crate::pattern::threads::lock;
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
     pub(super) fn is_repeated(&self, entry: &Entry<'_>, stat: &Status) -> bool {
         let directory = stat.kind() == FileKind::Directory;
@@ -228,7 +228,7 @@ impl Job<'_> {
     }
 }
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     /// Gives the target a second name; it keeps its first one until the copy replaces it.
     pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<Saved> {
         let (source, target) = entry.names();

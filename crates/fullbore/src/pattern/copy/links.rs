@@ -9,11 +9,11 @@ use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status
 use super::attributes::{self, Place};
 use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
-use super::job::{Found, Job, LinkAction, Worker};
 use super::options::CopyKind;
+use super::tree_copy::{Found, LinkAction, TreeCopy, Worker};
 use crate::pattern::threads::lock;
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     /// Handles a name of a file with several names; true if the file is to be copied.
     pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<bool> {
         let names = (!self.follows(entry.directory)).then_some(stat.nlink);

@@ -11,13 +11,13 @@ mod directory;
 mod existing;
 mod failure;
 mod hashed;
-mod job;
 mod journal;
 mod links;
 mod note;
 mod options;
 mod regular;
 mod tree;
+mod tree_copy;
 
 pub use content::copy_file;
 pub use existing::backup_name;

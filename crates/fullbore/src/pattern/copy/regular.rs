@@ -6,9 +6,9 @@ use super::attributes::{self, Place};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
-use super::job::{Found, Job, Worker};
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
+use super::tree_copy::{Found, TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -23,7 +23,7 @@ const SMALL: usize = 256 << 10;
 /// Below this size fewer blocks than bytes do not mean holes: file systems pack small files.
 const PACKED: u64 = 64 << 10;
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, found))
     }

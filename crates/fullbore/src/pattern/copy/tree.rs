@@ -15,9 +15,9 @@ use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::job::{CopyTask, Job, Queue, Worker};
 use super::note::Begun;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
+use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::lock;
 
@@ -45,7 +45,7 @@ pub fn copy(
 ) -> Result<CopyStats> {
     // Confirmations go in the order of the sources. Each worker has a directory and a file open, on both sides.
     let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
-    let mut job = Job {
+    let mut copy = TreeCopy {
         options,
         progress,
         report,
@@ -61,12 +61,12 @@ pub fn copy(
         total: Default::default(),
     };
     for pairs in waves(pairs, options) {
-        job.queue = Queue::new(workers);
-        job.wave(pairs, workers)?;
+        copy.queue = Queue::new(workers);
+        copy.wave(pairs, workers)?;
     }
-    let stats = job.total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let stats = copy.total.into_inner().unwrap_or_else(PoisonError::into_inner);
     if stats.failed == 0 {
-        let begun = job.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let begun = copy.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
         begun.into_iter().try_for_each(Begun::end)?;
     }
     Ok(stats)
@@ -99,7 +99,7 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
     waves
 }
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
         // A single file starts its own workers for its bytes.

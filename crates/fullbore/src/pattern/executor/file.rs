@@ -12,7 +12,9 @@ use crate::operation::{Fold, Search, Split};
 use crate::pattern::fold::{fold, fold_bytes};
 use crate::pattern::progress::Stats;
 use crate::pattern::search::{search, search_bytes};
-use crate::strategy::{Choice, Plan, PlanInput, Planner, Purpose, SMALL, Serial, Strategy, StrategySpec};
+use crate::strategy::{
+    Plan, PlanInput, Planner, Purpose, RunStrategy, SMALL, Serial, Strategy, StrategySpec,
+};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
 
@@ -115,7 +117,7 @@ impl Executor<'_> {
         place: u64,
         purpose: Purpose,
         serial: Option<Serial>,
-        job: impl FnOnce(&File, Choice<'_>) -> Result<T>,
+        job: impl FnOnce(&File, RunStrategy<'_>) -> Result<T>,
     ) -> Result<T> {
         if self.plain
             && self.planned.is_none()

@@ -8,7 +8,7 @@ use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
-use crate::strategy::{Adaptive, Choice, Contenders, Selections, Strategy, StrategySpec};
+use crate::strategy::{Adaptive, Contenders, RunStrategy, Selections, Strategy, StrategySpec};
 use fullbore_io::engine::{CachePolicy, method};
 use fullbore_io::file::{Durability, File, Output};
 use fullbore_io::sys;
@@ -116,7 +116,7 @@ proptest! {
         let contenders = Contenders { cached: list(cached), uncached: list(uncached) };
         let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(shuffle) };
-        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
         let progress = Progress::default();
 
         let (stats, lines) = fold(&op::count_lines(), &input, choice, &progress).unwrap();
@@ -182,7 +182,7 @@ proptest! {
         let contenders = Contenders { cached: shapes.into_iter().map(buffered).collect(), uncached: Vec::new() };
         let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: None };
-        let choice = Choice { first: &first, adaptive: Some(adaptive) };
+        let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
         let progress = Progress::default();
         let piped = |run: &dyn Fn(&File)| {
             let (reader, mut writer) = std::io::pipe().unwrap();

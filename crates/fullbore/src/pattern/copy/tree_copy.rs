@@ -17,7 +17,7 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
 use fullbore_io::sys::{self, AtFlags, Status};
 
-pub(super) struct Job<'a> {
+pub(super) struct TreeCopy<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
@@ -49,7 +49,7 @@ pub(super) struct Worker {
     pub(super) stats: CopyStats,
 }
 
-impl Job<'_> {
+impl TreeCopy<'_> {
     /// True if symbolic links in `directory` are followed.
     pub(super) fn follows(&self, directory: &Directory) -> bool {
         match self.options.follow {
