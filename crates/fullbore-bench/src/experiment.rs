@@ -299,6 +299,7 @@ pub const BUILT_IN: &[Set] = sets![
     "seek",
     "vectored",
     "huge-pages",
+    "memory-offset",
     "preallocate",
     "completion",
     "latency",

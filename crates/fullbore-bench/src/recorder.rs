@@ -56,7 +56,7 @@ pub(crate) fn sum(recording: &Recording, places: impl Iterator<Item = usize> + C
 
 /// Does the work while the counters are recorded.
 ///
-/// The work's flag is set once `enough` says so, asked after each reading; and at once if no thread can be started or
+/// The work's flag is set once `enough`, called after each reading, returns true; and at once if no thread can be started or
 /// the counters cannot be read, so that work which waits for the flag ends. The recording is then empty.
 pub(crate) fn record<T>(
     counters: &Counters<'_>,

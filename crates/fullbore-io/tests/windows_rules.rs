@@ -364,7 +364,7 @@ fn a_locked_range_stops_files_streams_and_futures_with_an_explanation() {
     });
 }
 
-/// A locked file says nothing about other files of its file system.
+/// A locked file proves nothing about other files of its file system.
 #[test]
 fn a_locked_file_does_not_refute_a_method() {
     everywhere(|directory| {
@@ -453,7 +453,7 @@ fn a_commit_over_a_held_file_loses_nothing_and_says_so() {
     });
 }
 
-/// Wine knows share modes, so the holder is real.
+/// Wine implements share modes, so the holder is real.
 #[cfg(windows)]
 #[test]
 fn a_file_that_another_handle_does_not_share_is_explained() {

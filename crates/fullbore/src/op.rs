@@ -18,7 +18,7 @@ pub struct FnFold<I, B, M> {
 }
 
 /// A fold of `identity`, the state of no bytes; `block`, which adds a run of bytes to a state; and `merge`, which adds the state of
-/// the bytes that follow. The file may be cut anywhere, unless [`FnFold::split`] says otherwise.
+/// the bytes that follow. The file may be cut anywhere, unless [`FnFold::split`] sets its boundaries.
 ///
 /// ```
 /// let longest = fullbore::fold_fn(

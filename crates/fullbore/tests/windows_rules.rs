@@ -169,7 +169,7 @@ fn a_run_over_a_held_output_loses_nothing() {
     });
 }
 
-/// Wine knows share modes, so the holder is real.
+/// Wine implements share modes, so the holder is real.
 #[cfg(windows)]
 #[test]
 fn a_copy_over_a_held_file_loses_nothing() {

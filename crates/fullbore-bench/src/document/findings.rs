@@ -218,7 +218,7 @@ pub struct Regret {
 impl Regret {
     /// Formats the regret: `auto: within 2% of the best of 4 strategies for scan, warm`.
     pub fn text(&self) -> String {
-        /// An interval that includes 0 and ends beyond this says only that the difference is not significant.
+        /// An interval that includes 0 and ends beyond this means only that the difference is not significant.
         const WIDE: f64 = 0.1;
         let Self { job, strategy, strategies, regret, .. } = self;
         let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);

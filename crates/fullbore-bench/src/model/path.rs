@@ -116,7 +116,7 @@ pub(super) struct Member {
 const LEAST_ERROR: f64 = 0.01;
 /// The standard error of a cell without an interval.
 const UNKNOWN_ERROR: f64 = 0.2;
-/// The largest standard error: a wider interval says only that the cell is worth little.
+/// The largest standard error: a wider interval means only that the cell is worth little.
 const MOST_ERROR: f64 = 0.5;
 
 impl Member {

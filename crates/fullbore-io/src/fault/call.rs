@@ -50,7 +50,7 @@ pub enum Fault {
     /// covered are dropped, as on Linux: the next sync succeeds and does not restore them.
     SyncFails { sync: u64 },
     /// A rule of devices: a direct transfer whose offset, length or memory is not a multiple of the sector fails with
-    /// `EINVAL`, on Windows with `ERROR_INVALID_PARAMETER` (87). Handles opened from now on know the size.
+    /// `EINVAL`, on Windows with `ERROR_INVALID_PARAMETER` (87). Handles opened from now on have the size.
     Sectors {
         /// The size in bytes, a power of two up to 4096. Added to open files, a larger size is that of a device that
         /// announces a wrong one.

@@ -60,7 +60,7 @@ impl File {
     /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
     /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
     /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page. A
-    /// [stamped](Self::stamped) handle knows it.
+    /// [stamped](Self::stamped) handle has it.
     ///
     /// ```
     /// use fullbore_io::file::File;
@@ -79,14 +79,14 @@ impl File {
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A handle that knows the file's present state: runs over it (transform, fold, search, compare) start from it and compare it
+    /// A handle with the file's present state: runs over it (transform, fold, search, compare) start from it and compare it
     /// with the file's at their end.
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
     }
 
-    /// As [`stamped`](Self::stamped), whatever this handle knows: for runs that had to wait.
+    /// As [`stamped`](Self::stamped), also if this handle is stamped: for runs that had to wait.
     pub fn stamped_again(&self) -> Result<Self> {
         Self { before: None, ..self.clone() }.stamped()
     }

@@ -289,7 +289,7 @@ impl OpenOptions {
         let more = self.mode_flags();
         match self.mode {
             Mode::CreateNew => self.new_file(path, path),
-            Mode::CreateOrTruncate | Mode::OpenOrCreate | Mode::Append if self.knows() => {
+            Mode::CreateOrTruncate | Mode::OpenOrCreate | Mode::Append if self.must_detect_new() => {
                 self.new_or_there(path, more - OpenFlags::CREATE)
             }
             _ => self.there(path, more),
@@ -313,7 +313,7 @@ impl OpenOptions {
     }
 
     /// True if the open must determine if the file is new.
-    fn knows(&self) -> bool {
+    fn must_detect_new(&self) -> bool {
         self.strict || self.delete || self.room > 0
     }
 

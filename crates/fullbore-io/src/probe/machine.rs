@@ -65,7 +65,7 @@ impl Machine {
 pub fn machine() -> Machine {
     let allowed = sys::allowed_processors().ok().map(|count| count as u64);
     let found = of(&KernelFiles::running(), allowed);
-    // Without the kernel's files, calls know some of the facts.
+    // Without the kernel's files, calls return some of the facts.
     let found = Machine {
         kernel: found.kernel.or_else(|| Some(sys::kernel_release())),
         processor: found.processor.or_else(sys::processor_name),

@@ -94,7 +94,7 @@ mod simple {
         platform::open_at(&at, last.as_os_str(), flags | OpenFlags::NOFOLLOW, 0o666)
     }
 
-    /// No call opens a path only if the system knows its names already.
+    /// No call opens a path only if its names are in the system's cache.
     pub fn open_cached(_: impl PathArg, _: OpenFlags) -> Result<Handle> {
         Err(Code::WOULD_BLOCK)
     }

@@ -125,7 +125,7 @@ mod c {
 
     use super::Handle;
 
-    /// A stream, of which only the library knows the content.
+    /// A stream, whose content is private to the library.
     #[allow(clippy::upper_case_acronyms, reason = "the name in C")]
     pub(super) type FILE = c_void;
 

@@ -96,7 +96,7 @@ fn many_reads_of_one_pipe_receive_each_byte_once() {
     }
 }
 
-// No call of Windows says reliably if a pipe has room, so a write to a full one takes a thread.
+// No call of Windows reports reliably that a pipe has room, so a write to a full one takes a thread.
 #[cfg(unix)]
 #[test]
 fn pending_writes_of_full_pipes_do_not_stop_files() {

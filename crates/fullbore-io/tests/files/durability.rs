@@ -172,7 +172,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
             handle.set_len(3).unwrap_err(),
         ] {
             let text = error.to_string();
-            // glibc says "Input/output error", musl "I/O error", Windows what its language has.
+            // "Input/output error" by glibc, "I/O error" by musl, a translation by Windows.
             let cause = match () {
                 () if cfg!(target_env = "musl") => "I/O error)",
                 () if cfg!(windows) => "",

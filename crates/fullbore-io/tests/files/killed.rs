@@ -1,7 +1,7 @@
 //! The end of the process (SIGKILL) at any moment of an atomic replacement: the file has one of its contents, complete, and leftover names beside it
 //! are hidden.
 //!
-//! The child is this test program, which replaces a file forever if the environment says so.
+//! The child is this test program, which replaces a file forever if a variable of the environment is set.
 
 use std::collections::BTreeSet;
 use std::fs;

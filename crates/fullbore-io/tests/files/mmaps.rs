@@ -66,7 +66,7 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
     });
 }
 
-/// The system protects the mapping, and the error says so. Extension is possible.
+/// The system protects the mapping, and the error states it. Extension is possible.
 #[cfg(windows)]
 #[test]
 fn a_mapped_file_is_not_truncated() {

@@ -199,7 +199,7 @@ fn random_overrides_sequential_and_strict_makes_that_an_error() {
         options.hint(Hint::Sequential).hint(Hint::Random);
         let file = options.open(&path).unwrap();
         assert!(file.option_report()[0].to_string().starts_with("hint=sequential unsupported: hint=random"));
-        // In memory there is no read-ahead, and the report says so.
+        // In memory there is no read-ahead, as the report states.
         let in_memory = fullbore_io::probe::in_memory(&file);
         assert_eq!(file.option_report()[1].support == Support::Native, !in_memory);
         assert_eq!(options.strict(true).open(&path).unwrap_err().kind(), ErrorKind::Unsupported);

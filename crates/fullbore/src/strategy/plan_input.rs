@@ -21,7 +21,7 @@ pub enum Purpose {
     Hash,
     /// Searching.
     Search,
-    /// Transforming into a new file or over an existing one, as the target says.
+    /// Transforming into a new file or over an existing one, depending on the target.
     Transform,
     /// Copying.
     Copy,

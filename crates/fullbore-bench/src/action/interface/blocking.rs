@@ -101,7 +101,7 @@ impl<S: Seek> CursorFile<S> {
             if here != Some(offset) {
                 stream.seek(pass.seek(offset)).map_err(|error| failed("seek in", config, error))?;
             }
-            buffer.place(0, len);
+            buffer.place(config.memory_offset, len);
             transfer(stream, buffer, config, offset)?;
             here = Some(offset + len as u64);
         }
@@ -230,6 +230,7 @@ struct PositionalFile<F> {
     file: F,
     buffers: Vec<Buf>,
     bytes: Payload,
+    memory_offset: u64,
 }
 
 /// Opens a file for std's `FileExt`.
@@ -253,19 +254,25 @@ fn positional<F: PositionalIo + 'static>(
 ) -> Result<Box<dyn Interface>> {
     let threads = if config.completion == Completion::Threads { config.depth } else { 1 };
     let buffers = (0..threads).map(|_| buffer(pool)).collect::<Result<_>>()?;
-    Ok(Box::new(PositionalFile { file, buffers, bytes: config.bytes.clone() }))
+    let (bytes, memory_offset) = (config.bytes.clone(), config.memory_offset);
+    Ok(Box::new(PositionalFile { file, buffers, bytes, memory_offset }))
 }
 
 impl<F: PositionalIo> Interface for PositionalFile<F> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        let Self { file, buffers, bytes } = self;
+        let Self { file, buffers, bytes, memory_offset } = self;
+        let (file, bytes) = (&*file, &*bytes);
+        let one = |buffer: &mut Buf, offset, len| {
+            buffer.place(*memory_offset, len);
+            transfer(file, buffer, bytes, offset)
+        };
         if let [buffer] = &mut buffers[..] {
-            return pass.records().try_for_each(|(offset, len)| one(file, buffer, bytes, offset, len));
+            return pass.records().try_for_each(|(offset, len)| one(buffer, offset, len));
         }
         // Each thread takes the next record not yet taken.
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
-            let (file, bytes, next) = (&*file, &*bytes, &next);
+            let (one, next) = (&one, &next);
             let workload = move |buffer: &mut Buf| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
@@ -273,7 +280,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
                         return Ok(());
                     }
                     let (offset, len) = pass.record(index);
-                    one(file, buffer, bytes, offset, len)?;
+                    one(buffer, offset, len)?;
                 }
             };
             let start = |buffer| {
@@ -293,8 +300,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
 }
 
 #[inline]
-fn one<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64, len: usize) -> Result<()> {
-    buffer.place(0, len);
+fn transfer<F: PositionalIo>(file: &F, buffer: &mut Buf, bytes: &Payload, offset: u64) -> Result<()> {
     if bytes.writes() {
         bytes.make(offset, buffer.data_mut());
         return file.write(buffer.data(), offset);

@@ -41,6 +41,8 @@ pub(super) enum OptionalSetting {
     Direct,
     Hints,
     HugePages,
+    /// `memory_offset`: records at a distance from a page boundary.
+    MemoryOffset,
     /// `file = "new"`: it can create a file and state its future length.
     New,
     /// `allocation` other than `extend` and `size`.
@@ -101,6 +103,8 @@ pub(super) struct OpenConfig {
     pub(super) buffer: Option<usize>,
     pub(super) direct: bool,
     pub(super) huge_pages: bool,
+    /// Distance of a record's memory from a page boundary, in bytes.
+    pub(super) memory_offset: u64,
     pub(super) hint: Option<Hint>,
     pub(super) vectors: usize,
     pub(super) depth: usize,

@@ -1,13 +1,16 @@
 //! The registry of interfaces, their settings, and the validation of these. A new interface is a file in this folder and a
 //! line here.
 
+use fullbore::buf::ALIGNMENT;
 use fullbore::file::Hint;
 use fullbore::size;
 use serde::Deserialize;
 
 use super::blocking::MOST_VECTORS;
 use super::open::Completion::{Any, Batch, Each, Ordered, Tasks, Threads};
-use super::open::OptionalSetting::{Buffer, Direct, Hints, HugePages, New, Preallocation, Vectors};
+use super::open::OptionalSetting::{
+    Buffer, Direct, Hints, HugePages, MemoryOffset, New, Preallocation, Vectors,
+};
 use super::open::{Allocation, Completion, InterfaceEntry, OpenInterface, OptionalSetting};
 use super::{blocking, in_flight};
 use crate::action::one_way::Direction;
@@ -20,12 +23,12 @@ const PEERS: [OpenInterface; 2] = [super::tokio::open, super::compio::open];
 const PEERS: [OpenInterface; 2] = [unavailable; 2];
 
 pub(super) const INTERFACES: &[InterfaceEntry] = &[
-    entry("std", &[New], &[Each], blocking::open_std),
+    entry("std", &[MemoryOffset, New], &[Each], blocking::open_std),
     entry("std-buffered", &[Buffer, New], &[Each], blocking::open_std_buffered),
-    entry("std-positional", &[New], &[Each, Threads], blocking::open_std_positional),
+    entry("std-positional", &[MemoryOffset, New], &[Each, Threads], blocking::open_std_positional),
     entry(
         "file",
-        &[Direct, Hints, HugePages, New, Preallocation, Vectors],
+        &[Direct, Hints, HugePages, MemoryOffset, New, Preallocation, Vectors],
         &[Each, Threads],
         blocking::open_file,
     ),
@@ -81,6 +84,8 @@ pub(super) struct InterfaceSpec {
     /// True if the records are on huge pages.
     #[serde(default)]
     pub(super) huge_pages: bool,
+    /// Distance of a record's memory from a page boundary, in bytes.
+    pub(super) memory_offset: Option<u64>,
     pub(super) flush: Option<bool>,
     buffer: Option<String>,
     pub(super) hint: Option<AccessHint>,
@@ -163,6 +168,7 @@ impl InterfaceSpec {
             (self.direct, OptionalSetting::Direct, "direct"),
             (self.hint.is_some(), OptionalSetting::Hints, "hint"),
             (self.huge_pages, OptionalSetting::HugePages, "huge_pages"),
+            (self.memory_offset.is_some(), OptionalSetting::MemoryOffset, "memory_offset"),
             (self.vectors.is_some(), OptionalSetting::Vectors, "vectors"),
             (self.file == InterfaceFileState::New, OptionalSetting::New, "file = \"new\""),
             (
@@ -214,6 +220,10 @@ impl InterfaceSpec {
             (new && self.cache.is_some(), "a new file is not cached: leave out cache"),
             (self.direct && self.cache.is_some(), "direct bypasses the page cache: leave cache out"),
             (!record.is_multiple_of(vectors as u64), "vectors does not divide record"),
+            (
+                self.memory_offset.is_some_and(|offset| writes || vectors > 1 || offset >= ALIGNMENT as u64),
+                "memory_offset is less than 4096, for reads into one buffer",
+            ),
             (vectors > 1 && threads, "several vectors need one thread: completion is not \"threads\""),
         ])?;
         let wrong = |what: &str| Err(what.to_owned());
@@ -238,7 +248,12 @@ impl ValidatedSpec {
         let hint = spec.hint.map(|hint| hint.hint().1.to_owned());
         let completion = (spec.completion != Completion::Each).then(|| spec.completion.words().to_owned());
         let pages = spec.huge_pages.then(|| "huge pages".to_owned());
-        let words: Vec<String> = [buffer, vectors, hint, pages, completion].into_iter().flatten().collect();
+        let memory = spec.memory_offset.map(|offset| match offset {
+            0 => "page-aligned memory".to_owned(),
+            bytes => format!("memory {bytes} bytes after a page boundary"),
+        });
+        let words = [buffer, vectors, hint, pages, memory, completion];
+        let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 }

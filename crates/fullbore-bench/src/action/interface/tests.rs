@@ -46,6 +46,7 @@ fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static Interfa
             buffer: None,
             direct: false,
             huge_pages: false,
+            memory_offset: 0,
             hint: None,
             vectors: 1,
             depth: 1,
@@ -298,6 +299,9 @@ fn settings_an_interface_ignores_are_rejected() {
     assert!(read("interface = \"tokio\"\ndirect = true").contains("asynchronous"));
     assert!(read("interface = \"std\"\nhint = \"random\"").contains("file"));
     assert!(read("interface = \"std\"\nhuge_pages = true").contains("asynchronous"));
+    assert!(read("interface = \"tokio\"\nmemory_offset = 16").contains("std-positional"));
+    assert!(read("interface = \"std\"\nmemory_offset = 4096").contains("less than 4096"));
+    assert!(write("interface = \"std\"\nmemory_offset = 16").contains("for reads"));
     assert!(read("interface = \"stream\"\nvectors = 4").contains("vectors"));
     assert!(read("interface = \"file\"\nvectors = 3").contains("divide"));
     assert!(read("interface = \"file\"\nvectors = 0").contains("vectors"));

@@ -96,6 +96,7 @@ impl InterfaceWorkload {
             buffer: *buffer,
             direct: spec.direct,
             huge_pages: spec.huge_pages,
+            memory_offset: spec.memory_offset.unwrap_or(0),
             hint: spec.hint.and_then(|hint| hint.hint().0),
             vectors,
             depth: self.depth(),

@@ -264,6 +264,9 @@ fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
     kind.with_number(found.f_type.into())
 }
 
+/// True if [`memory_file`] makes a file in memory, and not on a disk.
+pub const MEMORY_FILES: bool = cfg!(target_os = "freebsd");
+
 /// A file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.
 pub fn memory_file(name: &str) -> Result<Handle> {
     #[cfg(target_os = "freebsd")]

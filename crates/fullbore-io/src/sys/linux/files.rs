@@ -107,6 +107,9 @@ fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
     FileSystemKind::numbered(found.f_type as u64 & 0xffff_ffff)
 }
 
+/// True if [`memory_file`] makes a file in memory, and not on a disk.
+pub const MEMORY_FILES: bool = true;
+
 pub fn memory_file(name: &str) -> Result<Handle> {
     Ok(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?)
 }

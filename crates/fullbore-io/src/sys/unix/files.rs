@@ -83,7 +83,7 @@ pub fn wait_ready<const N: usize>(
     Ok(polled.map(|file| !file.revents().is_empty()))
 }
 
-/// Waits until one of any number of files is ready, or failed; says which are. Fails as [`wait_ready`].
+/// Waits until one of any number of files is ready, or failed; returns which. Fails as [`wait_ready`].
 pub fn wait_any<'a>(files: &[(BorrowedHandle<'a>, Interest)]) -> Result<Vec<bool>> {
     let polled =
         |&(file, interest): &(BorrowedHandle<'a>, Interest)| PollFd::from_borrowed_fd(file, wanted(interest));

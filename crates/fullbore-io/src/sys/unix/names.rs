@@ -17,7 +17,7 @@ use crate::sys::types::FileKind;
 #[cfg(target_os = "linux")]
 const EMPTY_PATH: u32 = rustix::fs::AtFlags::EMPTY_PATH.bits();
 
-/// Only this module knows it.
+/// It is private to this module.
 #[cfg(not(target_os = "linux"))]
 const EMPTY_PATH: u32 = 1 << 31;
 
@@ -125,7 +125,7 @@ impl Entry {
         self.0.file_name()
     }
 
-    /// The kind; [`FileKind::Other`] if the file system does not say.
+    /// The kind; [`FileKind::Other`] if the file system does not report it.
     pub fn kind(&self) -> FileKind {
         self.0.file_type().into()
     }

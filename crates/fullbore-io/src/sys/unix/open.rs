@@ -20,7 +20,7 @@ pub use std::os::fd::BorrowedFd as BorrowedHandle;
 /// The number of a handle in this process.
 pub use std::os::fd::RawFd as RawHandle;
 
-/// A type with a handle: a file of this library, of std, or of any library that knows descriptors.
+/// A type with a handle: a file of this library, of std, or of any library with descriptors.
 pub trait AsHandle: AsFd {
     /// Borrows the handle.
     fn as_handle(&self) -> BorrowedHandle<'_>;
@@ -115,7 +115,7 @@ mod system {
     pub(super) const NOATIME: u32 = OFlags::NOATIME.bits();
     pub(super) const PATH: u32 = OFlags::PATH.bits();
     pub(super) const UNNAMED: u32 = OFlags::TMPFILE.bits();
-    /// Flags that only this module knows.
+    /// Flags that are private to this module.
     pub(super) const OWN: u32 = 0;
 }
 
@@ -188,7 +188,7 @@ pub fn handle_path(file: &impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
 }
 
-/// The path of an open file: the name by which it was opened or last renamed, where the system knows it.
+/// The path of an open file: the name by which it was opened or last renamed, where the system reports it.
 #[cfg(not(target_os = "linux"))]
 pub fn handle_path(file: &impl AsFd) -> PathBuf {
     known_path(file).unwrap_or_else(|| handle_name(file).into())

@@ -46,7 +46,7 @@ codes! {
     TOO_MANY_OPEN = w::ERROR_TOO_MANY_OPEN_FILES,
     TOO_MANY_OPEN_IN_ALL = w::ERROR_NO_SYSTEM_RESOURCES,
     UNSUPPORTED = w::ERROR_NOT_SUPPORTED,
-    // `WSAEWOULDBLOCK`, which the standard library knows by this meaning.
+    // `WSAEWOULDBLOCK`, to which the standard library gives this meaning.
     WOULD_BLOCK = 10035,
 }
 
@@ -102,7 +102,7 @@ impl Code {
     }
 }
 
-/// The error of std, which knows an interruption by its kind alone.
+/// The error of std, in which the kind alone marks an interruption.
 impl From<Code> for io::Error {
     fn from(code: Code) -> Self {
         match code {
@@ -135,7 +135,7 @@ pub(super) fn check_status(status: w::NTSTATUS) -> Result<()> {
     if status < 0 { Err(Code::of_status(status)) } else { Ok(()) }
 }
 
-/// A function of a type that the caller knows.
+/// A function of a type that the caller supplies.
 pub(super) type Function = unsafe extern "system" fn() -> isize;
 
 /// The function of a library that every program has loaded; `None` if the library lacks it.

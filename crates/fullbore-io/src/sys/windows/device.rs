@@ -48,7 +48,7 @@ pub(super) fn sector(file: &impl AsHandle) -> Option<u32> {
 
 /// Lets reads of a volume reach its end, which is behind that of its file system.
 pub(super) fn reach_end(file: &impl AsHandle) {
-    // Disks have no such limit, and do not know the request.
+    // Disks have no such limit, and reject the request.
     let _ = control(file, io::FSCTL_ALLOW_EXTENDED_DASD_IO, &());
 }
 

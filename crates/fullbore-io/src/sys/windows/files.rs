@@ -247,6 +247,9 @@ pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
     file_system_kind(existing(&CURRENT_DIRECTORY, &path, fs::FILE_READ_ATTRIBUTES, 0)?)
 }
 
+/// True if [`memory_file`] makes a file in memory, and not on a disk.
+pub const MEMORY_FILES: bool = false;
+
 /// A file in the directory of temporary files that the system removes when it is closed.
 pub fn memory_file(name: &str) -> Result<Handle> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -451,7 +454,7 @@ mod tests {
         }
         for offset in [1 << 20, 1 << 30] {
             allocate(&file, Allocate::Zero, offset, 4096).unwrap();
-            // A system without holes says so.
+            // A system without holes returns an error.
             let punched = allocate(&file, Allocate::Punch, offset, 4096);
             assert!(matches!(punched, Ok(()) | Err(Code::UNSUPPORTED)), "{punched:?}");
         }

@@ -1,4 +1,4 @@
-//! Opening, by the native interface: it knows names in open directories.
+//! Opening, by the native interface, which takes names in open directories.
 
 use std::ffi::OsStr;
 use std::os::windows::io::{AsRawHandle, FromRawHandle};
@@ -139,7 +139,7 @@ pub(super) fn existing(
     create(directory, &name.to_path(), access, 0, nt::FILE_OPEN, options)
 }
 
-/// As [`existing`]; a symbolic link is followed unless the flags say otherwise.
+/// As [`existing`]; a symbolic link is followed unless the flags exclude it.
 pub(super) fn named(
     directory: &impl AsHandle,
     name: &impl PathArg,

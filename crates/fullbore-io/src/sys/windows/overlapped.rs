@@ -33,7 +33,7 @@ pub(crate) enum Notice {
 /// Maximum number of events that one call waits for: `MAXIMUM_WAIT_OBJECTS`.
 pub(crate) const MOST_EVENTS: usize = 64;
 
-/// A place for a transfer. The system knows its first field, by address.
+/// A place for a transfer. The system holds the address of its first field.
 #[repr(C)]
 struct Slot {
     call: overlapped::OVERLAPPED,

@@ -123,7 +123,7 @@ pub(crate) fn kernel_release() -> String {
         dwOSVersionInfoSize: size_of::<system::OSVERSIONINFOW>() as u32,
         ..Default::default()
     };
-    // SAFETY: the call writes the structure, whose size it knows.
+    // SAFETY: the call writes the structure, whose size it is given.
     unsafe { windows_sys::Wdk::System::SystemServices::RtlGetVersion(&raw mut found) };
     format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber)
 }
@@ -139,7 +139,7 @@ pub(crate) fn memory_available() -> Option<u64> {
 fn memory_status() -> Option<system::MEMORYSTATUSEX> {
     let mut found =
         system::MEMORYSTATUSEX { dwLength: size_of::<system::MEMORYSTATUSEX>() as u32, ..Default::default() };
-    // SAFETY: the call writes the structure, whose size it knows.
+    // SAFETY: the call writes the structure, whose size it is given.
     check(unsafe { system::GlobalMemoryStatusEx(&raw mut found) }).ok()?;
     Some(found)
 }

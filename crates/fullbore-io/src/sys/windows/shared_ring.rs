@@ -36,7 +36,7 @@ struct InFlight<F> {
     moved: usize,
 }
 
-/// A place for a transfer. The system knows its first field, by address.
+/// A place for a transfer. The system holds the address of its first field.
 #[repr(C)]
 struct Place<F> {
     call: overlapped::OVERLAPPED,

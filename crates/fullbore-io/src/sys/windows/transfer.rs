@@ -267,7 +267,7 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
     // SAFETY: the call writes the position, which lives through it.
     let moved = check(unsafe { fs::SetFilePointerEx(raw(&file) as _, offset, &raw mut position, method) });
     match (moved, to) {
-        // The system does not know the end of a device.
+        // The system does not report the end of a device.
         (Err(error), SeekFrom::End(distance)) if device::is_device(&file) => {
             let end = device::length(&file).map_err(|_| error)?;
             seek(file, SeekFrom::Start(end.checked_add_signed(distance).ok_or(Code::INVALID)?))

@@ -58,7 +58,7 @@ fn alone(call: impl FnOnce() -> bool) -> bool {
 fn state_at(address: usize) -> Option<memory::PAGE_TYPE> {
     let mut found = memory::MEMORY_BASIC_INFORMATION::default();
     let size = size_of_val(&found);
-    // SAFETY: the call writes the structure, whose size it knows.
+    // SAFETY: the call writes the structure, whose size it is given.
     let bytes = unsafe { memory::VirtualQuery(address as *const _, &raw mut found, size) };
     (bytes == size && found.State == memory::MEM_COMMIT).then_some(found.Type)
 }

@@ -277,7 +277,7 @@ fn write_cache(bytes: &[u8]) -> (Option<bool>, Option<bool>) {
     (known(12), known(20))
 }
 
-/// The answer to the query of a property. Its head says how much it has, which may be more than the disk knows.
+/// The answer to the query of a property. Its header has the number of valid bytes, of which the disk may fill fewer.
 fn property(device: &impl AsHandle, property: i32) -> Option<Vec<u8>> {
     let (bytes, _) = answer(device, io::IOCTL_STORAGE_QUERY_PROPERTY, &[property as u64, 0], 1024).ok()?;
     (bytes.len() >= 8).then_some(bytes)

@@ -143,7 +143,7 @@ fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
     }
 }
 
-/// True if the parts of a descriptor are within it: the system does not know its length.
+/// True if the parts of a descriptor are within it: the system does not return its length.
 fn is_whole(value: &[u8]) -> bool {
     let number = |at: usize| u32_at(value, at).map(|number| number as usize);
     // A SID has its number of parts in the second byte, an access list its length in the third and fourth.

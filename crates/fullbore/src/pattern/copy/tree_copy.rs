@@ -1,4 +1,4 @@
-//! One run of a copy: its shared state, its workers, what it knows of sources and targets, and the queue of tasks that create
+//! One run of a copy: its shared state, its workers, the facts of sources and targets, and the queue of tasks that create
 //! more tasks: idle workers take them, and the work ends when all workers are idle.
 
 use std::collections::{HashMap, VecDeque};

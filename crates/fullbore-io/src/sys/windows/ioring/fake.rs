@@ -127,7 +127,7 @@ fn build(
     if built.len() == queues(ring).most {
         return w::E_FAIL;
     }
-    // SAFETY: the program passes handles and addresses, as the kinds say.
+    // SAFETY: the program passes handles and addresses, of the documented kinds.
     let (file, memory) = unsafe { (file.Handle.Handle as usize, memory.Buffer.Address as usize) };
     built.push(Built { write, file, memory, len, offset, token });
     w::S_OK
