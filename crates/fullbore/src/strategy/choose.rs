@@ -228,6 +228,7 @@ mod tests {
     use fullbore_io::engine::CachePolicy;
 
     use super::*;
+    use crate::strategy::contender::Contender;
     use crate::strategy::{CacheState, ProfileJob, Purpose, Serial};
 
     fn plan_input() -> PlanInput {
@@ -350,6 +351,41 @@ mod tests {
         let suggested = choose(&plan_input(), None).strategy;
         let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 8.5e9)]);
         assert_eq!(choose(&plan_input(), Some(&entry)).strategy, suggested);
+    }
+
+    #[test]
+    fn halves_of_a_short_file_are_read_in_different_ways() {
+        let mixed = PlanInput {
+            len: Some(100_000_000),
+            cached: Some(0.5),
+            can_map: true,
+            adapts: true,
+            purpose: Purpose::Fold,
+            target: Target::Nowhere,
+            ..plan_input()
+        };
+        let halves = |input: &PlanInput| {
+            let Contenders { cached, uncached } = choose(input, None).contenders;
+            let read = |list: &[Contender]| {
+                list.iter().map(|one| (one.strategy.read.name, one.strategy.workers)).collect::<Vec<_>>()
+            };
+            (read(&cached), read(&uncached))
+        };
+        assert_eq!(halves(&mixed), (vec![("mmap", 2)], vec![("uring", 2)]));
+        let copy = PlanInput { purpose: Purpose::Copy, target: Target::New, ..mixed.clone() };
+        assert_eq!(halves(&copy), (vec![("mmap", 2)], vec![("uring", 1)]));
+        let no_ring = PlanInput { no_deep_reads: Some("forbidden".into()), ..mixed.clone() };
+        assert_eq!(halves(&no_ring).1, [("direct", 2)]);
+        // What is cached but for a little is wanted in the page cache.
+        assert_eq!(halves(&PlanInput { cached: Some(0.95), ..mixed.clone() }).1, [("buffered", 2)]);
+        for whole in [
+            PlanInput { cached: Some(1.0), ..mixed.clone() },
+            PlanInput { cached: Some(0.0), ..mixed.clone() },
+            PlanInput { among_files: true, ..mixed.clone() },
+            PlanInput { rotational: true, ..mixed.clone() },
+        ] {
+            assert_eq!(halves(&whole), (vec![], vec![]), "{whole:?}");
+        }
     }
 
     #[test]

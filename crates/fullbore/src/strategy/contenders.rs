@@ -38,7 +38,12 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     let short = plan_input.is_short() && !comparable;
     // Workers alternate on a stream: whole leases would make them wait for one another.
     let stream = plan_input.target == Target::Stream;
-    if !plan_input.adapts || short || stream || plan_input.rotational || plan_input.units.is_some() {
+    if !plan_input.adapts
+        || short && !plan_input.has_halves()
+        || stream
+        || plan_input.rotational
+        || plan_input.units.is_some()
+    {
         return found;
     }
     let add = |list: &mut Vec<Contender>, strategy: Strategy, [expected, deviation]: [f64; 2]| {
@@ -111,6 +116,14 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             add(&mut found.uncached, spread(large, workers), device(LARGE));
         }
         add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
+    }
+    if plan_input.has_halves() {
+        // Nothing is tried: the first contender reads what is cached, and the first with all workers what is not, or the first if
+        // they would write.
+        let all = found.uncached.iter().position(|one| writes || one.strategy.workers == workers);
+        found.uncached.swap(0, all.unwrap_or(0));
+        found.cached.truncate(1);
+        found.uncached.truncate(1);
     }
     // The state of the regions is unknown: all are tried on the same parts.
     if plan_input.cached.is_none() {

@@ -36,6 +36,7 @@ pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;
 #[doc(hidden)]
+pub(crate) use plan_input::MIXED;
 pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target};
 pub(crate) use plan_input::{SMALL, alike};
 pub use profile::Profile;

@@ -10,7 +10,7 @@ use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target};
+use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
@@ -59,6 +59,12 @@ impl fmt::Display for Plan {
             writeln!(f, "because: {line}")?;
         }
         let contenders = self.contenders.cached.iter().chain(&self.contenders.uncached);
+        if self.has_halves() {
+            for (parts, list) in [("cached", &self.contenders.cached), ("other", &self.contenders.uncached)] {
+                list.iter().try_for_each(|one| writeln!(f, "{parts} parts: {}", one.strategy))?;
+            }
+            return self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"));
+        }
         if self.contenders.differ() {
             let names: Vec<_> = contenders.map(|contender| name(&contender.strategy)).collect();
             writeln!(f, "tries: {}", names.join(" · "))?;
@@ -194,7 +200,7 @@ impl<'a> Planner<'a> {
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model == Model::Pool)
-                && len.is_none_or(|len| len >= if self.among_files { SMALL } else { ADAPTIVE }),
+                && len.is_none_or(|len| len >= if self.among_files { SMALL } else { MIXED }),
             among_files: self.among_files,
         };
         let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
@@ -205,6 +211,7 @@ impl<'a> Planner<'a> {
             _ => probe::residency(input, 0..len),
         };
         facts.cached = residency.ok().and_then(|residency| residency.share());
+        facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed();
         facts.rotational = facts.is_cold() && probe::rotational(input);
         let works = |name: &str, cache: CachePolicy| -> Option<std::result::Result<(), String>> {
             let found = engine::probe_once(method(name)?, input, false, cache);
@@ -264,11 +271,11 @@ impl<'a> Planner<'a> {
         plan.fit(input, output)?;
         // Figures compare all contenders: those of a spec that excludes some say nothing of the others.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
-        // Those of a pipe would say nothing of the file system.
+        // Those of a pipe would say nothing of the file system, and halves are not compared.
         if let (Some(learned), Some(input), true) = (
             self.profile.and_then(|profile| profile.learned.as_ref()),
             input,
-            open && plan.contenders.differ() && plan.plan_input.len.is_some(),
+            open && plan.contenders.differ() && plan.plan_input.len.is_some() && !plan.has_halves(),
         ) && let Ok(file_system) = key(input)
         {
             let unfitted = plan.clone();
@@ -297,6 +304,11 @@ impl Plan {
         let read = self.spec.read.unwrap_or(contender.read);
         let fits = plan.strategy.memory() <= plan.strategy.budget;
         (fits && plan.strategy.read == read).then_some(plan.strategy)
+    }
+
+    /// True if the cached parts of a short file are read in one way and the others in another.
+    pub(crate) fn has_halves(&self) -> bool {
+        self.plan_input.has_halves() && self.contenders.differ()
     }
 
     /// The most workers of the strategy and the contenders.

@@ -146,6 +146,16 @@ impl PlanInput {
         self.cached.is_some_and(|cached| cached >= CACHED)
     }
 
+    /// True if a part is cached and a part is not.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.cached.is_some() && !self.is_cached() && !self.is_uncached()
+    }
+
+    /// True if a file too short for trials is read in two ways: what is cached, and what is not.
+    pub(super) fn has_halves(&self) -> bool {
+        self.adapts && !self.among_files && self.is_short() && self.is_mixed()
+    }
+
     /// True if the file is too short to try several strategies on it.
     pub(crate) fn is_short(&self) -> bool {
         self.len.is_some_and(|len| len < ADAPTIVE)
@@ -210,7 +220,9 @@ pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
     reading && (writing || !target.is_file()) && (allocating || target != Target::New)
 }
 
-/// Below this length, in bytes, a trial costs more than it saves, and so does a strategy for each state of the page cache:
-/// with 64 MiB, files of 100 MB took 10 to 30% longer, and half cached up to twice as long.
+/// Below this length, in bytes, a trial costs more than it saves: with 64 MiB, files of 100 MB took 10 to 30% longer.
 #[doc(hidden)]
 pub const ADAPTIVE: u64 = 256 << 20;
+
+/// From this length on, in bytes, the cached and the other parts of a file are read in different ways.
+pub(crate) const MIXED: u64 = 16 << 20;

@@ -148,6 +148,18 @@ impl Iterator for Inputs {
         };
         Some(self.input(name))
     }
+
+    /// The number of inputs, if it is known: one file is counted by all workers.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.names {
+            Names::None { done } => {
+                let left = usize::from(!done);
+                (left, Some(left))
+            }
+            Names::Known(names) => names.size_hint(),
+            Names::Coming(_) => (0, None),
+        }
+    }
 }
 
 fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lease::{Parts, Settings};
 use super::leases::Leases;
-use crate::strategy::{ADAPTIVE, Adaptive, Contender};
+use crate::strategy::{ADAPTIVE, Adaptive, Contender, MIXED};
 use fullbore_io::file::File;
 use fullbore_io::probe;
 
@@ -46,7 +46,7 @@ impl<'a> Leases<'a> {
         let any_length = adaptive.shuffle.is_some();
         #[cfg(not(test))]
         let any_length = false;
-        if !any_length && len < ADAPTIVE {
+        if !any_length && len < MIXED {
             return None;
         }
         let contenders = adaptive.contenders;
@@ -98,7 +98,8 @@ fn grain(unit: u64, range: u64) -> Option<u64> {
 fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
     /// The most calls.
     const STEPS: u64 = 512;
-    let step = ((range.end - range.start) / STEPS).max(8 << 20).next_multiple_of(grain);
+    let len = range.end - range.start;
+    let step = (len / STEPS).max((8 << 20).min(len / 48)).next_multiple_of(grain);
     let mut found: [Vec<Range<u64>>; 2] = Default::default();
     let mut start = range.start;
     while start < range.end {
