@@ -35,8 +35,8 @@ pub use learned::Learned;
 pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;
-#[doc(hidden)]
 pub(crate) use plan_input::MIXED;
+#[doc(hidden)]
 pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target};
 pub(crate) use plan_input::{SMALL, alike};
 pub use profile::Profile;
