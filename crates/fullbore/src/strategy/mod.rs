@@ -35,10 +35,9 @@ pub use learned::Learned;
 pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;
-pub(crate) use plan_input::MIXED;
 #[doc(hidden)]
 pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target};
-pub(crate) use plan_input::{SMALL, alike};
+pub(crate) use plan_input::{MIXED, SMALL, alike};
 pub use profile::Profile;
 #[doc(hidden)]
 pub use profile::{Entry, FileSystem, Measured, ProfileError, key};
