@@ -15,8 +15,7 @@ pub(crate) fn reserve_exact(bytes: &mut Vec<u8>, more: usize) -> Result<(), TryR
     let room = bytes.spare_capacity_mut();
     let skipped = room.as_ptr().align_offset(HUGE_PAGE);
     let len = room.len().saturating_sub(skipped) / HUGE_PAGE * HUGE_PAGE;
-    // Miri supports mappings but not `madvise`.
-    if len > 0 && !cfg!(miri) {
+    if len > 0 {
         // SAFETY: the range is within the room, which is borrowed; the hint keeps the contents.
         unsafe { memory::prefer_huge_pages(NonNull::from(&mut room[skipped]).cast(), len) };
     }

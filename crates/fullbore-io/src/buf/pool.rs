@@ -38,8 +38,7 @@ impl Region {
         let shift = if huge { base.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
         // SAFETY: at most `HUGE_PAGE` bytes into a mapping that is longer than that by `len`.
         let start = unsafe { base.add(shift) };
-        // Miri supports mappings but not `madvise`.
-        if huge && !cfg!(miri) {
+        if huge {
             // A hint. A buffer on a huge page is one segment for the device instead of one per page. The range extends
             // to the end of the last huge page, because io_uring handles a registered buffer in huge pages only if all
             // of it is on them: with a tail of small pages each request of 1 MiB consisted of 256 segments and took

@@ -25,7 +25,7 @@ impl File {
         let (len, memory) = (cut(data.len(), self.inner.unit), data.as_ptr().addr());
         let len = self.before(Direction::Read, offset, len, memory)?;
         let data = &mut data[..len];
-        if self.inner.unit == 1 && near_copy::is_slow(len, memory, offset) {
+        if self.copies_slowly(len, memory, offset) {
             return near_copy::read_shifted(self.inner.fd.as_handle(), data, somewhere(offset)?, flags);
         }
         Ok(if flags.is_empty() {

@@ -9,6 +9,7 @@ use std::io::{self, IoSliceMut};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use super::inner::File;
 use crate::sys::{self, BorrowedHandle, TransferFlags};
 
 /// Minimum length of the reads concerned. Shorter ones gain less than the measurement takes.
@@ -25,10 +26,16 @@ pub(super) const PIECE: usize = 1 << 20;
 
 const PAGE: usize = 4096;
 
-/// True if this machine reads `len` bytes at `offset` slowly into memory at the address `memory`.
-#[inline]
-pub(super) fn is_slow(len: usize, memory: usize, offset: u64) -> bool {
-    len >= LONG && distance(memory, offset) < NEAR && is_slow_at(distance(memory, offset))
+impl File {
+    /// True if this machine copies `len` bytes at `offset` slowly into memory at the address `memory`. Direct reads are no copies.
+    #[inline]
+    pub(super) fn copies_slowly(&self, len: usize, memory: usize, offset: u64) -> bool {
+        if len < LONG || self.inner.unit > 1 {
+            return false;
+        }
+        let distance = distance(memory, offset);
+        distance < NEAR && is_slow_at(distance)
+    }
 }
 
 /// Distance in bytes of the memory above the page offset of the source.
@@ -110,7 +117,6 @@ fn measure() -> io::Result<[Duration; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::File;
     use crate::sys::AsHandle;
 
     #[test]

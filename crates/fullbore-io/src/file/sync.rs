@@ -135,7 +135,7 @@ impl File {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(error.kind(), error.to_string()),
         };
-        // Only the first failure has the bytes that were lost.
+        // Only the first failure reports the loss.
         let _ = self.inner.health.state().failed.set(Arc::new(Failure { sync, error }));
     }
 

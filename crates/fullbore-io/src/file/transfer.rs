@@ -64,8 +64,10 @@ impl File {
     pub(crate) fn read_to_vec_at(&self, bytes: &mut Vec<u8>, most: usize, offset: u64) -> Result<usize> {
         let start = bytes.len();
         let place = bytes.spare_capacity_mut().as_ptr().addr();
-        if !matches!(self.inner.cache_mode, CacheMode::Plain) || near_copy::is_slow(most, place, offset) {
-            bytes.resize(start + most.min(near_copy::PIECE), 0);
+        let slow = self.copies_slowly(most, place, offset);
+        if slow || !matches!(self.inner.cache_mode, CacheMode::Plain) {
+            // In pieces, so that the copy finds the zeros in the processor's cache.
+            bytes.resize(start + if slow { most.min(near_copy::PIECE) } else { most }, 0);
             let read = self.read_at(&mut bytes[start..], offset);
             bytes.truncate(start + *read.as_ref().unwrap_or(&0));
             return read;

@@ -444,48 +444,6 @@ impl BufRead for FileStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::{Access, OpenOptions};
-
-    /// Bytes held, bytes pending, a position, a growing and an empty length: the rest as std reads it.
-    #[test]
-    fn the_rest_is_read_from_the_position() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        let content: Vec<u8> = (0..300_000u32).map(|i| b'a' + (i * 7 % 26) as u8).collect();
-        std::fs::write(&path, &content).unwrap();
-        let open = || OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
-        for (size, skip) in [(0, 0), (4096, 0), (4096, 5), (4096, 200_000), (1 << 20, 17), (8192, 300_000)] {
-            let mut stream = FileStream::with_buffer(open(), size);
-            let mut first = vec![0; skip];
-            stream.read_exact(&mut first).unwrap();
-            let mut bytes = b"before".to_vec();
-            assert_eq!(stream.read_to_end(&mut bytes).unwrap(), content.len() - skip);
-            assert_eq!((&bytes[..6], &bytes[6..]), (&b"before"[..], &content[skip..]), "{size} {skip}");
-            assert_eq!(stream.stream_position().unwrap(), content.len() as u64);
-            assert_eq!(stream.read_to_end(&mut bytes).unwrap(), 0);
-        }
-        let mut stream = FileStream::new(open());
-        stream.write_all(b"written").unwrap();
-        let mut text = String::from("text: ");
-        stream.read_to_string(&mut text).unwrap();
-        assert_eq!(text.as_bytes()[6..], content[7..]);
-        stream.seek(SeekFrom::Start(0)).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        assert_eq!(text.as_bytes(), [b"written", &content[7..]].concat());
-        stream.seek(SeekFrom::Start(content.len() as u64 + 5)).unwrap();
-        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
-
-        std::fs::write(&path, b"\xff").unwrap();
-        let error = FileStream::new(open()).read_to_string(&mut text).unwrap_err();
-        assert_eq!((error.kind(), text.len()), (io::ErrorKind::InvalidData, content.len()));
-        #[cfg(target_os = "linux")]
-        {
-            let mut status = String::new();
-            FileStream::new(File::open("/proc/self/status").unwrap()).read_to_string(&mut status).unwrap();
-            assert!(status.starts_with("Name:") && status.len() > 500, "{status}");
-        }
-    }
 
     /// .NET's rule; no public function shows it.
     #[test]

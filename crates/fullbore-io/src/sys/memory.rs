@@ -41,15 +41,15 @@ pub(crate) fn map(len: usize) -> io::Result<NonNull<u8>> {
 /// True if the system takes the hint of [`prefer_huge_pages`].
 pub(crate) const HUGE_PAGES: bool = cfg!(target_os = "linux");
 
-/// Asks for huge pages; a hint that Linux takes.
+/// Asks for huge pages; a hint that Linux takes. Miri supports mappings but not `madvise`.
 ///
 /// # Safety
 /// The range is within a mapping of the caller.
 pub(crate) unsafe fn prefer_huge_pages(start: NonNull<u8>, len: usize) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: guaranteed by the caller; the hint keeps the contents.
     let _ = unsafe { rustix::mm::madvise(start.as_ptr().cast(), len, rustix::mm::Advice::LinuxHugepage) };
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (start, len);
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Cursor, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
-use fullbore_io::file::File;
+use fullbore_io::file::{Access, File, OpenOptions};
 use fullbore_io::stream::FileStream;
 use proptest::prelude::*;
 
@@ -13,6 +13,7 @@ enum Step {
     Read(usize),
     ReadParts(usize, usize),
     ReadUntil(u8),
+    ReadToEnd,
     Write(usize, u8),
     WriteParts(usize, usize),
     Start(u64),
@@ -27,6 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..600usize).prop_map(Step::Read),
         (0..100usize, 0..300usize).prop_map(|(one, two)| Step::ReadParts(one, two)),
         any::<u8>().prop_map(Step::ReadUntil),
+        Just(Step::ReadToEnd),
         (0..600usize, any::<u8>()).prop_map(|(len, seed)| Step::Write(len, seed)),
         (0..100usize, 0..300usize).prop_map(|(one, two)| Step::WriteParts(one, two)),
         (0..3000u64).prop_map(Step::Start),
@@ -83,6 +85,12 @@ proptest! {
                     model.read_until(byte, &mut wanted).unwrap();
                     prop_assert_eq!(found, wanted);
                 }
+                Step::ReadToEnd => {
+                    let (mut found, mut wanted) = (vec![1], vec![1]);
+                    let count = stream.read_to_end(&mut found).unwrap();
+                    prop_assert_eq!(count, model.read_to_end(&mut wanted).unwrap());
+                    prop_assert_eq!(found, wanted);
+                }
                 Step::Write(len, seed) => {
                     let data = bytes(len, seed.into());
                     stream.write_all(&data).unwrap();
@@ -124,5 +132,46 @@ proptest! {
         }
         stream.close().unwrap();
         prop_assert!(&std::fs::read(&path).unwrap() == model.get_ref());
+    }
+}
+
+/// Bytes held, bytes pending, a position, one after the end, text that is not UTF-8, and a file without a length.
+#[test]
+fn the_rest_is_read_from_the_position() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let content: Vec<u8> = (0..300_000u32).map(|i| b'a' + (i * 7 % 26) as u8).collect();
+    std::fs::write(&path, &content).unwrap();
+    let open = || OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
+    for (size, skip) in [(0, 0), (4096, 0), (4096, 5), (4096, 200_000), (1 << 20, 17), (8192, 300_000)] {
+        let mut stream = FileStream::with_buffer(open(), size);
+        let mut first = vec![0; skip];
+        stream.read_exact(&mut first).unwrap();
+        let mut bytes = b"before".to_vec();
+        assert_eq!(stream.read_to_end(&mut bytes).unwrap(), content.len() - skip);
+        assert_eq!((&bytes[..6], &bytes[6..]), (&b"before"[..], &content[skip..]), "{size} {skip}");
+        assert_eq!(stream.stream_position().unwrap(), content.len() as u64);
+        assert_eq!(stream.read_to_end(&mut bytes).unwrap(), 0);
+    }
+    let mut stream = FileStream::new(open());
+    stream.write_all(b"written").unwrap();
+    let mut text = String::from("text: ");
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text.as_bytes()[6..], content[7..]);
+    stream.seek(SeekFrom::Start(0)).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text.as_bytes(), [b"written", &content[7..]].concat());
+    stream.seek(SeekFrom::Start(content.len() as u64 + 5)).unwrap();
+    assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
+
+    std::fs::write(&path, b"\xff").unwrap();
+    let error = FileStream::new(open()).read_to_string(&mut text).unwrap_err();
+    assert_eq!((error.kind(), text.len()), (std::io::ErrorKind::InvalidData, content.len()));
+    #[cfg(target_os = "linux")]
+    {
+        let mut status = String::new();
+        FileStream::new(File::open("/proc/self/status").unwrap()).read_to_string(&mut status).unwrap();
+        assert!(status.starts_with("Name:") && status.len() > 500, "{status}");
     }
 }

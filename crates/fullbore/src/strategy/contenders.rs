@@ -118,8 +118,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
     }
     if plan_input.has_halves() {
-        // Nothing is tried: the first contender reads what is cached, and the first with all workers what is not, or the first if
-        // they would write.
+        // Nothing is tried. What is not cached is read by all workers, unless they would write: then by one.
         let all = found.uncached.iter().position(|one| writes || one.strategy.workers == workers);
         found.uncached.swap(0, all.unwrap_or(0));
         found.cached.truncate(1);
