@@ -16,6 +16,48 @@ pub(super) trait Lanes: Copy {
     fn below(self, block: Self::Block, limit: i8) -> u64;
     /// Mask of the first bytes in this [set](super::character::Characters::known).
     fn known(self, block: Self::Block, set: &[u8; 16]) -> u64;
+
+    /// Number of the bytes that are equal to one.
+    #[inline(always)]
+    fn count(self, block: Self::Block, byte: u8) -> u64 {
+        u64::from(self.equal(block, byte).count_ones())
+    }
+
+    /// Counts blocks after the end of a word, or after white space if `outside` is 1; `None` if they have other bytes than
+    /// printable ASCII and white space.
+    #[inline(always)]
+    fn text(self, blocks: &[[u8; BLOCK]; GROUP], outside: u64) -> Option<Text> {
+        let mut text = Text { lines: 0, words: 0, outside };
+        let mut printed = u64::MAX;
+        for bytes in blocks {
+            let block = self.load(bytes);
+            let spaces = self.within(block, b'\t', 5) | self.equal(block, b' ');
+            printed &= spaces | self.within(block, b'!', b'~' - b'!' + 1);
+            text.lines += self.count(block, b'\n');
+            text.add(spaces);
+        }
+        (printed == u64::MAX).then_some(text)
+    }
+}
+
+/// Blocks that [`Lanes::text`] counts at once.
+pub(super) const GROUP: usize = 4;
+
+/// Counts of blocks that have only printable ASCII and white space.
+pub(super) struct Text {
+    pub(super) lines: u64,
+    pub(super) words: u64,
+    /// One if the last byte is white space, else zero.
+    pub(super) outside: u64,
+}
+
+impl Text {
+    /// Counts the words of a block whose white space has these bits.
+    #[inline(always)]
+    fn add(&mut self, spaces: u64) {
+        self.words += u64::from(((spaces << 1 | self.outside) & !spaces).count_ones());
+        self.outside = spaces >> (BLOCK - 1);
+    }
 }
 
 /// The portable version: byte by byte, or vectorised by the compiler.
@@ -70,7 +112,7 @@ mod x86 {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use crate::operation::count::lanes::{BLOCK, HIGH_HALVES, Lanes};
+    use crate::operation::count::lanes::{BLOCK, GROUP, HIGH_HALVES, Lanes, Text};
 
     /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
     /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest
@@ -138,6 +180,36 @@ mod x86 {
                 let not = self.avx2._mm256_cmpeq_epi8(self.avx2._mm256_and_si256(of_low, of_high), none);
                 self.avx2._mm256_movemask_epi8(not)
             })
+        }
+
+        #[inline(always)]
+        fn count(self, [low, high]: Self::Block, byte: u8) -> u64 {
+            let wanted = cast([byte; 32]);
+            let low = self.avx2._mm256_movemask_epi8(self.avx2._mm256_cmpeq_epi8(low, wanted));
+            let high = self.avx2._mm256_movemask_epi8(self.avx2._mm256_cmpeq_epi8(high, wanted));
+            u64::from(low.count_ones()) + u64::from(high.count_ones())
+        }
+
+        /// Tests all blocks at once. In them, white space is all that is not above a space.
+        #[inline(always)]
+        fn text(self, blocks: &[[u8; BLOCK]; GROUP], outside: u64) -> Option<Text> {
+            let (tab, four) = (cast([b'\t'; 32]), cast([4_u8; 32]));
+            let (one, space, printed) = (cast([1_u8; 32]), cast([b' '; 32]), cast([b'!'; 32]));
+            let mut text = Text { lines: 0, words: 0, outside };
+            let mut all = cast([u8::MAX; 32]);
+            for bytes in blocks {
+                let block = self.load(bytes);
+                text.lines += self.count(block, b'\n');
+                text.add(of_halves!(block, half => {
+                    let place = self.avx2._mm256_sub_epi8(half, tab);
+                    let control = self.avx2._mm256_cmpeq_epi8(self.avx2._mm256_min_epu8(place, four), place);
+                    // One more than the last printable byte is negative, and so are the bytes after it.
+                    let other = self.avx2._mm256_cmpgt_epi8(self.avx2._mm256_add_epi8(half, one), space);
+                    all = self.avx2._mm256_and_si256(all, self.avx2._mm256_or_si256(control, other));
+                    self.avx2._mm256_movemask_epi8(self.avx2._mm256_cmpgt_epi8(printed, half))
+                }));
+            }
+            (self.avx2._mm256_movemask_epi8(all) == -1).then_some(text)
         }
     }
 

@@ -103,6 +103,7 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
             bytes[..cut.min(bytes.len())].to_vec()
         }),
         1 => (0x80..=0xbf_u8, 1..140_usize).prop_map(|(byte, times)| vec![byte; times]),
+        1 => "[ -~\t-\r]{200,700}".prop_map(String::into_bytes),
         1 => (select(b" \tx\n\0".to_vec()), 1..140_usize).prop_map(|(byte, times)| vec![byte; times]),
     ];
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
@@ -191,4 +192,20 @@ fn every_character_counts_alike_everywhere_in_a_block_and_across_every_cut() {
         }
     }
     assert!(continues(0x80) && !continues(0xc0));
+}
+
+#[test]
+fn every_byte_counts_alike_everywhere_in_printable_ascii() {
+    let text = b"A line of words,\ttwice  spaced\r\n".repeat(24);
+    for count in every_count()
+        .flat_map(|count| Processor::all().iter().map(move |&processor| Count { processor, ..count.clone() }))
+    {
+        for (byte, place) in
+            (0..=u8::MAX).flat_map(|byte| (60..400).step_by(17).map(move |place| (byte, place)))
+        {
+            let mut text = text.clone();
+            text[place] = byte;
+            assert_eq!(count.of(&text), slowly(&count, &text), "{byte:#x} at {place}: {count:?}");
+        }
+    }
 }
