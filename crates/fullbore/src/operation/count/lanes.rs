@@ -23,11 +23,9 @@ pub(super) trait Lanes: Copy {
         u64::from(self.equal(block, byte).count_ones())
     }
 
-    /// Counts blocks after the end of a word, or after white space if `outside` is 1; `None` if they have other bytes than
-    /// printable ASCII and white space.
+    /// Adds the next blocks of a text to its counts; `None` if they have bytes other than printable ASCII and white space.
     #[inline(always)]
-    fn text(self, blocks: &[[u8; BLOCK]; GROUP], outside: u64) -> Option<Text> {
-        let mut text = Text { lines: 0, words: 0, outside };
+    fn text<const N: usize>(self, blocks: &[[u8; BLOCK]; N], mut text: Text) -> Option<Text> {
         let mut printed = u64::MAX;
         for bytes in blocks {
             let block = self.load(bytes);
@@ -40,10 +38,8 @@ pub(super) trait Lanes: Copy {
     }
 }
 
-/// Blocks that [`Lanes::text`] counts at once.
-pub(super) const GROUP: usize = 4;
-
 /// Counts of blocks that have only printable ASCII and white space.
+#[derive(Clone, Copy)]
 pub(super) struct Text {
     pub(super) lines: u64,
     pub(super) words: u64,
@@ -112,7 +108,7 @@ mod x86 {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use crate::operation::count::lanes::{BLOCK, GROUP, HIGH_HALVES, Lanes, Text};
+    use crate::operation::count::lanes::{BLOCK, HIGH_HALVES, Lanes, Text};
 
     /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
     /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest
@@ -192,10 +188,9 @@ mod x86 {
 
         /// Tests all blocks at once. In them, white space is all that is not above a space.
         #[inline(always)]
-        fn text(self, blocks: &[[u8; BLOCK]; GROUP], outside: u64) -> Option<Text> {
+        fn text<const N: usize>(self, blocks: &[[u8; BLOCK]; N], mut text: Text) -> Option<Text> {
             let (tab, four) = (cast([b'\t'; 32]), cast([4_u8; 32]));
             let (one, space, printed) = (cast([1_u8; 32]), cast([b' '; 32]), cast([b'!'; 32]));
-            let mut text = Text { lines: 0, words: 0, outside };
             let mut all = cast([u8::MAX; 32]);
             for bytes in blocks {
                 let block = self.load(bytes);
