@@ -377,6 +377,19 @@ impl Labels {
             .map_or_else(|| self.method.contains("mmap"), |method| method.capabilities.mapped)
     }
 
+    /// Returns the size of the stream's buffer that the variant names (`buffer 64K`, `buffer 4 KiB`, `no buffer`): 0 without
+    /// one, `None` for other variants.
+    pub(crate) fn buffer_bytes(&self) -> Option<u64> {
+        let text = self.variant.as_deref()?.to_lowercase().replace("stream ", "").replace('=', " ");
+        match text.trim() {
+            "no buffer" | "unbuffered" | "buffer none" => Some(0),
+            other => {
+                let said = other.strip_prefix("buffer ")?.replace(' ', "").replace("ib", "");
+                fullbore::size::parse(said.to_uppercase().as_str()).ok()
+            }
+        }
+    }
+
     /// Describes all labels: `read, direct, cold, 64 KiB, depth 8`.
     pub fn describe(&self) -> String {
         described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -422,5 +435,21 @@ mod tests {
         }
         let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
         assert!(joined.is_mapped() && !joined.bypasses_cache());
+    }
+
+    #[test]
+    fn buffer_sizes_are_parsed_from_variants() {
+        for (text, bytes) in [
+            ("buffer 4096", Some(4096)),
+            ("buffer 64K", Some(65536)),
+            ("stream buffer 4 KiB", Some(4096)),
+            ("buffer=1M", Some(1 << 20)),
+            ("no buffer", Some(0)),
+            ("scalar", None),
+            ("buffer of gold", None),
+        ] {
+            let labels = Labels { variant: Some(text.into()), ..Labels::default() };
+            assert_eq!(labels.buffer_bytes(), bytes, "{text}");
+        }
     }
 }

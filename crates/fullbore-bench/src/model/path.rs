@@ -20,7 +20,8 @@ pub(super) fn sends_direct_requests(method: &str) -> bool {
 /// Returns the labels that all cells of a path share; `None` if the cell's rate is not that of its path: cells of other
 /// programs, of a set load, without requests.
 pub(super) fn key(labels: &Labels) -> Option<Labels> {
-    if labels.peer.is_some() || labels.load_per_s.is_some() || labels.request_bytes.is_none_or(|b| b == 0) {
+    let bytes = labels.request_bytes.unwrap_or(0);
+    if labels.peer.is_some() || labels.load_per_s.is_some() || bytes == 0 {
         return None;
     }
     let mut key = Labels {
@@ -37,6 +38,14 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
         offset_bytes: labels.offset_bytes.filter(|offset| *offset != 0),
         ..labels.clone()
     };
+    // Requests that pass through a buffer are copies; longer ones are those of a path without a buffer.
+    if labels.buffer_bytes().is_some_and(|buffer| bytes >= buffer) {
+        key.variant = Some("no buffer".into());
+    }
+    let own = engine::method(&labels.method).map_or(0, |method| method.capabilities.buffer as u64);
+    if own > 0 && bytes <= own {
+        key.variant = Some("through the buffer".into());
+    }
     // Several streams are several places in the file: not the same as more requests in flight at one.
     if labels.streams.is_some_and(|streams| streams > 1) {
         key.variant = Some("streams".into());
@@ -217,5 +226,24 @@ mod tests {
         assert_ne!(key(&labels("uring", None)), key(&labels("tokio", None)));
         assert_eq!(key(&Labels { peer: Some("fio".into()), ..labels("uring", None) }), None);
         assert_eq!(key(&Labels { load_per_s: Some(9), ..labels("uring", None) }), None);
+    }
+
+    #[test]
+    fn requests_through_a_buffer_are_a_path_of_their_own() {
+        let call = |method: &str, bytes: u64, variant: Option<&str>| {
+            key(&Labels {
+                operation: "read".into(),
+                method: method.into(),
+                request_bytes: Some(bytes),
+                variant: variant.map(Into::into),
+                ..Labels::default()
+            })
+        };
+        let stream = |bytes, variant| call("stream", bytes, Some(variant));
+        assert_eq!(stream(4096, "buffer 4 KiB"), stream(512, "no buffer"));
+        assert_ne!(stream(1024, "buffer 4 KiB"), stream(512, "no buffer"));
+        assert_eq!(stream(1024, "buffer 4 KiB"), stream(512, "buffer 4 KiB"));
+        assert_eq!(call("stdio", 512, None), call("stdio", 4096, None));
+        assert_ne!(call("stdio", 4096, None), call("stdio", 8192, None));
     }
 }

@@ -20,6 +20,8 @@ pub struct Capabilities {
     pub mapped: bool,
     /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
+    /// Size in bytes of a buffer of its own, through which requests up to that size pass; 0 without one.
+    pub buffer: usize,
     /// Bypass of the page cache.
     pub direct: Availability,
     /// Dropping of the pages that it brings into the page cache.
@@ -35,6 +37,7 @@ impl Capabilities {
         by_threads: false,
         mapped: false,
         copies_in_kernel: false,
+        buffer: 0,
         direct: Availability::Never,
         drops: Availability::Never,
     };

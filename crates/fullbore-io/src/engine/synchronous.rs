@@ -49,7 +49,8 @@ pub(super) static THROUGH: Method = Method {
 pub(super) static STDIO: Method = Method {
     name: "stdio",
     summary: "the C library's FILE* (fread, fwrite)",
-    capabilities: Capabilities::SYNCHRONOUS,
+    // Of most C libraries on most file systems (`st_blksize`).
+    capabilities: Capabilities { buffer: 4 << 10, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         // A `FILE*` owns its descriptor and its position, so it needs an open file description of its own.
         let fd = config.file.reopen_fd(config.write)?;

@@ -286,7 +286,7 @@ pub(super) fn interface<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>)
 
 /// Cells that differ in their variant only, without those of a stream's buffer.
 pub(super) fn variants<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
-    let own = only(input.own(), |labels| buffer_size(labels).is_none());
+    let own = only(input.own(), |labels| labels.buffer_bytes().is_none());
     groups_ignoring(&own, |l: &mut Labels| l.variant = None, &[])
 }
 
@@ -326,28 +326,16 @@ pub(super) fn variant<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -
     Some(ratio.candidate([], topic, text))
 }
 
-/// Buffer size in bytes of a variant (`buffer 64K`, `buffer 4 KiB`, `no buffer`); `None` for other variants.
-fn buffer_size(labels: &Labels) -> Option<u64> {
-    let text = labels.variant.as_deref()?.to_lowercase().replace("stream ", "").replace('=', " ");
-    match text.trim() {
-        "no buffer" | "unbuffered" | "buffer none" => Some(0),
-        other => {
-            let said = other.strip_prefix("buffer ")?.replace(' ', "").replace("ib", "");
-            fullbore::size::parse(said.to_uppercase().as_str()).ok()
-        }
-    }
-}
-
 /// Cells that differ in the stream's buffer and in the size of calls only.
 pub(super) fn stream_buffers<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
-    let described = only(input.own(), |labels| buffer_size(labels).is_some());
+    let described = only(input.own(), |labels| labels.buffer_bytes().is_some());
     let clear = |l: &mut Labels| (l.variant, l.request_bytes) = (None, None);
     groups_ignoring(&described, clear, &["request"])
 }
 
 /// The sizes of calls for which a stream's buffer pays, and its size.
 pub(super) fn stream_buffer<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
-    let of = |w: &EligibleCell<'_>| buffer_size(w.labels);
+    let of = |w: &EligibleCell<'_>| w.labels.buffer_bytes();
     let (bare, buffered): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| of(w) == Some(0));
     let call = |w: &EligibleCell<'_>| w.labels.request_bytes.unwrap_or(0);
     let mut calls: Vec<u64> = group.iter().map(call).collect();
@@ -384,25 +372,4 @@ pub(super) fn stream_buffer<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<
         ratio.times()
     );
     Some(ratio.candidate([], format!("buffer|{}", subject(&bare)), text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buffer_sizes_are_parsed_from_variants() {
-        for (text, bytes) in [
-            ("buffer 4096", Some(4096)),
-            ("buffer 64K", Some(65536)),
-            ("stream buffer 4 KiB", Some(4096)),
-            ("buffer=1M", Some(1 << 20)),
-            ("no buffer", Some(0)),
-            ("scalar", None),
-            ("buffer of gold", None),
-        ] {
-            let labels = Labels { variant: Some(text.into()), ..Labels::default() };
-            assert_eq!(buffer_size(&labels), bytes, "{text}");
-        }
-    }
 }
