@@ -1,11 +1,13 @@
 //! Child processes that do a sample's work; they are killed when the run stops.
 
-use fullbore::sys;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
+
+use fullbore::lock::Mutex;
+use fullbore::sys;
 
 static CHILDREN: Mutex<Children> = Mutex::new(Children { stopped: false, running: Vec::new() });
 
@@ -15,7 +17,7 @@ struct Children {
 }
 
 fn children() -> MutexGuard<'static, Children> {
-    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+    CHILDREN.lock()
 }
 
 /// Kills the processes that a sample started and prevents new ones, when the run is interrupted.

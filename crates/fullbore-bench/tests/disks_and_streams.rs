@@ -2,8 +2,7 @@
 
 mod measuring;
 
-use std::sync::{Mutex, PoisonError};
-
+use fullbore::lock::Mutex;
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
@@ -13,7 +12,7 @@ use measuring::{document, experiment, on_disk, options};
 /// sample.
 fn measure(directories: usize, text: &str, seconds: u64) -> Document {
     static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let places: Vec<_> = (0..directories).map(|_| on_disk()).collect();
     let directories = places.iter().map(|place| place.path().to_owned()).collect();
     let document = document(&Options { directories, ..options(places[0].path(), text, 32, seconds) });

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use clap::Args;
 use fullbore::engine::CachePolicy;
+use fullbore::lock::Mutex;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
@@ -162,7 +163,7 @@ fn plan_recorder(output: &Arc<Output>, plans: &Arc<Plans>) -> impl Fn(&Path, &Pl
             let _ = writeln!(text, "  {line}");
         }
         output.without_progress_line(|| Exit::eprint(&text));
-        plans.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), plan.clone()));
+        plans.lock().push((path.to_owned(), plan.clone()));
     }
 }
 
@@ -247,7 +248,7 @@ impl CliRun<'_> {
         let real = self.start.elapsed().as_secs_f64();
         let usage = ProcessUsage::now().unwrap_or_default().since(&self.before);
         let summary = RunSummary { bytes, real, usage, plans: self.plans.clone() };
-        for (path, plan) in &*self.plans.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (path, plan) in &*self.plans.lock() {
             let trials = trials(plan);
             if !trials.is_empty() {
                 Exit::eprint(&format!("{}:\n{trials}", Shown(path)));
@@ -290,7 +291,7 @@ impl RunSummary {
             "peak_memory_bytes": fullbore::probe::peak_memory(),
             "bytes_per_second": self.rate(),
         });
-        let plans = std::mem::take(&mut *self.plans.lock().unwrap_or_else(PoisonError::into_inner));
+        let plans = std::mem::take(&mut *self.plans.lock());
         let plans: Vec<_> = (plans.iter())
             .map(|(path, plan)| {
                 let mut value = serde_json::Value::from_iter(plan_fields(plan));

@@ -1,9 +1,10 @@
 //! Standard output of a run: lines are printed in batches with a bounded delay.
 
 use std::io::IsTerminal;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, LazyLock, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
+use fullbore::lock::Mutex;
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Interest};
 
@@ -58,7 +59,7 @@ impl Output {
     }
 
     pub(crate) fn line(&self) -> MutexGuard<'_, Option<ProgressLine>> {
-        lock(&self.line)
+        self.line.lock()
     }
 
     /// Runs `write` with the progress line cleared.
@@ -87,11 +88,11 @@ impl Output {
     /// If the write fails.
     pub fn print_raw(self: &Arc<Self>, text: impl AsRef<[u8]>) -> Result<(), Exit> {
         let text = text.as_ref();
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         held.bytes.extend_from_slice(text);
         held.at_once |= *self.terminal;
         if !held.looked_after && !held.at_once {
-            *lock(&CURRENT) = Arc::downgrade(self);
+            *CURRENT.lock() = Arc::downgrade(self);
             held.looked_after = wake();
             held.at_once = !held.looked_after;
         }
@@ -102,7 +103,7 @@ impl Output {
     /// Writes to standard error after the held output, so that both are in order if they go to the same file. An error
     /// of standard output is returned by the next print.
     pub fn eprint(&self, text: &str) {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         held.failed = self.write(&mut held).err();
         self.without_progress_line(|| Exit::eprint(text));
     }
@@ -112,7 +113,7 @@ impl Output {
     /// # Errors
     /// If the write fails.
     pub fn flush(&self) -> Result<(), Exit> {
-        self.write(&mut lock(&self.held))
+        self.write(&mut self.held.lock())
     }
 
     fn write(&self, held: &mut Buffered) -> Result<(), Exit> {
@@ -128,9 +129,9 @@ impl Output {
 
 /// Writes overdue output of the current run as far as that does not block; `false`: there is no run.
 pub(crate) fn flush_overdue() -> bool {
-    let Some(output) = lock(&CURRENT).upgrade() else { return false };
+    let Some(output) = CURRENT.lock().upgrade() else { return false };
     // A thread that holds a lock may block in a write; otherwise it writes more soon.
-    if let (Some(mut held), Some(line)) = (try_lock(&output.held), try_lock(&output.line))
+    if let (Some(mut held), Some(line)) = (output.held.try_lock(), output.line.try_lock())
         && held.flushed.elapsed() >= FLUSH_DELAY
     {
         let mut write = || held.write_some();
@@ -156,16 +157,4 @@ impl Buffered {
             self.bytes.drain(..count);
         }
     }
-}
-
-fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,13 @@
 //! The progress line of long runs, on a terminal only.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use fullbore::lock::Mutex;
 use fullbore::pattern::Progress;
 use fullbore::quote::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -57,7 +58,7 @@ impl ProgressLine {
 
     /// Runs `print` with the line cleared.
     pub fn without_progress_line<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.bar.lock() {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
@@ -107,7 +108,7 @@ fn draw(
         bar.set_style(style);
     }
     bar.set_message(printable(what).into_owned());
-    *shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    *shown.lock() = Some(bar.clone());
     while !over.load(Ordering::Relaxed) {
         bar.set_position(progress.bytes_done());
         std::thread::park_timeout(Duration::from_millis(100));

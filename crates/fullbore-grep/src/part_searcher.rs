@@ -7,13 +7,13 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
 use crate::matcher::AnyMatcher;
 use crate::query::{Print, Query};
 use crate::recorded_output::{Position, RecordedOutput, Recorder, find_numbers, marker_colors, take_begin};
 use crate::settings::{Detection, READ_SIZE, ReadMode, Show, SourceInfo};
+use fullbore::lock::Mutex;
 use fullbore::operation::{Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
@@ -54,7 +54,7 @@ impl Query {
 
 impl PartSearcher<'_> {
     fn tool(&self) -> (Searcher, AnyMatcher) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
             Some(position) => idle.swap_remove(position).1,
             None => (self.query.searcher_of_parts(), self.query.matcher.clone()),
@@ -178,7 +178,7 @@ impl Search for PartSearcher<'_> {
         }
         let mut tool = self.tool();
         let (output, facts, result) = self.find(&mut tool, &bytes, part.own.clone(), rules);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((thread::current().id(), tool));
+        self.idle.lock().push((thread::current().id(), tool));
         if settings.line_number {
             let count =
                 |range: Range<usize>| memchr::memchr_iter(self.delimiter(), &bytes[range]).count() as u64;

@@ -28,6 +28,8 @@ pub mod error;
 pub mod fault;
 pub mod file;
 #[doc(hidden)]
+pub mod lock;
+#[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]
 pub mod quote;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::operation::{Fold, Generate, Search, Transform};
@@ -16,6 +16,7 @@ use crate::strategy::{ParseSpecError, Plan, Planner, Profile, Purpose, StrategyS
 use fullbore_io::engine::CachePolicy;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Durability, File, Output, Placement};
+use fullbore_io::lock::Mutex;
 
 use crate::input::{Input, Opened};
 
@@ -232,12 +233,12 @@ impl Job {
         let first: Mutex<Option<CopyError>> = Mutex::default();
         let report = |event: CopyEvent| {
             if let CopyEvent::Failed(error) = event {
-                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                first.lock().get_or_insert(error);
             }
         };
         let (source, target) = (source.as_ref(), target.as_ref());
         let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &report)?;
-        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match first.into_inner() {
             None => Ok(stats),
             Some(CopyError::Failed(error)) => Err(error),
             Some(error) => Err(Error::new(error.kind(), "copy", source, error.to_string())),

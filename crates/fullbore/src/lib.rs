@@ -36,7 +36,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use fullbore_io::fault;
 pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
-pub use fullbore_io::{engine, probe, quote, size, sys};
+pub use fullbore_io::{engine, lock, probe, quote, size, sys};
 pub use input::Input;
 pub use job::{Job, PlannedPair, compare, copy, fold, search, transform};
 pub use op::fold_fn;

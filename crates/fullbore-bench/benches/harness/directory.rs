@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{MutexGuard, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fullbore::file::{Temporary, cleanup, hidden_name};
+use fullbore::lock::Mutex;
 use fullbore::{Error, size};
 use fullbore_bench::stop_children;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -22,7 +23,7 @@ use super::Attempt;
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<Pid>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    RUNNING.lock()
 }
 
 pub(crate) fn free(directory: &Path) -> Attempt<u64> {

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::driver::Driver;
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::file::{
     CommitReport, CopyReport, Durability, File, FileKind, Mode, OpenOptions, Output, Placement,
 };
+use crate::lock::Mutex;
 use crate::sys::{self, Code, OpenFlags};
 
 impl AsyncFile {
@@ -297,7 +298,7 @@ impl<T: Send + 'static> Future for BlockingCall<T> {
             let place = this.place.clone();
             let task = move || {
                 let result = work();
-                *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                *place.lock() = Some(result);
                 Ok(0)
             };
             return match dispatch.submit(Operation::Blocking(Some(Box::new(task))), context.waker()) {
@@ -315,7 +316,7 @@ impl<T: Send + 'static> Future for BlockingCall<T> {
                 return this.failed(error);
             }
         }
-        let result = this.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = this.place.lock().take();
         Poll::Ready(result.expect("polled after completion"))
     }
 }

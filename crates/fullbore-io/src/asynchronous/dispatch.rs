@@ -1,13 +1,14 @@
 //! Admission, start and completion of operations: one lock, a ring, and threads.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 
 use super::slots::{IoResult, Key};
 use super::state::{Core, Operation};
 use crate::buf::Direction;
 use crate::file::File;
+use crate::lock::{Condvar, Mutex};
 use crate::sys::forks;
 use crate::sys::shared_ring::{RingWaiter, SharedRing};
 use crate::sys::{Code, Wake};
@@ -50,7 +51,7 @@ impl Dispatch {
     }
 
     pub(super) fn lock(&self) -> Locked<'_> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        self.core.lock()
     }
 
     /// Releases the lock, then calls the noted wakers and drops the noted operations.

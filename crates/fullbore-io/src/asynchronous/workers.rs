@@ -1,7 +1,7 @@
 //! The threads of a driver: those that make blocking calls, and the one that waits for pipes, sockets and terminals without a ring.
 
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::dispatch::{Dispatch, Locked};
@@ -50,7 +50,7 @@ impl Dispatch {
                     return;
                 }
                 core.idle += 1;
-                core = self.work.wait(core).unwrap_or_else(PoisonError::into_inner);
+                core = self.work.wait(core);
                 core.idle -= 1;
                 continue;
             };

@@ -1,7 +1,6 @@
 //! All access methods, and tests of them on a file by using them: in a container, the kernel version does not show what is permitted.
 //! A new method is a static in this folder and a line here; the place of the line is its rank in the advice.
 
-use std::sync::{PoisonError, RwLock};
 use std::{fmt, io};
 
 use super::io_queue::IoQueue;
@@ -12,6 +11,7 @@ use super::{mmap, queued, synchronous};
 use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{CachePolicy, File, FileKind};
+use crate::lock::Mutex;
 use crate::probe::{FileSystemId, Learned, NoDirect};
 use crate::sys::Code;
 
@@ -43,12 +43,12 @@ pub static METHODS: &[&Method] = &[
 ];
 
 /// Methods that a test added. A name in [`METHODS`] is found without the lock.
-static ADDED: RwLock<Vec<&'static Method>> = RwLock::new(Vec::new());
+static ADDED: Mutex<Vec<&'static Method>> = Mutex::new(Vec::new());
 
 /// Adds a method to the registry of this process, for tests that show the needs of a new method. It is listed after the others.
 #[doc(hidden)]
 pub fn register(method: &'static Method) {
-    ADDED.write().unwrap_or_else(PoisonError::into_inner).push(method);
+    ADDED.lock().push(method);
 }
 
 pub fn methods() -> impl Iterator<Item = &'static Method> {
@@ -61,7 +61,7 @@ pub fn method(name: &str) -> Option<&'static Method> {
 }
 
 fn added() -> Vec<&'static Method> {
-    ADDED.read().unwrap_or_else(PoisonError::into_inner).clone()
+    ADDED.lock().clone()
 }
 
 /// The reason why an access method is unavailable on a file.

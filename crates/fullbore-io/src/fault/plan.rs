@@ -1,7 +1,7 @@
 //! The plan: decides from a seed, before each call, if it fails.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::call::{Call, Counts, Event, Fault, Operation, Subject, Verdict};
 use super::rules::{self, Mappings};
 use super::unsynced::{Unsynced, Worst};
+use crate::lock::Mutex;
 use crate::sys::{self, Code};
 
 /// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
@@ -183,7 +184,7 @@ impl Plan {
     }
 
     fn state(&self) -> MutexGuard<'_, PlanState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Rules of devices and of Windows that neither Linux nor Wine enforces. A plan does, so that the paths above are tested.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::call::{Fault, Subject};
+use crate::lock::Mutex;
 use crate::sys::{self, Code};
 
 /// The rule that a transfer breaks, with the error. `unit` is 1 for a transfer through the page cache.
@@ -39,7 +40,7 @@ pub(crate) struct Mappings(Arc<Mutex<BTreeMap<(u64, u64), usize>>>);
 
 impl Mappings {
     fn count(&self) -> MutexGuard<'_, BTreeMap<(u64, u64), usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Counts a mapping of `file` until the result is dropped.

@@ -2,9 +2,10 @@
 //! waits for one; each transfer holds one buffer briefly and never takes a second.
 
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use crate::buf::{Buf, Pool};
+use crate::lock::{Condvar, Mutex};
 
 /// The size of a buffer in bytes: the best request size on every machine measured.
 pub(super) const BOUNCE: usize = 256 << 10;
@@ -17,7 +18,7 @@ static RETURNED: Condvar = Condvar::new();
 
 fn pool() -> MutexGuard<'static, Option<Pool>> {
     // The pool is consistent between any two of its calls.
-    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+    POOL.lock()
 }
 
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Bounce {
                 buf.place(0, BOUNCE);
                 return Ok(Self { buf: Some(buf) });
             }
-            pool = RETURNED.wait(pool).unwrap_or_else(PoisonError::into_inner);
+            pool = RETURNED.wait(pool);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use super::inner::{CacheMode, Descriptor, Direct, DropBehind, File, Moved};
 use super::types::{CachePolicy, Support};
 use crate::error::Result;
+use crate::lock::Mutex;
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Advice, AsHandle, Code, FileKind, TransferFlags};
 
@@ -200,7 +200,7 @@ impl DropBehind {
     }
 
     pub(crate) fn read(&self, offset: u64, len: usize) {
-        let over = self.state.lock().unwrap_or_else(PoisonError::into_inner).read.add(offset, len);
+        let over = self.state.lock().read.add(offset, len);
         if let Some(range) = over {
             self.drop_pages(range);
         }
@@ -208,7 +208,7 @@ impl DropBehind {
 
     pub(crate) fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
             match state.written.add(offset, len) {
                 Some(range) => (Some(range.clone()), state.in_writeback.replace(range)),
                 None => return,
@@ -247,7 +247,7 @@ impl DropBehind {
 
 impl Drop for DropBehind {
     fn drop(&mut self) {
-        let state = std::mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let state = std::mem::take(self.state.get_mut());
         for range in [state.in_writeback, state.written.range].into_iter().flatten() {
             self.finish_writeback(range);
         }

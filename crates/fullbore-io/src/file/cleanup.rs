@@ -8,11 +8,12 @@ use std::hash::BuildHasher;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 use crate::sys::{self, BorrowedHandle, Code};
 
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
@@ -46,7 +47,7 @@ impl Registry {
 }
 
 fn state() -> MutexGuard<'static, Registry> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    STATE.lock()
 }
 
 /// A name in a held directory that is removed on drop or at cleanup, unless it was [kept](Self::keep).

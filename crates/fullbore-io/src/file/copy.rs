@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use super::calls::{LONGEST, cut};
 use super::inner::{CacheMode, File};
@@ -14,6 +13,7 @@ use super::spans::clonable;
 use super::types::CopyReport;
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, Code, FileKind, Handle, Splice};
 
 impl File {
@@ -390,7 +390,7 @@ pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u6
 }
 
 fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(CopyMethod, u64, u64)>> {
-    UNSUPPORTED.lock().unwrap_or_else(PoisonError::into_inner)
+    UNSUPPORTED.lock()
 }
 
 pub(super) fn positional(file: &File) -> bool {

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bounce::{BOUNCE, Bounce};
 use super::calls::BUFFERS;
@@ -16,6 +16,7 @@ use super::inner::{Direct, File};
 use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 use crate::probe::{self, Alignment, NoDirect};
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Code, OpenFlags, TransferFlags};
@@ -26,7 +27,7 @@ static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
-    REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
+    REFUSED.lock()
 }
 
 impl File {
@@ -333,7 +334,7 @@ impl Direct {
     pub(super) fn edges(&self) -> MutexGuard<'static, ()> {
         let (device, inode) = self.identity;
         let number = (device.wrapping_mul(31) ^ inode) % EDGES.len() as u64;
-        EDGES[number as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        EDGES[number as usize].lock()
     }
 
     fn gave_up(&self) -> bool {

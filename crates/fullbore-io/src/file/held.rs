@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, MutexGuard, Weak};
 
+use crate::lock::Mutex;
 use crate::sys::{self, Code, Handle, OpenFlags};
 
 /// A directory that stays the same one even if its path refers to another later.
@@ -216,7 +217,7 @@ impl HeldDir {
 
 impl Held {
     fn state(&self) -> MutexGuard<'_, OpenDir> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn verify(&self, fd: &Handle) -> sys::Result<()> {
@@ -254,7 +255,7 @@ fn beneath_at_once(fd: &Handle, path: &Path) -> sys::Result<Option<Handle>> {
 
 /// Records that a directory has a descriptor, and releases the oldest ones if there are too many.
 fn note(held: &Arc<Held>) {
-    let mut oldest = OLDEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut oldest = OLDEST.lock();
     oldest.push_back(Arc::downgrade(held));
     let open = OPEN.fetch_add(1, Ordering::Relaxed) + 1;
     let mut back = Vec::new();

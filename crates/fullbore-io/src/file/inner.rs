@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 use super::cleanup::CleanupGuard;
@@ -13,6 +13,7 @@ use super::types::{FileStamp, OptionSupport};
 use crate::error::{Error, message};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
+use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use super::inner::release;
 use super::inner::{CacheMode, File};
 use super::preflight::Blocks;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Mutex;
 use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
 
 /// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
@@ -224,7 +224,7 @@ impl File {
             return Ok(None);
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
-        let _alone = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = POSITION.lock();
         let position = sys::position(self).map_err(name)?;
         let found = sys::seek(self, to);
         sys::seek(self, SeekFrom::Start(position)).map_err(name)?;

@@ -2,9 +2,10 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::held::HeldDir;
+use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags};
 
 /// The number of attempts to empty a directory in which workers still create files: they run until the process ends.
@@ -23,7 +24,7 @@ static RESERVE: Mutex<Vec<Handle>> = Mutex::new(Vec::new());
 
 /// Reserves the descriptors needed to empty a directory, or releases them.
 pub(super) fn reserve(keep: bool) {
-    let mut reserve = RESERVE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reserve = RESERVE.lock();
     if !keep {
         reserve.clear();
     } else if reserve.is_empty()

@@ -5,7 +5,7 @@
 //! failed sync poisons the file: no handle derived from it writes or syncs again.
 
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::inner::File;
 use super::inner::{Failure, Poisoned};
@@ -111,7 +111,7 @@ impl File {
 
     /// Runs a sync of any kind after those of other threads; a failure poisons the file.
     pub(super) fn in_turn(&self, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let _turn = self.inner.health.state().syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.inner.health.state().syncing.lock();
         self.sound()?;
         sync().map_err(|error| self.poison(error))
     }

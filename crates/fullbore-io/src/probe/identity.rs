@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::kernel_files::KernelFiles;
+use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, FileSystemKind, Status};
 
 /// True if the device of an open file is rotational: requests far apart make it seek.
@@ -80,7 +81,7 @@ impl<K: Ord, V: Clone> Learned<K, V> {
 
     /// As [`get`](Self::get); `learn` also returns `false` if the fact may differ the next time.
     pub(crate) fn get_if(&self, key: K, learn: impl FnOnce() -> (V, bool)) -> V {
-        let learned = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let learned = || self.0.lock();
         if let Some(found) = learned().get(&key) {
             return found.clone();
         }

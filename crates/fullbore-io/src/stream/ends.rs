@@ -3,11 +3,12 @@
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::inner::File;
 use crate::file::spans::landed;
+use crate::lock::Mutex;
 use crate::sys::Code;
 use crate::sys::FileKind;
 
@@ -194,7 +195,7 @@ thread_local!(static IN_HOOK: Cell<bool> = const { Cell::new(false) });
 /// ```
 pub fn on_loss(hook: impl Fn(&Error) + Send + Sync + 'static) {
     let hook: Hook = Arc::new(hook);
-    let before = HOOK.lock().unwrap_or_else(PoisonError::into_inner).replace(hook);
+    let before = HOOK.lock().replace(hook);
     // Dropped without the lock: it may own a stream whose loss is reported too.
     drop(before);
 }
@@ -210,7 +211,7 @@ pub(super) fn report_loss(file: &File, bytes: usize, error: Error) {
     let error = Error::new(kind, "write", file.path(), what)
         .advise("close the stream and check the error before dropping it");
     // Called without the lock: a hook that writes a log to the same full device loses bytes too.
-    let hook = HOOK.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let hook = HOOK.lock().clone();
     match hook {
         Some(hook) if !IN_HOOK.replace(true) => {
             let _returned = HookReturned;

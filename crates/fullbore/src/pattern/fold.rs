@@ -3,18 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::run::Run;
-use super::threads::lock;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::RunStrategy;
 use fullbore_io::error::Result;
 use fullbore_io::file::File;
+use fullbore_io::lock::Mutex;
 
 /// Folds `operation` over all of `input`: a file on the strategy's workers, a pipe or device on the next free worker.
 ///
@@ -59,7 +58,7 @@ type Runs<S> = Mutex<BTreeMap<u64, Piece<S>>>;
 
 fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
     loop {
-        let mut runs = lock(done);
+        let mut runs = done.lock();
         let before = runs.range(..run.start).next_back().filter(|(_, piece)| piece.end == run.start);
         let before = before.map(|(&start, _)| start);
         // Merging may take long: the lock is not held.
@@ -118,7 +117,7 @@ fn anywhere<F: Fold>(
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
     pieces.into_iter().flatten().for_each(|piece| add(operation, &done, piece));
-    let mut runs = done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
+    let mut runs = done.into_inner().into_values();
     let state = runs.next().map_or_else(|| operation.identity(), |piece| piece.state);
     debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
     Ok((stats, state))

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::strategy::Model;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::File;
+use fullbore_io::lock::{Condvar, Mutex};
 
 /// The order in which the requests of a file are made.
 ///
@@ -118,9 +118,9 @@ impl OrderedWriter {
 
     /// Waits until the bytes at `offset` are next, and writes them.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         while state.next != offset && !state.cancelled {
-            state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.turn.wait(state);
         }
         if state.cancelled {
             return Err(Error::new(ErrorKind::Cancelled, "write", self.file.path(), "another worker failed"));
@@ -128,7 +128,7 @@ impl OrderedWriter {
         // Only this worker is next, so the lock is not held during a write that may block.
         drop(state);
         self.file.write_all_next(data).map_err(|error| error.at(offset))?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.next = offset + data.len() as u64;
         drop(state);
         self.turn.notify_all();
@@ -137,7 +137,7 @@ impl OrderedWriter {
 
     /// Ends all waits: a worker failed and its bytes will not come.
     pub(super) fn cancel(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled = true;
+        self.state.lock().cancelled = true;
         self.turn.notify_all();
     }
 }

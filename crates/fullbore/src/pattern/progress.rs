@@ -1,12 +1,12 @@
 //! The progress and the statistics of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use fullbore_io::engine::{IoQueue, IoStats, Latencies};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
+use fullbore_io::lock::Mutex;
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Progress {
     #[doc(hidden)]
     pub fn take_latencies(&self) -> Latencies {
         self.timed.store(false, Ordering::Relaxed);
-        std::mem::take(&mut *self.latencies.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.latencies.lock())
     }
 
     pub(super) fn start_timing(&self, queue: &mut IoQueue) {
@@ -69,7 +69,7 @@ impl Progress {
     pub(super) fn collect_latencies(&self, queue: &mut IoQueue) {
         let latencies = queue.take_latencies();
         if latencies.count() > 0 {
-            self.latencies.lock().unwrap_or_else(PoisonError::into_inner).add(&latencies);
+            self.latencies.lock().add(&latencies);
         }
     }
 

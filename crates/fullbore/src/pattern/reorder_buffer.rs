@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-
-use super::threads::lock;
+use fullbore_io::lock::{Condvar, Mutex};
 
 /// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
@@ -94,16 +93,12 @@ impl<'e, R> ReorderBuffer<'e, R> {
 
     /// True if `emit` returned `Break`.
     pub(super) fn had_enough(&self) -> bool {
-        self.lock().enough
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ReorderState<R>> {
-        lock(&self.state)
+        self.state.lock().enough
     }
 
     fn wait<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> MutexGuard<'s, ReorderState<R>> {
         state.waiters += 1;
-        state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = self.changed.wait(state);
         state.waiters -= 1;
         state
     }
@@ -121,7 +116,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     pub(super) fn insert(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
         // The map entry is counted too; else results without weight would be unbounded.
         let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while start != state.next && state.weight + weight > self.limit && !state.over {
             state = self.wait(state);
         }
@@ -139,7 +134,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         while let Some(Due { results, done }) = self.due(&mut state) {
             drop(state);
             let result = self.hand_on(results);
-            state = self.lock();
+            state = self.state.lock();
             if let Some((end, weight)) = done {
                 state.next = end;
                 self.next.store(end, Ordering::Relaxed);
@@ -168,7 +163,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             return Some(Due { results, done: Some((end, weight)) });
         }
         self.open.iter().find_map(|open| {
-            let mut open = lock(open);
+            let mut open = open.lock();
             if open.start != Some(state.next) || open.results.is_empty() {
                 return None;
             }
@@ -178,14 +173,14 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     fn hand_on(&self, results: Vec<R>) -> Result<()> {
-        let mut emit = lock(&self.emit);
+        let mut emit = self.emit.lock();
         for result in results {
             if self.enough.load(Ordering::Relaxed) {
                 break;
             }
             if emit(result)?.is_break() {
                 self.enough.store(true, Ordering::Relaxed);
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 (state.over, state.enough) = (true, true);
                 self.wake(state);
             }
@@ -194,7 +189,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     pub(super) fn open(&self, worker: usize, start: u64) {
-        lock(&self.open[worker]).start = Some(start);
+        self.open[worker].lock().start = Some(start);
     }
 
     /// Adds a result of the item of `worker` that begins at `start`; more may follow. If its held results weigh more
@@ -208,7 +203,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         allowance: usize,
     ) -> Result<()> {
         let held = {
-            let mut open = lock(&self.open[worker]);
+            let mut open = self.open[worker].lock();
             open.results.push(result);
             open.weight += weight + size_of::<R>();
             open.weight
@@ -217,7 +212,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if held <= allowance && self.next.load(Ordering::Relaxed) != start {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while held > allowance && (start != state.next || state.emitting) && !state.over {
             state = self.wait(state);
         }
@@ -225,21 +220,21 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
-        let Open { weight, results, .. } = std::mem::replace(&mut *lock(&self.open[worker]), Open::new());
+        let Open { weight, results, .. } = std::mem::replace(&mut *self.open[worker].lock(), Open::new());
         self.insert(start, end, weight, results)
     }
 
     /// Ends all waits: a worker failed and its results will not come.
     pub(super) fn cancel(&self) {
         self.enough.store(true, Ordering::Relaxed);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.over = true;
         self.wake(state);
     }
 
     /// Fails if results are still held because some before them never came.
     pub(super) fn finish(self) -> Result<()> {
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner();
         if state.over || state.waiting.is_empty() {
             return Ok(());
         }

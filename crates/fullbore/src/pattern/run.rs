@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::adaptive::{Engines, LeaseExtents, Leases, Place, Terms};
@@ -16,6 +15,7 @@ use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
 use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy};
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, Result};
+use fullbore_io::lock::Mutex;
 
 /// The parts of a run.
 pub(super) struct Run<'a> {
@@ -119,7 +119,7 @@ impl Run<'_> {
                 let end = Instant::now();
                 setup_cpu.resume();
                 engines.put(strategy.clone(), transfer_loop);
-                let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut span = span.lock();
                 let known = span.get_or_insert((start, end));
                 *known = (known.0.min(start), known.1.max(end));
                 result
@@ -152,7 +152,7 @@ impl Run<'_> {
             };
             engines.close(&mut add);
             let (user, system) = setup_cpu.end();
-            let mut sum = setup.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sum = setup.lock();
             *sum = (sum.0 + user, sum.1 + system);
             drop(sum);
             if !go_on() {
@@ -185,9 +185,9 @@ impl Run<'_> {
             reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection));
         }
         progress.check()?;
-        let span = span.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let span = span.into_inner();
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
-        let (setup_user, setup_system) = setup.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (setup_user, setup_system) = setup.into_inner();
         let mut stats = Stats { seconds, setup_user, setup_system, ..Stats::default() };
         let mut states = Vec::with_capacity(results.len());
         for ((bytes, reads, writes), state) in results.into_iter().flatten() {

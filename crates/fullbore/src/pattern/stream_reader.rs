@@ -1,7 +1,6 @@
 //! Reads a pipe or device sequentially, one worker at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::adaptive::{Spent, Trials};
@@ -9,6 +8,7 @@ use crate::strategy::{Contender, Selection, Strategy, text};
 use fullbore_io::buf::Buf;
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind};
+use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe::ProcessUsage;
 use fullbore_io::sys;
 
@@ -104,18 +104,14 @@ impl StreamReader {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, StreamPosition> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Ends the reading after `BEFORE` bytes: [`try_contenders`](Self::try_contenders) then continues it.
     pub(super) fn will_try(&self, contenders: Vec<Contender>) {
-        self.lock().next = contenders;
+        self.state.lock().next = contenders;
     }
 
     /// Continues with new readers, which try request sizes and numbers of workers on the bytes as they come; false at the end.
     pub(super) fn try_contenders(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (due, contenders) = (state.offset + SETTLE, std::mem::take(&mut state.next));
         if state.ended || contenders.is_empty() {
             return false;
@@ -128,7 +124,7 @@ impl StreamReader {
 
     /// The contenders tried, and the last choice; `None` without a choice between several.
     pub(super) fn selection(&self) -> Option<Selection> {
-        let state = self.lock();
+        let state = self.state.lock();
         let StreamTrials { trials, chosen, .. } = state.trials.as_ref()?;
         let ((place, after), tried) = ((*chosen)?, trials.tried());
         let chosen = text(&trials.contenders[place].strategy);
@@ -142,7 +138,7 @@ impl StreamReader {
 
     /// Releases the workers that wait for a part in the reading: there is none.
     pub(super) fn stop(&self) {
-        self.lock().ended = true;
+        self.state.lock().ended = true;
         self.changed.notify_all();
     }
 
@@ -155,9 +151,9 @@ impl StreamReader {
         request: usize,
         unit: usize,
     ) -> Result<Option<u64>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.ended && state.trials.as_ref().is_some_and(|trials| reader >= trials.current().workers) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
         if !state.next.is_empty() && state.offset >= BEFORE {
             return Ok(None);

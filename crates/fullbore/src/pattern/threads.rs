@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use fullbore_io::error::{Error, Result};
+use fullbore_io::lock::Mutex;
 use fullbore_io::probe::ProcessUsage;
 use fullbore_io::sys;
 
@@ -65,12 +66,12 @@ pub(super) fn on_pool<T: Send>(
         if result.is_err() {
             lost();
         }
-        lock(&done).push((worker, result));
+        done.lock().push((worker, result));
     };
     if sys::call_on_pool(workers.saturating_sub(1), &work).is_err() {
         return on_threads(workers, one, lost);
     }
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_unstable_by_key(|(worker, _)| *worker);
     done.into_iter().map(|(_, result)| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
@@ -101,11 +102,6 @@ pub(super) fn on_more_threads(
     std::thread::scope(|scope| run(scope, 0..workers, one, lost));
 }
 
-/// Locks a mutex, also after a panic of another thread: what it protects is valid at all times.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -120,11 +116,11 @@ pub(super) struct FirstError(Mutex<Option<Error>>);
 impl FirstError {
     /// Keeps the first error: it has the cause, later ones follow from it.
     pub(super) fn put(&self, error: Error) {
-        lock(&self.0).get_or_insert(error);
+        self.0.lock().get_or_insert(error);
     }
 
     pub(super) fn result(self) -> Result<()> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        self.0.into_inner().map_or(Ok(()), Err)
     }
 }
 
@@ -202,7 +198,7 @@ mod tests {
     #[test]
     fn a_panic_releases_waiting_threads() {
         for pooled in [false, true] {
-            let lost = (Mutex::new(false), std::sync::Condvar::new());
+            let lost = (std::sync::Mutex::new(false), std::sync::Condvar::new());
             let waits = |worker: usize, _: &Started| {
                 assert_ne!(worker, 1, "on purpose");
                 let lock = lost.0.lock().unwrap();

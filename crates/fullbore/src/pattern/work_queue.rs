@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::iter::{Fuse, Zip};
 use std::ops::RangeFrom;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::threads::lock;
+use fullbore_io::lock::Mutex;
 
 /// The most items in one batch.
 pub(super) const MOST: usize = 16;
@@ -47,7 +46,7 @@ impl<I: Iterator> WorkQueue<I> {
 
     /// The item after this worker's last one, if its batch has one.
     pub(super) fn next(&self, slot: &WorkerSlot) -> Option<Item<I::Item>> {
-        lock(&self.batches[slot.worker]).pop_front()
+        self.batches[slot.worker].lock().pop_front()
     }
 
     /// The first item of a new batch; `None` when all items are started.
@@ -55,16 +54,16 @@ impl<I: Iterator> WorkQueue<I> {
         let quick = slot.since.elapsed() < QUICK;
         slot.size = if quick { (slot.size * 2).clamp(1, self.most) } else { 1 };
         let first = {
-            let mut source = lock(&self.source);
+            let mut source = self.source.lock();
             let first = source.next();
             if slot.size > 1 && first.is_some() {
-                lock(&self.batches[slot.worker]).extend(source.by_ref().take(slot.size - 1));
+                self.batches[slot.worker].lock().extend(source.by_ref().take(slot.size - 1));
             }
             first
         };
         slot.since = Instant::now();
         // Taken from the end, so that the owner's remaining items stay consecutive.
-        first.or_else(|| self.batches.iter().find_map(|batch| lock(batch).pop_back()))
+        first.or_else(|| self.batches.iter().find_map(|batch| batch.lock().pop_back()))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Learned figures: how contenders did in earlier runs, kept beside the profile as a prior for the next.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use fullbore_io::lock::Mutex;
 
 use super::contender::{Contender, Tried, text};
 use super::fields::Strategy;
@@ -59,12 +61,12 @@ impl Learned {
 
     /// The figures.
     pub fn figures(&self) -> Vec<Figure> {
-        self.lock().figures().clone()
+        self.0.lock().figures().clone()
     }
 
     /// Adds the result of a trial.
     pub(super) fn add(&self, circumstances: &Circumstances, tried: &[Tried]) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         learn(state.figures(), circumstances, tried, now());
         if state.path.is_some() {
             state.pending.push((circumstances.clone(), tried.to_vec()));
@@ -80,7 +82,7 @@ impl Learned {
         works: impl Fn(&Strategy) -> Option<Strategy>,
     ) -> Option<Figure> {
         let spread = SPREAD[usize::from(circumstances.cached != Some(true))];
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let known: Vec<&Figure> = state
             .figures()
             .iter()
@@ -130,7 +132,7 @@ impl Learned {
     /// the figures.
     pub fn save(&self) {
         let (path, pending) = {
-            let mut state = self.lock();
+            let mut state = self.0.lock();
             let Some(path) = state.path.clone() else { return };
             (path, std::mem::take(&mut state.pending))
         };
@@ -162,10 +164,6 @@ impl Learned {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| file_system.is_none() || count > 0),
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Notebook> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -297,7 +295,7 @@ mod tests {
                 count: u32::MAX,
                 updated: now(),
             };
-            learned.lock().figures().push(figure);
+            learned.0.lock().figures().push(figure);
             let mut contenders = all.clone();
             let fits = |strategy: &Strategy| Some(strategy.clone()).filter(|_| works);
             learned.arrange(&circumstances(), &mut contenders, fits);

@@ -1,8 +1,8 @@
 //! The strategy of a run or the contenders that it tries, and the record of its trials.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
+use fullbore_io::lock::Mutex;
 use fullbore_io::size;
 use serde::Serialize;
 
@@ -56,11 +56,11 @@ impl Selections {
             let cached = circumstances.cached.map(|_| selection.cached);
             learned.add(&Circumstances { cached, ..circumstances.clone() }, &selection.tried);
         }
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(selection);
+        self.list.lock().push(selection);
     }
 
     pub(crate) fn list(&self) -> Vec<Selection> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.list.lock().clone()
     }
 }
 

@@ -4,12 +4,12 @@ mod open_loop;
 mod threads;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::Error;
 use fullbore::file::{File, Output, Placement};
+use fullbore::lock::Mutex;
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
@@ -142,7 +142,7 @@ impl LatencyWorkload {
             self.spec.order,
             self.spec.cache
         );
-        let mut reached = REACHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reached = REACHED.lock();
         if let Some(&known) = reached.get(&name) {
             return Ok(known);
         }

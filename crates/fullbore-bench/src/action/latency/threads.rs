@@ -2,11 +2,11 @@
 //! until its call returns. The number of threads is the maximum in flight; other due requests wait.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::{Error, ErrorKind};
+use fullbore::lock::Mutex;
 
 use super::open_loop::{ServedRequests, seconds, sleep_precisely};
 use crate::clock::Clock;
@@ -59,7 +59,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
             let begun = clock.seconds();
             if let Err(error) = call(number) {
                 // The other threads have no more requests to wait for.
-                shared.lock().unwrap_or_else(PoisonError::into_inner).schedule.clear();
+                shared.lock().schedule.clear();
                 return Err(error);
             }
             result.last = clock.seconds();
@@ -82,7 +82,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         let results = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
         refused.map(Err).into_iter().chain(results).collect()
     });
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let shared = shared.into_inner();
     let mut served = ServedRequests {
         latencies: shared.latencies,
         given_up: shared.given_up,
@@ -108,7 +108,7 @@ fn next(
     limit: f64,
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<(f64, u64)> {
-    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared.lock();
     let now = clock.seconds();
     if now >= limit || is_cancelled() {
         for due in std::mem::take(&mut shared.schedule) {
@@ -151,13 +151,13 @@ mod tests {
                     // The clock counts whole nanoseconds.
                     assert!(clock.seconds() + 1e-9 >= dues[number as usize], "not before it is due");
                     clock.advance(Duration::from_millis(2));
-                    assert!(made.lock().unwrap().insert(number));
+                    assert!(made.lock().insert(number));
                     Ok(())
                 })
             },
         )
         .unwrap();
-        assert_eq!(made.into_inner().unwrap(), (0..40).collect());
+        assert_eq!(made.into_inner(), (0..40).collect());
         assert_eq!((served.done, served.given_up, served.latencies.count()), (40, 0, 40));
         assert!(served.latencies.quantile(0.01).unwrap() >= Duration::from_millis(2) * 99 / 100);
         assert!(served.depth > 0.0 && served.seconds > 0.19);

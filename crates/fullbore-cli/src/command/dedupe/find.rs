@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::{File, FileStamp, HeldDir};
+use fullbore::lock::Mutex;
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
 use fullbore::pattern::Executor;
@@ -287,7 +287,7 @@ impl Search<'_> {
                 for file in group.files {
                     let mut entry = Ok(classes.len());
                     for (number, class) in classes.iter().enumerate() {
-                        *read.lock().unwrap_or_else(PoisonError::into_inner) += 2 * group.len;
+                        *read.lock() += 2 * group.len;
                         match equal(directories, &class[0], &file) {
                             Ok(false) => continue,
                             Ok(true) => entry = Ok(number),
@@ -314,7 +314,7 @@ impl Search<'_> {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        self.read += read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.read += read.into_inner();
         errors.iter().for_each(|error| self.eprint(error));
         Ok(result)
     }

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::panic;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fullbore::lock::Mutex;
 use fullbore::sys::{OsStrExt, is_separator};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{WalkBuilder, WalkState};
@@ -219,7 +220,7 @@ fn on_panic(sender: Sender<WalkMessage>) {
     let (before, sender) = (panic::take_hook(), Mutex::new(sender));
     panic::set_hook(Box::new(move |info| {
         if thread::current().name() == Some(NAME) {
-            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(WalkMessage::Failed);
+            let _ = sender.lock().send(WalkMessage::Failed);
         } else {
             before(info);
         }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::vec;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
+use fullbore::lock::{Condvar, Mutex};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
 use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt, SeekFrom};
 
@@ -199,13 +199,13 @@ impl StandardInput {
         turn: u64,
         read: impl FnOnce(&File) -> fullbore::Result<T>,
     ) -> fullbore::Result<T> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.next.lock();
         while *next < turn {
-            next = self.done.wait(next).unwrap_or_else(PoisonError::into_inner);
+            next = self.done.wait(next);
         }
         drop(next);
         let result = File::stdin().and_then(|file| read(&file));
-        *self.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.next.lock() += 1;
         self.done.notify_all();
         result
     }

@@ -1,7 +1,9 @@
 //! Several hashes in one pass over a file, on separate threads: reading continues while they are computed.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
+
+use fullbore_io::lock::{Condvar, Mutex};
 
 use super::algorithm::Hash;
 use super::hasher::Hasher;
@@ -80,34 +82,30 @@ impl PipelinedHashes {
             // If no thread can be started, this one does all the work.
             helpers.for_each(drop);
             let (result, ()) = pass(pipeline)?;
-            pipeline.lock().over = true;
+            pipeline.state.lock().over = true;
             pipeline.changed.notify_all();
             pipeline.help();
             pipeline.wait_for_all();
             Ok(result)
         })?;
-        let state = pipeline.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = pipeline.state.get_mut();
         let sums = state.states.drain(..).filter_map(|hash| hash.sum).map(|sum| sum.finish()).collect();
         Ok((result, sums))
     }
 
-    fn lock(&self) -> MutexGuard<'_, PipelineState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait<'s>(&self, state: MutexGuard<'s, PipelineState>) -> MutexGuard<'s, PipelineState> {
         assert!(!state.lost, "a hash is lost: its thread panicked");
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.changed.wait(state)
     }
 
     /// Computes jobs until no more will follow.
     fn help(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(job) = state.job() {
                 drop(state);
                 self.compute(job);
-                state = self.lock();
+                state = self.state.lock();
             } else if state.over {
                 return;
             } else {
@@ -117,7 +115,7 @@ impl PipelinedHashes {
     }
 
     fn wait_for_all(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.blocks.is_empty() {
             state = self.wait(state);
         }
@@ -129,7 +127,7 @@ impl PipelinedHashes {
         sum.update(block.offset, &block.bytes);
         std::mem::forget(lost);
         drop(block);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let hash = &mut state.states[hash];
         hash.sum = Some(sum);
         hash.next += 1;
@@ -140,7 +138,7 @@ impl PipelinedHashes {
 
     /// Returns memory for one block; computes jobs while none is free.
     fn room(&self) -> Vec<u8> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(free) = state.free.pop() {
                 return free;
@@ -153,7 +151,7 @@ impl PipelinedHashes {
                 Some(job) => {
                     drop(state);
                     self.compute(job);
-                    state = self.lock();
+                    state = self.state.lock();
                 }
                 None => state = self.wait(state),
             }
@@ -203,7 +201,7 @@ impl Fold for PipelinedHashes {
             let mut memory = self.room();
             memory.extend_from_slice(part);
             let block = Block { offset: offset + (number * BLOCK) as u64, bytes: memory };
-            self.lock().blocks.push_back(Arc::new(block));
+            self.state.lock().blocks.push_back(Arc::new(block));
             self.changed.notify_all();
         }
     }
@@ -216,7 +214,7 @@ struct Over<'r>(&'r PipelinedHashes);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.lock().over = true;
+        self.0.state.lock().over = true;
         self.0.changed.notify_all();
     }
 }
@@ -226,7 +224,7 @@ struct Lost<'r>(&'r PipelinedHashes);
 
 impl Drop for Lost<'_> {
     fn drop(&mut self) {
-        self.0.lock().lost = true;
+        self.0.state.lock().lost = true;
         self.0.changed.notify_all();
     }
 }

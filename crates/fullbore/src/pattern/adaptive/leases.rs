@@ -1,7 +1,8 @@
 //! The leases of a run, dealt to its workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use fullbore_io::lock::{Condvar, Mutex};
 
 use super::lease::{Lease, Parts, Settings, Spent};
 use super::region::Region;
@@ -44,14 +45,10 @@ impl<'a> Leases<'a> {
         self.workers.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Dealt> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A worker's next lease; waits while all contenders in turn have their number of workers. `None`: all parts
     /// are leased, or the run is stopped.
     pub(in crate::pattern) fn next(&self) -> Option<Lease> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.stopped || state.regions.iter().all(|region| region.left == 0) {
                 return None;
@@ -60,7 +57,7 @@ impl<'a> Leases<'a> {
                 return Some(lease);
             }
             state.waiters += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
             state.waiters -= 1;
         }
     }
@@ -68,12 +65,12 @@ impl<'a> Leases<'a> {
     /// As [`next`](Self::next), but `None` instead of waiting.
     #[cfg(test)]
     pub(super) fn try_next(&self) -> Option<Lease> {
-        self.take(&mut self.lock())
+        self.take(&mut self.state.lock())
     }
 
     /// The lease after `lease` if it is for the same contender: then its requests follow without a pause.
     pub(super) fn more(&self, lease: &Lease) -> Option<Lease> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let front = |region: &Region| region.ranges.front().map_or(u64::MAX, |range| range.start);
         let first = state.regions.iter().map(front).min();
         let later = self.in_order() && first != Some(front(&state.regions[lease.region]));
@@ -92,7 +89,7 @@ impl<'a> Leases<'a> {
 
     /// Records the cost of a lease, unless it has none that counts. `done`: the worker has no further lease of the region.
     pub(super) fn record(&self, lease: &Lease, spent: Option<Spent>, done: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let region = &mut state.regions[lease.region];
         if let Some(spent) = spent {
             region.record(lease, spent);
@@ -110,19 +107,19 @@ impl<'a> Leases<'a> {
     /// The lease of the same part under another contender, in place of one whose contender cannot be opened; `None` if there is no
     /// other.
     pub(super) fn replace(&self, lease: &Lease) -> Option<Lease> {
-        let replaced = self.lock().regions[lease.region].replace(lease);
+        let replaced = self.state.lock().regions[lease.region].replace(lease);
         self.changed.notify_all();
         replaced
     }
 
     /// True if the page cache has the part.
     pub(super) fn is_cached(&self, lease: &Lease) -> bool {
-        self.lock().regions[lease.region].cached
+        self.state.lock().regions[lease.region].cached
     }
 
     /// Ends the run: workers that wait get no lease.
     pub(in crate::pattern) fn stop(&self) {
-        self.lock().stopped = true;
+        self.state.lock().stopped = true;
         self.changed.notify_all();
     }
 

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::result::Difference;
 use super::walk::Visit;
-use crate::pattern::threads::lock;
 use fullbore_io::error::Result;
+use fullbore_io::lock::{Condvar, Mutex};
 
 /// Bytes compared at once before differences in them are located.
 const STEP: usize = 4096;
@@ -44,7 +43,7 @@ impl<'a> Least<'a> {
     }
 
     pub(super) fn found(self) -> Option<Difference> {
-        self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.found.into_inner()
     }
 }
 
@@ -53,7 +52,7 @@ impl Visit for Least<'_> {
         let place = first_difference(left, right);
         if let Some(place) = place {
             let at = offset + place as u64;
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = self.found.lock();
             if found.as_ref().is_none_or(|found| at < found.offset) {
                 *found = Some(Difference { offset: at, left: left[place], right: right[place] });
                 self.least.store(at, Ordering::Relaxed);
@@ -121,7 +120,7 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
         if !self.frontier.wait(offset) {
             return Ok(());
         }
-        let mut emit = lock(&self.emit);
+        let mut emit = self.emit.lock();
         self.differ.store(true, Ordering::Relaxed);
         if emit(made)?.is_break() {
             self.enough.store(true, Ordering::Relaxed);
@@ -163,12 +162,8 @@ struct FrontierState {
 }
 
 impl Frontier {
-    fn lock(&self) -> MutexGuard<'_, FrontierState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn done(&self, range: Range<u64>, count: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if range.start != state.next {
             state.ahead.insert(range.start, (range.end, count));
             return;
@@ -188,21 +183,21 @@ impl Frontier {
 
     /// Waits until everything before `offset` is done; false if the wait was cancelled.
     pub(super) fn wait(&self, offset: u64) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.next < offset && !state.over {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
         !state.over
     }
 
     /// Cancels all waits: a worker failed, or the visitor has seen enough.
     pub(super) fn cancel(&self) {
-        self.lock().over = true;
+        self.state.lock().over = true;
         self.changed.notify_all();
     }
 
     pub(super) fn reached(&self) -> (u64, u64) {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.next, state.count)
     }
 }

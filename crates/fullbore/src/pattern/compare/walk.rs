@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
@@ -15,6 +14,7 @@ use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::File;
+use fullbore_io::lock::Mutex;
 
 /// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]
@@ -268,7 +268,7 @@ impl Worker<'_> {
     fn next(&mut self, request: usize) -> Option<(u64, usize)> {
         if self.stripe.is_empty() {
             let mut passed = 0;
-            let dealt = self.stripes.lock().unwrap_or_else(PoisonError::into_inner).next_stripe(|hole| {
+            let dealt = self.stripes.lock().next_stripe(|hole| {
                 passed += hole.end - hole.start;
                 self.visit.hole(hole);
             });

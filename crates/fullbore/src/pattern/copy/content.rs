@@ -1,10 +1,10 @@
 //! The bytes of one file: shared if the file system can, else copied by the fastest method, without the holes.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all};
+use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
 use super::attributes::{self, Place};
@@ -17,7 +17,6 @@ use crate::pattern::order::Scope;
 use crate::pattern::progress::Progress;
 use crate::pattern::run::run;
 use crate::pattern::stream_reader::StreamReader;
-use crate::pattern::threads::lock;
 use crate::pattern::transfer_loop::{Sink, Source, Transfer};
 use crate::pattern::transform::taken_by_device;
 use crate::strategy::{Allocation, BUDGET, Plan, Planner, Purpose, RunStrategy};
@@ -156,7 +155,7 @@ impl Content<'_> {
                 workers,
                 progress: self.progress,
             };
-            let _turn = (len > STRIPE).then(|| lock(self.turn));
+            let _turn = (len > STRIPE).then(|| self.turn.lock());
             stats.add(&hashed.run()?);
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
@@ -179,7 +178,7 @@ impl Content<'_> {
         }
         let plan = self.plan(output, len, false)?;
         let strategy = &plan.strategy;
-        let _turn = lock(self.turn);
+        let _turn = self.turn.lock();
         if !sparse {
             allocate(output, len, strategy)?;
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;

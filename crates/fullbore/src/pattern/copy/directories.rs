@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::attributes::{self, Place};
 use super::directory::{Directory, Entry, c_name, path};
@@ -11,7 +11,6 @@ use super::failure::{Copied, CopyError};
 use super::note::Begun;
 use super::options::CopyEvent;
 use super::tree_copy::{TreeCopy, Worker};
-use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{
@@ -99,7 +98,7 @@ impl TreeCopy<'_> {
             }
             _ => {}
         }
-        lock(&self.begun).extend(begun);
+        self.begun.lock().extend(begun);
         let made = sys::status(&target).map_err(of_target)?;
         let names = sys::Directory::read_from(&source).map_err(of_source)?;
         worker.stats.directories += u64::from(new);
@@ -145,11 +144,11 @@ impl TreeCopy<'_> {
                 self.fail(worker, error.into());
             }
             let Directory { parent, hidden, target, .. } = directory;
-            let hidden = hidden.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let hidden = hidden.into_inner();
             match (hidden, parent) {
                 (Some(hidden), Some(parent)) => {
                     // The parent is kept: it gets its times after this directory got its name.
-                    lock(&self.whole).push((hidden, target, parent));
+                    self.whole.lock().push((hidden, target, parent));
                 }
                 (_, parent) => next = parent,
             }

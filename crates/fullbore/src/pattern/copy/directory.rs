@@ -2,10 +2,11 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AtFlags, Handle, OsStrExt, Status, is_separator};
 
 /// A directory in progress. Its entries hold it; it is finished when the last of them releases it.

@@ -12,7 +12,6 @@ use super::failure::{Copied, CopyError};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree_copy::{Found, Saved, TreeCopy, Worker};
-use crate::pattern::threads::lock;
 
 impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
@@ -29,7 +28,7 @@ impl TreeCopy<'_> {
     /// Notes a target created for a named source.
     pub(super) fn created(&self, entry: &Entry<'_>, link: bool) {
         if self.several && entry.directory.outermost {
-            let mut targets = lock(&self.seen.targets);
+            let mut targets = self.seen.targets.lock();
             targets.insert(entry.target_path(), link);
         }
     }

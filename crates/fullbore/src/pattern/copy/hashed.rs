@@ -14,7 +14,6 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -22,10 +21,11 @@ use super::journal::{Hash, Journal, STRIPE};
 use super::options::CopyStats;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::progress::Progress;
-use crate::pattern::threads::{FirstError, Started, lock, on_threads};
+use crate::pattern::threads::{FirstError, Started, on_threads};
 use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{CachePolicy, File, Support};
+use fullbore_io::lock::Mutex;
 
 /// A stripe that was copied, and its hash.
 type Stripe = (Range<u64>, u128);
@@ -65,12 +65,12 @@ impl Hashed<'_> {
         self.on_threads(1, &|goes_on, buffers| {
             let [buf] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = lock(&stripes).next_stripe(|_| ());
+                let next = stripes.lock().next_stripe(|_| ());
                 let Some(range) = next else { break };
                 self.stripe((&input, &output), &range, buf, &done)?;
                 if self.verify {
                     let hash = xxh3_128(buf.data());
-                    lock(&copied).push((range, hash));
+                    copied.lock().push((range, hash));
                 }
             }
             Ok(())
@@ -87,10 +87,10 @@ impl Hashed<'_> {
                     self.output.clone()
                 }
             };
-            let copied = copied.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let copied = copied.into_inner();
             self.compare(&input, &device, copied, &done)?;
         }
-        Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(done.into_inner())
     }
 
     /// Compares the device's content with a second read of the source. The first read is complete.
@@ -99,13 +99,13 @@ impl Hashed<'_> {
         self.on_threads(2, &|goes_on, buffers| {
             let [back, again] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = lock(&stripes).next();
+                let next = stripes.lock().next();
                 let Some((range, hash)) = next else { break };
                 let kept = read_back(device, &range, back)?;
                 if !read_back(input, &range, again)? || !kept || back.data() != again.data() {
                     return Err(self.differs(&range, xxh3_128(again.data()) != hash));
                 }
-                lock(done).verified += range.end - range.start;
+                done.lock().verified += range.end - range.start;
             }
             Ok(())
         })
@@ -165,7 +165,7 @@ impl Hashed<'_> {
         if let Some(known) = self.journal.and_then(|journal| journal.known(range.start, len))
             && hash(output, range, buf).ok().flatten().as_ref() == Some(known)
         {
-            lock(done).resumed += len;
+            done.lock().resumed += len;
             self.progress.add(len);
             return Ok(());
         }
@@ -193,7 +193,7 @@ impl Hashed<'_> {
         if let (Some(journal), Some(hash)) = (self.journal, &hash) {
             journal.note(range.start, len, hash)?;
         }
-        lock(done).copied += len;
+        done.lock().copied += len;
         Ok(())
     }
 }

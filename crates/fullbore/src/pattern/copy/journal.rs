@@ -6,12 +6,11 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::sync::Mutex;
 
 use super::note::{Note, create, name_of, open_private, random};
-use crate::pattern::threads::lock;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
+use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
 /// The unit of hashing and of the journal, in bytes.
@@ -193,7 +192,7 @@ impl Journal {
     }
 
     pub(super) fn note(&self, offset: u64, len: u64, hash: &Hash) -> Result<()> {
-        let mut end = lock(&self.end);
+        let mut end = self.end.lock();
         self.note.file.write_all_at(&record(offset, len, hash), *end)?;
         *end += RECORD as u64;
         Ok(())

@@ -11,7 +11,6 @@ use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
 use super::tree_copy::{Found, LinkAction, TreeCopy, Worker};
-use crate::pattern::threads::lock;
 
 impl TreeCopy<'_> {
     /// Handles a name of a file with several names; true if the file is to be copied.
@@ -21,7 +20,7 @@ impl TreeCopy<'_> {
             LinkAction::First => return Ok(true),
             LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
-                lock(&self.later).push(later);
+                self.later.lock().push(later);
                 return Ok(false);
             }
             LinkAction::Linked(place) => place,

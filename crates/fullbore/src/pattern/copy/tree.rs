@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
@@ -19,7 +19,6 @@ use super::note::Begun;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
 use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
 use crate::pattern::progress::Progress;
-use crate::pattern::threads::lock;
 
 /// Directory entries read at a time.
 const BATCH: usize = 64;
@@ -64,9 +63,9 @@ pub fn copy(
         copy.queue = Queue::new(workers);
         copy.wave(pairs, workers)?;
     }
-    let stats = copy.total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let stats = copy.total.into_inner();
     if stats.failed == 0 {
-        let begun = copy.begun.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let begun = copy.begun.into_inner();
         begun.into_iter().try_for_each(Begun::end)?;
     }
     Ok(stats)
@@ -147,7 +146,7 @@ impl TreeCopy<'_> {
             tasks.push(CopyTask::Name(directory, c_name(source.as_os_str())?, c_name(last)?));
         }
         tasks.into_iter().rev().for_each(|task| self.queue.push(task));
-        lock(&self.total).add(&worker.stats);
+        self.total.lock().add(&worker.stats);
         Ok(())
     }
 
@@ -190,7 +189,7 @@ impl TreeCopy<'_> {
                 }
             }
         }
-        lock(&self.total).add(&worker.stats);
+        self.total.lock().add(&worker.stats);
     }
 
     /// Finishes after the walk: postponed names, and names for complete directories.
@@ -203,19 +202,19 @@ impl TreeCopy<'_> {
         if self.stopped() {
             return Err(Error::cancelled());
         }
-        let later = std::mem::take(&mut *lock(&self.later));
+        let later = std::mem::take(&mut *self.later.lock());
         for (directory, source, target) in later {
             self.name(&mut worker, &directory, &source, &target, FileKind::Other);
             self.release(&mut worker, directory);
         }
         loop {
-            let Some((hidden, target, parent)) = lock(&self.whole).pop() else { break };
+            let Some((hidden, target, parent)) = self.whole.lock().pop() else { break };
             if let Err(error) = self.unveil(hidden, &target) {
                 self.fail(&mut worker, error.into());
             }
             self.release(&mut worker, parent);
         }
-        lock(&self.total).add(&worker.stats);
+        self.total.lock().add(&worker.stats);
         Ok(())
     }
 

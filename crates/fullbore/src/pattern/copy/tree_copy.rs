@@ -5,16 +5,16 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
 use super::note::Begun;
 use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
 use crate::pattern::progress::Progress;
-use crate::pattern::threads::lock;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
+use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::sys::{self, AtFlags, Status};
 
 pub(super) struct TreeCopy<'a> {
@@ -114,7 +114,7 @@ impl Seen {
     /// Notes a source; true if it was noted before.
     pub(super) fn source(&self, entry: &Entry<'_>, stat: &Status) -> bool {
         let name = (entry.source_directory(), entry.names().0.to_vec());
-        let mut sources = lock(&self.sources);
+        let mut sources = self.sources.lock();
         let names = sources.entry(stat.identity()).or_default();
         let known = names.contains(&name);
         if !known {
@@ -124,7 +124,7 @@ impl Seen {
     }
 
     pub(super) fn target(&self, entry: &Entry<'_>) -> Option<bool> {
-        lock(&self.targets).get(&entry.target_path()).copied()
+        self.targets.lock().get(&entry.target_path()).copied()
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) enum LinkAction {
 impl Links {
     /// Claims a name of a file with `names` names, if the number is known.
     pub(super) fn claim(&self, identity: (u64, u64), names: Option<u64>) -> LinkAction {
-        let mut copies = lock(&self.0);
+        let mut copies = self.0.lock();
         match copies.get_mut(&identity) {
             None => {
                 copies
@@ -197,7 +197,7 @@ impl Links {
 
     /// Notes that the copy under the first name is at `place`.
     pub(super) fn done(&self, identity: (u64, u64), place: Named) {
-        let mut copies = lock(&self.0);
+        let mut copies = self.0.lock();
         if let Some(copy) = copies.get_mut(&identity) {
             copy.place = Some(place);
         }
@@ -205,7 +205,7 @@ impl Links {
 
     /// Notes that copying the first name failed: the next one becomes the first.
     pub(super) fn failed(&self, identity: (u64, u64)) {
-        lock(&self.0).remove(&identity);
+        self.0.lock().remove(&identity);
     }
 }
 
@@ -230,7 +230,7 @@ impl<T> Queue<T> {
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn push(&self, task: T) {
@@ -266,7 +266,7 @@ impl<T> Queue<T> {
                 self.more.notify_all();
                 return None;
             }
-            state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.more.wait(state);
             if !state.over {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
             }

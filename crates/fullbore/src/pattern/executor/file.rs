@@ -1,8 +1,8 @@
 //! One file: a small one is read at once, a large one by all workers as planned.
 
 use std::ops::ControlFlow;
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::trials::{FileTrials, TrialKind};
@@ -17,6 +17,7 @@ use crate::strategy::{
 };
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
+use fullbore_io::lock::{Condvar, Mutex};
 
 /// The way in which a file is read.
 #[derive(Debug)]
@@ -166,7 +167,7 @@ impl Executor<'_> {
     }
 
     fn trials(&self) -> MutexGuard<'_, FileTrials> {
-        self.trials.lock().unwrap_or_else(PoisonError::into_inner)
+        self.trials.lock()
     }
 
     /// Replaces the strategy of a file that is too short to try several by one of the contenders.
@@ -191,13 +192,13 @@ impl Executor<'_> {
     /// `place`: it might wait for this file. `true` if it had to wait.
     fn alone(&self, place: u64) -> (Option<AllWorkers<'_>>, bool) {
         let mut waited = false;
-        let mut big = self.big.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut big = self.big.lock();
         while let Some(other) = *big {
             if other > place {
                 return (None, waited);
             }
             waited = true;
-            big = self.free.wait(big).unwrap_or_else(PoisonError::into_inner);
+            big = self.free.wait(big);
         }
         *big = Some(place);
         (Some(AllWorkers { big: &self.big, free: &self.free }), waited)
@@ -212,7 +213,7 @@ struct AllWorkers<'c> {
 
 impl Drop for AllWorkers<'_> {
     fn drop(&mut self) {
-        *self.big.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.big.lock() = None;
         self.free.notify_all();
     }
 }
@@ -269,7 +270,7 @@ mod tests {
         }
         let spec = StrategySpec { workers: Some(2), budget: Some(16 << 20), ..StrategySpec::default() };
         let (plans, progress) = (Mutex::new(Vec::new()), Progress::default());
-        let planned = |_: &std::path::Path, plan: &Plan| plans.lock().unwrap().push(plan.strategy.clone());
+        let planned = |_: &std::path::Path, plan: &Plan| plans.lock().push(plan.strategy.clone());
         let work = |path: &std::path::PathBuf,
                     sender: &mut OrderedSender<'_, '_, u64>,
                     worker: &mut Worker,
@@ -287,7 +288,7 @@ mod tests {
             .map_ordered(paths.iter(), work, add)
             .unwrap();
         assert_eq!(sum, 6 * (3 << 20));
-        for strategy in plans.into_inner().unwrap() {
+        for strategy in plans.into_inner() {
             assert!(strategy.workers == 1 && strategy.memory() <= (16 << 20) / 4, "{strategy}");
         }
     }

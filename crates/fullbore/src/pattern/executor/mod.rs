@@ -10,7 +10,6 @@ mod worker;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
 
 use growth::Growth;
 use trials::FileTrials;
@@ -23,6 +22,7 @@ use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
+use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe;
 
 pub use sender::OrderedSender;
