@@ -26,10 +26,18 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
     /// True in the first lease of a cached part: buffers touched for the first time are no measure of the rest.
     first: bool,
     ended: bool,
+    clock: Clock,
 }
+
+/// Returns the present moment; `true`: during a trial. Tests have a clock that they set.
+type Clock = fn(bool) -> Moment;
 
 impl<'l> LeaseExtents<'l> {
     pub(in crate::pattern) fn new(leases: &'l Leases<'l>, lease: Lease, request: usize) -> Self {
+        Self::with_clock(leases, lease, request, Moment::now)
+    }
+
+    pub(super) fn with_clock(leases: &'l Leases<'l>, lease: Lease, request: usize, clock: Clock) -> Self {
         let first = leases.is_cached(&lease);
         let ahead = if lease.trial { lease.filling } else { 0 };
         Self {
@@ -44,12 +52,17 @@ impl<'l> LeaseExtents<'l> {
             skipped: false,
             first,
             ended: false,
+            clock,
         }
+    }
+
+    fn now(&self) -> Moment {
+        (self.clock)(self.lease.trial)
     }
 
     /// The cost of the lease, if it counts.
     fn spent(&mut self) -> Option<Spent> {
-        let now = Moment::now(self.lease.trial);
+        let now = self.now();
         let (start, bytes) = self.since?;
         self.since = Some((now, 0));
         (!std::mem::take(&mut self.first)).then(|| start.until(&now, bytes))
@@ -72,7 +85,7 @@ impl<'l> LeaseExtents<'l> {
         let spent = match self.whole {
             // A worker with few requests did not get beyond those that fill the queue: all of them count.
             Some((start, bytes)) if self.ended && self.last.is_none() => {
-                Some(start.until(&Moment::now(self.lease.trial), bytes))
+                Some(start.until(&self.now(), bytes))
             }
             Some(_) => self.last,
             None => self.spent(),
@@ -97,7 +110,7 @@ impl Iterator for LeaseExtents<'_> {
             self.leases.record(&self.lease, spent, false);
             (self.at, self.lease) = (next.range.start, next);
         }
-        let first = || Some((Moment::now(self.lease.trial), 0));
+        let first = || Some(((self.clock)(self.lease.trial), 0));
         match self.ahead.checked_sub(1) {
             Some(ahead) => {
                 self.whole = self.whole.or_else(first);
@@ -114,11 +127,11 @@ impl Iterator for LeaseExtents<'_> {
 
 /// A moment in a worker's life.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
-    time: Instant,
+pub(super) struct Moment {
+    pub(super) time: Instant,
     /// CPU time of the thread so far in seconds, and the number of times that it has waited, if the system counts them. Only
     /// during a trial: these are system calls.
-    thread: Option<(f64, Option<u64>)>,
+    pub(super) thread: Option<(f64, Option<u64>)>,
 }
 
 impl Moment {
