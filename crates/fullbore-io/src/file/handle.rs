@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::inner::{CacheMode, Descriptor, File, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
+use crate::sys::{
+    self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status,
+};
 
 impl File {
     /// Opens a file for reading, by one system call that may block (on a named pipe until it has a writer). A directory is rejected
@@ -84,6 +86,12 @@ impl File {
     pub fn from_fd(fd: Handle, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
+        Self::with_status(fd, path, &stat)
+    }
+
+    /// As [`from_fd`](Self::from_fd), for a file of known status.
+    #[doc(hidden)]
+    pub fn with_status(fd: Handle, path: PathBuf, stat: &Status) -> Result<Self> {
         let kind = stat.kind();
         if kind == FileKind::Directory {
             return Err(directory(&path));

@@ -7,7 +7,7 @@ use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
 use super::types::FileStamp;
 use crate::error::{Error, Result};
-use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom};
+use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
     /// The current identity, length and modification time.
@@ -32,6 +32,10 @@ impl File {
     fn inspect(&self) -> Result<Before> {
         let stat = sys::status(&self.inner.fd)
             .map_err(|error| Error::io("inspect", &self.inner.path, error.into()))?;
+        self.state(&stat)
+    }
+
+    fn state(&self, stat: &Status) -> Result<Before> {
         let len = match *self.inner.kind.get_or_init(|| stat.kind()) {
             FileKind::Directory => return Err(directory(&self.inner.path)),
             FileKind::BlockDevice => {
@@ -43,7 +47,7 @@ impl File {
             _ => stat.size,
         };
         let sparse = stat.allocated() < stat.size;
-        Ok(Before { stamp: FileStamp { len, ..FileStamp::of(&stat) }, sparse })
+        Ok(Before { stamp: FileStamp { len, ..FileStamp::of(stat) }, sparse })
     }
 
     /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.
@@ -84,6 +88,12 @@ impl File {
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
+    }
+
+    /// As [`stamped`](Self::stamped), from a status of this file.
+    #[doc(hidden)]
+    pub fn stamped_as(&self, stat: &Status) -> Result<Self> {
+        Ok(Self { before: Some(self.state(stat)?), ..self.clone() })
     }
 
     /// As [`stamped`](Self::stamped), also if this handle is stamped: for runs that had to wait.

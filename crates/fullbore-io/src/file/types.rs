@@ -1,9 +1,9 @@
 //! Values that files take and report: policies, levels, support of options, steps, stamps.
 
+use std::fmt;
 use std::str::FromStr;
-use std::{fmt, io};
 
-use crate::sys::{self, AsHandle, FileKind, Status};
+use crate::sys::Status;
 
 /// The durability level at which bytes count as written; `docs/durability.md` states the promise of each level for an
 /// output.
@@ -233,12 +233,6 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The kind and the stamp of an open file that is not a [`File`](super::File).
-    pub fn of_open(file: impl AsHandle) -> io::Result<(FileKind, Self)> {
-        let stat = sys::status(file)?;
-        Ok((stat.kind(), Self::of(&stat)))
-    }
-
     #[doc(hidden)]
     pub fn of(stat: &Status) -> Self {
         Self { identity: stat.identity(), len: stat.size, modified: (stat.mtime, stat.mtime_nsec) }

@@ -51,7 +51,7 @@ impl Residency {
 
 /// Determines the share of `range` in the page cache (in bytes of the file; the part past its end is omitted).
 ///
-/// Takes three system calls with `cachestat(2)`: cheap enough before and after every trial. `mincore(2)` is used if
+/// Takes two system calls with `cachestat(2)`, and a third if nothing is cached: cheap enough before and after every trial. `mincore(2)` is used if
 /// that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
 /// never has any.
 ///
@@ -80,20 +80,20 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
     if total == 0 || range.is_empty() || range.start >= size {
         return Ok(Residency::counted(0, 0, ResidencySource::Cachestat));
     }
-    if !overlaid(fd) {
-        match sys::cachestat(fd, start, total) {
-            Ok(pages) => {
-                return Ok(Residency {
-                    dirty: Some(pages.dirty * page),
-                    writeback: Some(pages.writeback * page),
-                    evicted: Some(pages.evicted * page),
-                    recently_evicted: Some(pages.recently_evicted * page),
-                    ..Residency::counted(total, pages.cached * page, ResidencySource::Cachestat)
-                });
-            }
-            Err(error) if replaceable(&error) => {}
-            Err(error) => return Err(error),
+    match sys::cachestat(fd, start, total) {
+        // Where the call counts no page, it may have asked the wrong inode.
+        Ok(pages) if pages.cached > 0 || !overlaid(fd) => {
+            return Ok(Residency {
+                dirty: Some(pages.dirty * page),
+                writeback: Some(pages.writeback * page),
+                evicted: Some(pages.evicted * page),
+                recently_evicted: Some(pages.recently_evicted * page),
+                ..Residency::counted(total, pages.cached * page, ResidencySource::Cachestat)
+            });
         }
+        Ok(_) => {}
+        Err(error) if replaceable(&error) => {}
+        Err(error) => return Err(error),
     }
     // The last page may be partly past the end of the file: a mapping covers it anyway.
     let cached = sys::resident_pages(fd, start, total)? * page;

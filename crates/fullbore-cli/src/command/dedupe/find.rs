@@ -120,7 +120,7 @@ pub(super) fn find(
         groups.iter().filter(|group| has_holes(group)).flatten().map(|inode| inode.identity).collect();
     let whole = |inode: &Inode, directories: &Directories, executor: &Executor<'_>, worker: &mut _| {
         let file = open(inode, directories)?;
-        let before = file.stamp()?;
+        let before = file.starting_stamp()?;
         let changed = || Error::new(ErrorKind::Changed, "read", file.path(), "modified while being read");
         if before.len != inode.len {
             return Err(changed());
@@ -157,10 +157,11 @@ pub(super) fn find(
     Ok(Found { groups, directories: search.directories, read: search.read, failed: search.failed })
 }
 
-/// Opens a file if it is still the one that was found.
+/// Opens a file, stamped, if it is still the one that was found.
 fn open(inode: &Inode, directories: &Directories) -> Result<File> {
     let file = directories.of(&inode.names[0])?.open()?;
-    let FileStamp { identity, len, .. } = file.stamp()?;
+    let file = file.stamped()?;
+    let FileStamp { identity, len, .. } = file.starting_stamp()?;
     if (identity, len) != (inode.identity, inode.len) {
         return Err(Error::new(ErrorKind::Changed, "read", file.path(), "modified after it was found"));
     }

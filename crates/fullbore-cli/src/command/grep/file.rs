@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind, FileStamp};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys::{self, AsHandle};
+use fullbore::sys::{self, AsHandle, Status};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
 use fullbore_grep::{PartOutcome, Query, ReadMode, SearchResult, SourceInfo, WholeSearcher};
@@ -163,9 +163,9 @@ impl Search<'_> {
             here.executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
-        let before = FileStamp::of_open(&file)?;
-        let (kind, FileStamp { len, .. }) = before;
-        if (named || mapped) && kind != FileKind::Regular {
+        let before = sys::status(&file).map_err(io::Error::from)?;
+        let len = before.size;
+        if (named || mapped) && before.kind() != FileKind::Regular {
             return self.special(path, file, here).map(|()| None);
         }
         // A file that reports a length of zero cannot be mapped: it may be in `/proc`.
@@ -181,7 +181,7 @@ impl Search<'_> {
         let opening = self.query.source_info(read_mode, named, bytes);
         file.rewind()?;
         let again = file.try_clone()?;
-        let file = File::from_fd(file.into(), path)?;
+        let file = File::with_status(file.into(), path.into(), &before)?.stamped_as(&before)?;
         self.large(path, named, read_mode, opening, (&file, Some(again)), here).map(|()| None)
     }
 
@@ -263,7 +263,8 @@ impl Search<'_> {
             let path = path.display();
             self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
         }
-        let before = FileStamp::of_open(file)?;
+        let regular = file.kind() == FileKind::Regular;
+        let before = regular.then(|| file.starting_stamp()).transpose()?;
         let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
             && (long || read_mode == ReadMode::Mapped || self.query.settings().multiline)
@@ -280,7 +281,7 @@ impl Search<'_> {
                 None => searcher.search_reader(path, named, &mut io::stdin().lock()),
             })?;
         }
-        unchanged(file, &before, path)
+        Ok(before.map_or(Ok(()), |before| file.check_unchanged(&before))?)
     }
 
     /// Searches a file in parts; returns the reason if it must be searched as a whole.
@@ -392,8 +393,9 @@ fn fill(file: &mut fs::File, bytes: &mut [u8], len: usize) -> io::Result<usize> 
 }
 
 /// Fails if a regular file is not as it was `before` reading: the bytes read may mix two states of it.
-fn unchanged(file: &impl AsHandle, before: &(FileKind, FileStamp), path: &Path) -> Result<(), SearchError> {
-    if before.0 == FileKind::Regular && FileStamp::of_open(file)? != *before {
+fn unchanged(file: &fs::File, before: &Status, path: &Path) -> Result<(), SearchError> {
+    let now = sys::status(file).map_err(io::Error::from)?;
+    if before.kind() == FileKind::Regular && FileStamp::of(&now) != FileStamp::of(before) {
         return Err(Error::new(ErrorKind::Changed, "read", path, "modified while being read").into());
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{File, FileKind, FileStamp, Output, clones, share_all};
+use fullbore_io::file::{File, FileKind, Output, clones, share_all};
 use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
@@ -48,32 +48,40 @@ pub fn copy_file(
     options: &CopyOptions,
     progress: &Progress,
 ) -> Result<CopyStats> {
-    let input = &input.stamped_again()?;
-    Content { input, options, progress, report: &|_| (), turn: &Mutex::default() }.copy(output, None)
+    let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
+    let input = &input.stamped_as(&stat)?;
+    Content { input, options, progress, report: &|_| (), turn: &Mutex::default() }.copy(&stat, output, None)
 }
 
 impl Content<'_> {
-    /// Copies the file to `output`, which has its name on return.
-    pub(super) fn copy(&self, mut output: Output, journal: Option<Journal>) -> Result<CopyStats> {
+    /// Copies the file, which is stamped with its status, to `output`, which has its name on return.
+    pub(super) fn copy(
+        &self,
+        stat: &Status,
+        mut output: Output,
+        journal: Option<Journal>,
+    ) -> Result<CopyStats> {
         let input = self.input;
-        let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
         let before = input.starting_stamp()?;
-        if output.seekable() && output.file().stamp()?.identity == before.identity {
+        let seekable = output.seekable();
+        let made = seekable.then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
+        if made == Some(before.identity) {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
         }
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
-        let known = if lengthless(input, &stat) { None } else { input.seekable_len()? };
-        let len = match known {
-            Some(len) if output.seekable() => {
-                self.file(&mut output, journal.as_ref(), &stat, &before, len, &mut stats)?;
+        let known = if lengthless(input, stat) { None } else { input.seekable_len()? };
+        let len = match known.zip(made) {
+            Some((len, made)) => {
+                let devices = (before.identity.0, made.0);
+                self.file(&mut output, journal.as_ref(), stat, devices, len, &mut stats)?;
                 if stats.bytes() != len {
                     return Err(Error::changed(input.path(), "truncated while being read"));
                 }
                 len
             }
-            len => {
-                stats.copied = self.stream(&output, len)?;
+            None => {
+                stats.copied = self.stream(&output, known)?;
                 stats.copied
             }
         };
@@ -82,8 +90,8 @@ impl Content<'_> {
             // If this run is killed, the next can resume only while the part is private.
             output.file().sync(self.options.durability)?;
         }
-        if output.seekable() {
-            self.attributes(&output, &stat)?;
+        if seekable {
+            self.attributes(&output, stat)?;
         }
         let output = if output.inherits() { output } else { output.inherit_metadata(false) };
         output.commit_len(len, self.options.durability)?;
@@ -108,7 +116,7 @@ impl Content<'_> {
         output: &mut Output,
         journal: Option<&Journal>,
         stat: &Status,
-        before: &FileStamp,
+        devices: (u64, u64),
         len: u64,
         stats: &mut CopyStats,
     ) -> Result<()> {
@@ -123,7 +131,7 @@ impl Content<'_> {
         if journal.is_some_and(Journal::fresh) {
             output.file().set_len(0)?;
         }
-        if self.cloned(output, before, len)? {
+        if self.cloned(output, devices, len)? {
             stats.cloned = len;
             self.progress.add(len);
             return Ok(());
@@ -218,12 +226,11 @@ impl Content<'_> {
     }
 
     /// True if all blocks are shared now.
-    fn cloned(&self, output: &mut Output, before: &FileStamp, len: u64) -> Result<bool> {
+    fn cloned(&self, output: &mut Output, devices: (u64, u64), len: u64) -> Result<bool> {
         let always = self.options.reflink == Reflink::Always;
         if self.options.reflink == Reflink::Never || self.options.sparse != Sparse::Auto || len == 0 {
             return Ok(false);
         }
-        let devices = (before.identity.0, output.file().stamp()?.identity.0);
         if self.input.kind() != FileKind::Regular || !(always || clones(devices)) {
             if always {
                 let what = format!("a {} cannot share blocks", self.input.kind());
