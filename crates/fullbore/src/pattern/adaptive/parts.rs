@@ -95,26 +95,41 @@ fn grain(unit: u64, range: u64) -> Option<u64> {
 }
 
 /// The parts of a range that are in the page cache, of all inputs, and those that are not.
-fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
-    /// The most calls.
+pub(super) fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
+    /// The most steps.
     const STEPS: u64 = 512;
+    /// How often a step is halved that is cached in part.
+    const HALVINGS: u32 = 3;
     let len = range.end - range.start;
     let step = (len / STEPS).max((8 << 20).min(len / 48)).next_multiple_of(grain);
-    let mut found: [Vec<Range<u64>>; 2] = Default::default();
-    let mut start = range.start;
-    while start < range.end {
-        let end = (start + step).min(range.end);
-        let uncached = places.iter().any(|place| {
-            let range = place.base + start..place.base + end;
+    // What is cached in part suits either way: direct reads of a fast device, or the page cache before a slow one. A trial of the
+    // uncached parts finds out; a mapping is faster than both only where little is missing.
+    let enough = if len < ADAPTIVE { 0.5 } else { 0.8 };
+    let cached = |range: &Range<u64>| {
+        let shares = places.iter().map(|place| {
+            let range = place.base + range.start..place.base + range.end;
             let residency = probe::residency_within(place.file, range, place.len);
-            residency.ok().and_then(|residency| residency.share()).is_some_and(|share| share < 0.5)
+            residency.ok().and_then(|residency| residency.share()).unwrap_or(1.0)
         });
-        let list = &mut found[usize::from(uncached)];
-        match list.last_mut() {
-            Some(last) if last.end == start => last.end = end,
-            _ => list.push(start..end),
+        shares.fold(1.0, f64::min)
+    };
+    let mut found: [Vec<Range<u64>>; 2] = Default::default();
+    // The parts to come, the first one last, and the number of times that each may be halved.
+    let starts = (0..len.div_ceil(step)).rev().map(|index| range.start + index * step);
+    let mut parts: Vec<_> = starts.map(|at| (at..(at + step).min(range.end), HALVINGS)).collect();
+    while let Some((part, halvings)) = parts.pop() {
+        let share = cached(&part);
+        let middle = part.start + ((part.end - part.start) / 2).next_multiple_of(grain);
+        if halvings > 0 && middle < part.end && (0.05..0.95).contains(&share) {
+            parts.push((middle..part.end, halvings - 1));
+            parts.push((part.start..middle, halvings - 1));
+            continue;
         }
-        start = end;
+        let list = &mut found[usize::from(share < enough)];
+        match list.last_mut() {
+            Some(last) if last.end == part.start => last.end = part.end,
+            _ => list.push(part),
+        }
     }
     found
 }

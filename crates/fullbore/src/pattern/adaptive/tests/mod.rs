@@ -8,9 +8,15 @@ use std::time::{Duration, Instant};
 
 use super::extents::Moment;
 use super::lease::{Lease, Parts, Settings, Spent};
+#[cfg(target_os = "linux")]
+use super::parts::{Place, regions};
 use super::*;
 use crate::strategy::{Contender, Model, Selections, Strategy, StrategySpec, Tried};
 use fullbore_io::engine::method;
+#[cfg(target_os = "linux")]
+use fullbore_io::file::File;
+#[cfg(target_os = "linux")]
+use fullbore_testkit::ground::build_directory;
 
 const MIB: u64 = 1 << 20;
 
@@ -245,6 +251,39 @@ fn a_lease_after_another_is_for_the_same_strategy() {
     }
     assert!(epochs.windows(2).all(|pair| pair[0] <= pair[1]));
     assert!(selections.list().len() > 1, "the rate fell: there was another trial: {:?}", selections.list());
+}
+
+/// Every second MiB of a file is cached, and every second block of 64 KiB of its end.
+#[cfg(target_os = "linux")]
+#[test]
+fn small_cached_parts_are_found() {
+    use crate::strategy::ADAPTIVE;
+    use fullbore_io::sys::{Advice, advise};
+    use std::io::Write;
+    const SMALL: usize = 64 << 10;
+    let (len, mut file) = (ADAPTIVE, tempfile::NamedTempFile::new_in(build_directory()).unwrap());
+    file.write_all(&vec![7; len as usize]).unwrap();
+    file.as_file().sync_all().unwrap();
+    for advice in [Advice::DontNeed, Advice::Random] {
+        advise(file.as_file(), 0, None, advice).unwrap();
+    }
+    let file = File::open(file.path()).unwrap();
+    advise(&file, 0, None, Advice::Random).unwrap();
+    if fullbore_io::probe::residency(&file, 0..len).map_or(1, |found| found.cached) > 0 {
+        eprintln!("skipped: pages of the build directory stay cached");
+        return;
+    }
+    let (alternate, mut buffer) = (len - 32 * MIB, vec![0; MIB as usize]);
+    (0..alternate).step_by(2 * MIB as usize).for_each(|at| file.read_exact_at(&mut buffer, at).unwrap());
+    let read = |at| file.read_exact_at(&mut buffer[..SMALL], at).unwrap();
+    (alternate..len).step_by(2 * SMALL).for_each(read);
+    let [cached, uncached] = regions(&[Place { file: &file, base: 0, len }], 0..len, MIB);
+    let (even, odd): (Vec<_>, Vec<_>) = (0..alternate / MIB).partition(|mib| mib % 2 == 0);
+    let ranges = |list: Vec<u64>| list.into_iter().map(|mib| mib * MIB..(mib + 1) * MIB).collect::<Vec<_>>();
+    let (even, mut odd) = (ranges(even), ranges(odd));
+    // A trial finds out how to read what is cached in part.
+    odd.last_mut().unwrap().end = len;
+    assert_eq!((cached, uncached), (even, odd));
 }
 
 #[test]
