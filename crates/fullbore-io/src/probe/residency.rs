@@ -81,7 +81,7 @@ pub fn residency_within(fd: impl AsHandle, range: Range<u64>, size: u64) -> io::
         return Ok(Residency::counted(0, 0, ResidencySource::Cachestat));
     }
     match sys::cachestat(fd, start, total) {
-        // Where the call counts no page, it may have asked the wrong inode.
+        // A count of zero may be that of the wrong inode.
         Ok(pages) if pages.cached > 0 || !overlaid(fd) => {
             return Ok(Residency {
                 dirty: Some(pages.dirty * page),

@@ -98,12 +98,12 @@ fn grain(unit: u64, range: u64) -> Option<u64> {
 pub(super) fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
     /// The most steps.
     const STEPS: u64 = 512;
-    /// How often a step is halved that is cached in part.
+    /// The number of times that a step is halved if it is cached in part.
     const HALVINGS: u32 = 3;
     let len = range.end - range.start;
     let step = (len / STEPS).max((8 << 20).min(len / 48)).next_multiple_of(grain);
-    // What is cached in part suits either way: direct reads of a fast device, or the page cache before a slow one. A trial of the
-    // uncached parts finds out; a mapping is faster than both only where little is missing.
+    // Parts that are cached in part suit either way: direct reads of a fast device, or the page cache before a slow one. A trial of
+    // the uncached parts finds out; a mapping is faster than both only where little is missing.
     let enough = if len < ADAPTIVE { 0.5 } else { 0.8 };
     let cached = |range: &Range<u64>| {
         let shares = places.iter().map(|place| {
