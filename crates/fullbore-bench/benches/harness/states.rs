@@ -7,6 +7,7 @@ use std::path::Path;
 
 use fullbore::file::File;
 use fullbore::probe;
+use fullbore::sys::{self, Advice};
 
 use super::Attempt;
 
@@ -51,15 +52,37 @@ pub(crate) fn cold_or_warm(path: &Path, is_cold: bool) -> Attempt<()> {
     if is_cold { cold(path) } else { warm(path) }
 }
 
-/// Evicts a whole file and reads this share of it again, from its start.
-pub(crate) fn partly(path: &Path, share: f64) -> Attempt<()> {
-    if share == 1.0 {
+/// Evicts a whole file and reads these parts of it again.
+pub(crate) fn partly(path: &Path, parts: Cached) -> Attempt<()> {
+    if parts == Cached::First(1.0) {
         return warm(path);
     }
     cold(path)?;
-    let len = (fs::metadata(path)?.len() as f64 * share) as u64;
-    io::copy(&mut fs::File::open(path)?.take(len), &mut io::sink())?;
+    let (file, len) = (File::open(path)?, fs::metadata(path)?.len());
+    match parts {
+        Cached::First(share) => {
+            let len = (len as f64 * share) as u64;
+            io::copy(&mut fs::File::open(path)?.take(len), &mut io::sink())?;
+        }
+        Cached::Every(part) => {
+            // No read-ahead: the pages between the parts stay out.
+            sys::advise(&file, 0, None, Advice::Random)?;
+            let mut buffer = vec![0; part as usize];
+            for at in (0..len).step_by(2 * buffer.len()) {
+                file.read_at(&mut buffer, at)?;
+            }
+        }
+    }
     Ok(())
+}
+
+/// The cached parts of a file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cached {
+    /// The first share of it.
+    First(f64),
+    /// Every other part of this length in bytes.
+    Every(u64),
 }
 
 fn every_file(path: &Path, visit: &dyn Fn(&Path) -> Attempt<()>) -> Attempt<()> {

@@ -1,11 +1,12 @@
 //! `auto` beside strategies that are fixed for the whole run: every tool, with its input in the page cache, not in it, and with
-//! the first half in it. No profile, and nothing learned.
+//! the first half in it; one tool with small parts in it. No profile, and nothing learned.
 
 use fullbore::strategy::{ADAPTIVE, NAMED};
 
 use crate::finding::Bound;
 use crate::harness::commands::Case;
 use crate::harness::data::Data;
+use crate::harness::states::Cached::{self, Every, First};
 use crate::race::{Figure, Race};
 use crate::{Attempt, Bench, states};
 
@@ -25,6 +26,7 @@ pub(super) const CASES: &[Case] = &[
     ("auto-transform-over", TITLE, |bench| {
         compare(bench, "transform", &["shift:10", "text", OLD, "--overwrite"])
     }),
+    ("auto-parts", TITLE, |bench| compare_in(&PARTS, bench, "wc", &["text"])),
     // The processor limits every strategy alike: the figure is the cost of the trials.
     ("auto-equal", TITLE, |bench| compare_in(&EQUAL, bench, "sum", &["-a", "md5", "text"])),
 ];
@@ -46,20 +48,25 @@ const STRATEGIES: &[&str] = &[
 ];
 
 /// The states of the input, and the bounds: of a file that is half in the page cache, no fixed strategy suits both halves.
-const STATES: [State; 3] = [("warm", 1.0, 1.08), ("cold", 0.0, 1.08), ("half cached", 0.5, 0.92)];
+const STATES: [State; 3] =
+    [("warm", First(1.0), 1.08), ("cold", First(0.0), 1.08), ("half cached", First(0.5), 0.92)];
+
+/// Small parts: of those below 1 MiB, `auto` reads all alike.
+const PARTS: [State; 2] =
+    [("every other MiB cached", Every(1 << 20), 0.92), ("every other 64 KiB cached", Every(64 << 10), 1.08)];
 
 /// The bound of files that are too short for a trial: they have one strategy in every state.
 const SHORT: f64 = 1.05;
 
 /// The same for strategies that are equally fast.
-const EQUAL: [State; 2] = [("warm", 1.0, 1.01), ("cold", 0.0, 1.01)];
+const EQUAL: [State; 2] = [("warm", First(1.0), 1.01), ("cold", First(0.0), 1.01)];
 
-/// Name, cached share and bound.
-type State = (&'static str, f64, f64);
+/// Name, cached parts and bound.
+type State = (&'static str, Cached, f64);
 
 fn compare(bench: &mut Bench, tool: &'static str, words: &[&str]) -> Attempt<()> {
     let short = bench.place.size < ADAPTIVE;
-    let bounded = |(name, share, bound)| (name, share, if short { SHORT } else { bound });
+    let bounded = |(name, parts, bound)| (name, parts, if short { SHORT } else { bound });
     compare_in(&STATES.map(bounded), bench, tool, words)
 }
 
@@ -77,12 +84,12 @@ fn compare_in(cached: &[State], bench: &mut Bench, tool: &'static str, words: &[
     let named = NAMED.iter().filter(|_| tool == "transform").map(|named| named.name.to_owned());
     let fixed: Vec<String> = fixed.chain(named).collect();
     let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
-    for &(state, share, bound) in cached {
+    for &(state, parts, bound) in cached {
         let prepare = || {
             if has(OLD) {
                 states::whole(&old, &paths[0])?;
             }
-            paths.iter().try_for_each(|path| states::partly(path, share))?;
+            paths.iter().try_for_each(|path| states::partly(path, parts))?;
             if has(NEW) { states::fresh(&new, &paths[0]) } else { Ok(()) }
         };
         let mut race = Race::new(&inputs, bench.place.size * inputs.len() as u64);
