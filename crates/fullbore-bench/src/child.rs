@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::MutexGuard;
 
 use fullbore::lock::Mutex;
 use fullbore::sys;
@@ -16,13 +15,9 @@ struct Children {
     running: Vec<u32>,
 }
 
-fn children() -> MutexGuard<'static, Children> {
-    CHILDREN.lock()
-}
-
 /// Kills the processes that a sample started and prevents new ones, when the run is interrupted.
 pub fn stop_children() {
-    let mut state = children();
+    let mut state = CHILDREN.lock();
     state.stopped = true;
     for pid in state.running.drain(..) {
         // It may have ended meanwhile.
@@ -50,7 +45,7 @@ pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
 
 /// Starts a process whose input is a file, or empty.
 pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<ChildProcess> {
-    let mut state = children();
+    let mut state = CHILDREN.lock();
     if state.stopped {
         return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
     }
@@ -70,7 +65,7 @@ impl ChildProcess {
 }
 
 fn untrack(process: u32) {
-    children().running.retain(|one| *one != process);
+    CHILDREN.lock().running.retain(|one| *one != process);
 }
 
 #[cfg(all(test, unix))]

@@ -1,5 +1,5 @@
-//! Locks without poisoning: after a panic of a thread that held one, the others take it as it is. The panic ends their work all the
-//! same, for the thread that joins the panicked one panics too.
+//! Locks without poisoning: after a panic of a thread that held one, the others take it as it is, so what it guards must be valid
+//! wherever its holder can panic. The panic ends their work all the same, for the thread that joins the panicked one panics too.
 
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 

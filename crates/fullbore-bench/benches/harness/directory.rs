@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{MutexGuard, OnceLock};
+use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,10 +21,6 @@ use super::Attempt;
 /// The commands that an interruption must end. Starting one takes the lock, and the signal's thread never returns it:
 /// nothing starts after the signal.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-
-fn running() -> MutexGuard<'static, Vec<Pid>> {
-    RUNNING.lock()
-}
 
 pub(crate) fn free(directory: &Path) -> Attempt<u64> {
     let room = rustix::fs::statvfs(directory)?;
@@ -51,7 +47,7 @@ pub(crate) struct RunningCommand {
 }
 
 pub(crate) fn start(command: &mut Command) -> Attempt<RunningCommand> {
-    let mut running = running();
+    let mut running = RUNNING.lock();
     let child = command
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
@@ -64,7 +60,7 @@ impl RunningCommand {
         // The lock must not be held during the wait; taking it afterwards stops this thread if the run was interrupted.
         let status = self.child.wait();
         let ended = pid(&self.child);
-        running().retain(|child| Some(*child) != ended);
+        RUNNING.lock().retain(|child| Some(*child) != ended);
         status
     }
 }
@@ -82,7 +78,7 @@ pub(crate) fn watch() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let mut running = running();
+            let mut running = RUNNING.lock();
             stop_children();
             end(&mut running);
             std::process::exit(128 + signal);

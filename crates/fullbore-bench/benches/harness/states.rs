@@ -58,13 +58,14 @@ pub(crate) fn partly(path: &Path, parts: Cached) -> Attempt<()> {
         return warm(path);
     }
     cold(path)?;
-    let (file, len) = (File::open(path)?, fs::metadata(path)?.len());
+    let len = fs::metadata(path)?.len();
     match parts {
         Cached::First(share) => {
             let len = (len as f64 * share) as u64;
             io::copy(&mut fs::File::open(path)?.take(len), &mut io::sink())?;
         }
         Cached::Every(part) => {
+            let file = File::open(path)?;
             // No read-ahead: the pages between the parts stay out.
             sys::advise(&file, 0, None, Advice::Random)?;
             let mut buffer = vec![0; part as usize];

@@ -43,7 +43,7 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
         key.variant = Some("no buffer".into());
     }
     let own = engine::method(&labels.method).map_or(0, |method| method.capabilities.buffer as u64);
-    if own > 0 && bytes <= own {
+    if bytes <= own {
         key.variant = Some("through the buffer".into());
     }
     // Several streams are several places in the file: not the same as more requests in flight at one.

@@ -1,7 +1,7 @@
 //! The plan: decides from a seed, before each call, if it fails.
 
 use std::io;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -69,7 +69,7 @@ impl Plan {
     /// ```
     #[must_use]
     pub fn with(self, fault: Fault) -> Self {
-        self.state().faults.push(fault);
+        self.state.lock().faults.push(fault);
         self
     }
 
@@ -93,14 +93,14 @@ impl Plan {
     /// ```
     #[must_use]
     pub fn with_power_failure(self) -> Self {
-        self.state().unsynced.get_or_insert_with(Unsynced::default);
+        self.state.lock().unsynced.get_or_insert_with(Unsynced::default);
         self
     }
 
     /// Decides about a call and records it as made if it may proceed. Files and engines that carry the plan call this
     /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
     pub fn before(&self, operation: &Operation<'_>) -> Verdict {
-        match self.state().judge(operation) {
+        match self.state.lock().judge(operation) {
             Ok(len) => Verdict::Go(len),
             Err(error) => Verdict::Fail(error),
         }
@@ -128,7 +128,7 @@ impl Plan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn crash(&self, worst: Worst) -> io::Result<()> {
-        let state = &mut *self.state();
+        let state = &mut *self.state.lock();
         match &mut state.unsynced {
             Some(unsynced) => unsynced.lose(worst, &mut state.random),
             None => Err(io::Error::new(
@@ -140,7 +140,7 @@ impl Plan {
 
     /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
-        self.state().counts
+        self.state.lock().counts
     }
 
     /// Returns the faults, syncs and name changes so far, in order.
@@ -158,7 +158,7 @@ impl Plan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn events(&self) -> Vec<Event> {
-        self.state().events.clone()
+        self.state.lock().events.clone()
     }
 
     /// Returns the maximum number of buffers per call, if the plan limits it.
@@ -167,11 +167,11 @@ impl Plan {
             Fault::Buffers { most } => Some((*most).max(1)),
             _ => None,
         };
-        self.state().faults.iter().filter_map(most).min()
+        self.state.lock().faults.iter().filter_map(most).min()
     }
 
     pub(crate) fn sectors(&self) -> Option<u64> {
-        rules::sectors(&self.state().faults)
+        rules::sectors(&self.state.lock().faults)
     }
 
     /// Returns a plan with the device of this one and nothing else.
@@ -181,10 +181,6 @@ impl Plan {
 
     pub(crate) fn mappings(&self) -> &Mappings {
         &self.mappings
-    }
-
-    fn state(&self) -> MutexGuard<'_, PlanState> {
-        self.state.lock()
     }
 }
 

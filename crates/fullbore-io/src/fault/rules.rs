@@ -1,7 +1,7 @@
 //! Rules of devices and of Windows that neither Linux nor Wine enforces. A plan does, so that the paths above are tested.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::call::{Fault, Subject};
 use crate::lock::Mutex;
@@ -39,21 +39,17 @@ pub(super) fn sectors(faults: &[Fault]) -> Option<u64> {
 pub(crate) struct Mappings(Arc<Mutex<BTreeMap<(u64, u64), usize>>>);
 
 impl Mappings {
-    fn count(&self) -> MutexGuard<'_, BTreeMap<(u64, u64), usize>> {
-        self.0.lock()
-    }
-
     /// Counts a mapping of `file` until the result is dropped.
     pub(crate) fn add(&self, file: &dyn Subject) -> Option<MappedUnder> {
         let identity = sys::status(file).ok()?.identity();
-        *self.count().entry(identity).or_default() += 1;
+        *self.0.lock().entry(identity).or_default() += 1;
         Some(MappedUnder { mappings: self.clone(), identity })
     }
 
     /// True if `file` is mapped and longer than `len` bytes.
     pub(super) fn hold(&self, file: &dyn Subject, len: u64) -> sys::Result<bool> {
         let found = sys::status(file)?;
-        Ok(found.size > len && self.count().get(&found.identity()).is_some_and(|&count| count > 0))
+        Ok(found.size > len && self.0.lock().get(&found.identity()).is_some_and(|&count| count > 0))
     }
 }
 
@@ -65,7 +61,7 @@ pub(crate) struct MappedUnder {
 
 impl Drop for MappedUnder {
     fn drop(&mut self) {
-        if let Some(count) = self.mappings.count().get_mut(&self.identity) {
+        if let Some(count) = self.mappings.0.lock().get_mut(&self.identity) {
             *count -= 1;
         }
     }

@@ -2,7 +2,6 @@
 //! waits for one; each transfer holds one buffer briefly and never takes a second.
 
 use std::io;
-use std::sync::MutexGuard;
 
 use crate::buf::{Buf, Pool};
 use crate::lock::{Condvar, Mutex};
@@ -16,11 +15,6 @@ const COUNT: usize = 16;
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 static RETURNED: Condvar = Condvar::new();
 
-fn pool() -> MutexGuard<'static, Option<Pool>> {
-    // The pool is consistent between any two of its calls.
-    POOL.lock()
-}
-
 #[derive(Debug)]
 pub(super) struct Bounce {
     buf: Option<Buf>,
@@ -29,7 +23,7 @@ pub(super) struct Bounce {
 impl Bounce {
     /// Borrows a buffer of [`BOUNCE`] bytes; waits until one is free.
     pub(super) fn borrow() -> io::Result<Self> {
-        let mut pool = pool();
+        let mut pool = POOL.lock();
         loop {
             let made = match &mut *pool {
                 Some(pool) => pool,
@@ -51,7 +45,7 @@ impl Bounce {
 
 impl Drop for Bounce {
     fn drop(&mut self) {
-        if let (Some(buf), Some(pool)) = (self.buf.take(), &mut *pool()) {
+        if let (Some(buf), Some(pool)) = (self.buf.take(), &mut *POOL.lock()) {
             pool.put(buf);
             RETURNED.notify_one();
         }

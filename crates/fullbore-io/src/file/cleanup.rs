@@ -7,8 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher;
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
@@ -44,10 +44,6 @@ impl Registry {
         self.files.push((id, left));
         id
     }
-}
-
-fn state() -> MutexGuard<'static, Registry> {
-    STATE.lock()
 }
 
 /// A name in a held directory that is removed on drop or at cleanup, unless it was [kept](Self::keep).
@@ -87,7 +83,7 @@ impl Temporary {
 
     fn at<T>(path: PathBuf, tree: bool, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         let (directory, name) = HeldDir::of(&path).map_err(|error| Error::io("create", &path, error))?;
-        let mut state = state();
+        let mut state = STATE.lock();
         let made = make(&path)?;
         Ok((Self::registered(&mut state, directory, name, path, tree), made))
     }
@@ -104,7 +100,7 @@ impl Temporary {
         let fd = directory.fd()?;
         for _ in 0..ATTEMPTS {
             let name = hidden_name(stem);
-            let mut state = state();
+            let mut state = STATE.lock();
             match make(fd.as_handle(), &name) {
                 Err(Code::EXISTS) => {}
                 made => {
@@ -169,7 +165,7 @@ impl Temporary {
         mut self,
         name: impl FnOnce(&HeldDir, &OsStr) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let state = state();
+        let state = STATE.lock();
         let named = name(&self.directory, &self.name);
         self.kept = named.is_ok();
         drop(state);
@@ -184,7 +180,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let mut state = state();
+        let mut state = STATE.lock();
         state.files.retain(|(id, _)| *id != self.id);
         match (self.kept, self.tree) {
             (true, _) => {}
@@ -225,7 +221,7 @@ impl CleanupGuard {
 
 impl Drop for CleanupGuard {
     fn drop(&mut self) {
-        state().files.retain(|(id, _)| *id != self.id);
+        STATE.lock().files.retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -233,7 +229,7 @@ impl Drop for CleanupGuard {
 pub(super) fn register<E>(
     open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
 ) -> std::result::Result<CleanupGuard, E> {
-    let mut state = state();
+    let mut state = STATE.lock();
     let delete_on_exit = Arc::new(open()?);
     let id = state.register(Leftover::Open(delete_on_exit.clone()));
     Ok(CleanupGuard { id, delete_on_exit })
@@ -245,7 +241,7 @@ pub struct Unfinished(u64);
 
 /// Enters `path` as a file that is being rewritten in place.
 pub fn unfinished(path: &Path) -> Unfinished {
-    let mut state = state();
+    let mut state = STATE.lock();
     let id = state.next;
     state.next += 1;
     state.unfinished.push((id, path.to_owned()));
@@ -254,7 +250,7 @@ pub fn unfinished(path: &Path) -> Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        state().unfinished.retain(|(id, _)| *id != self.0);
+        STATE.lock().unfinished.retain(|(id, _)| *id != self.0);
     }
 }
 
@@ -268,7 +264,7 @@ impl Drop for Unfinished {
 /// ```
 pub fn cleanup() -> Vec<PathBuf> {
     CLEANING_UP.store(true, Ordering::Relaxed);
-    let mut state = state();
+    let mut state = STATE.lock();
     // Newest first: files before their directories.
     for (_, left) in state.files.drain(..).rev() {
         match left {

@@ -330,7 +330,7 @@ impl Copying<'_> {
     }
 
     fn lacks(&self, method: CopyMethod) -> bool {
-        let lacking = lacking();
+        let lacking = UNSUPPORTED.lock();
         lacking.contains(&(method, self.devices.0, self.devices.1))
     }
 
@@ -340,7 +340,7 @@ impl Copying<'_> {
             error,
             Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
         ) {
-            lacking().insert((method, self.devices.0, self.devices.1));
+            UNSUPPORTED.lock().insert((method, self.devices.0, self.devices.1));
         }
         self.fails(error)
     }
@@ -370,7 +370,7 @@ impl Copying<'_> {
 
 /// True if sharing blocks between two devices may work: it has not failed for them so far.
 pub fn clones(devices: (u64, u64)) -> bool {
-    devices.0 == devices.1 && !lacking().contains(&(CopyMethod::Clone, devices.0, devices.1))
+    devices.0 == devices.1 && !UNSUPPORTED.lock().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
 /// Shares all blocks of a file with a new one; `true` if `target` is complete. For many files, so it makes few calls.
@@ -382,15 +382,11 @@ pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u6
                 error,
                 Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
             ) {
-                lacking().insert((CopyMethod::Clone, devices.0, devices.1));
+                UNSUPPORTED.lock().insert((CopyMethod::Clone, devices.0, devices.1));
             }
             false
         }
     }
-}
-
-fn lacking() -> std::sync::MutexGuard<'static, BTreeSet<(CopyMethod, u64, u64)>> {
-    UNSUPPORTED.lock()
 }
 
 pub(super) fn positional(file: &File) -> bool {

@@ -26,10 +26,6 @@ static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 /// One lock for all files of a number, held while a part of a block is changed.
 static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
-fn refused() -> MutexGuard<'static, BTreeMap<u64, String>> {
-    REFUSED.lock()
-}
-
 impl File {
     /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
     /// it is the size of one of its blocks, which is always valid: the cases change at any time (btrfs moves small files into its
@@ -78,7 +74,7 @@ impl Direct {
             return Err("appended writes cannot be aligned to blocks".to_owned());
         }
         let identity = file.stamp().map_err(|error| error.to_string())?.identity;
-        if let Some(reason) = refused().get(&identity.0) {
+        if let Some(reason) = REFUSED.lock().get(&identity.0) {
             return Err(reason.clone());
         }
         let access = flags & OpenFlags::ACCESS;
@@ -90,7 +86,7 @@ impl Direct {
             match Code::of(&error) {
                 Some(Code::INVALID | Code::UNSUPPORTED) => {
                     let reason = format!("the file system does not support it ({})", plainly(&error));
-                    refused().insert(identity.0, reason.clone());
+                    REFUSED.lock().insert(identity.0, reason.clone());
                     reason
                 }
                 _ => format!("the file cannot be reopened for it ({})", plainly(&error)),
@@ -347,13 +343,13 @@ impl Direct {
         if no {
             self.gave_up.store(true, Ordering::Relaxed);
             let reason = format!("an aligned transfer was rejected ({})", plainly(error));
-            refused().insert(self.identity.0, reason);
+            REFUSED.lock().insert(self.identity.0, reason);
         }
         no
     }
 
     pub(super) fn why_not(&self) -> Option<String> {
-        self.gave_up().then(|| refused().get(&self.identity.0).cloned()).flatten()
+        self.gave_up().then(|| REFUSED.lock().get(&self.identity.0).cloned()).flatten()
     }
 }
 
@@ -385,10 +381,10 @@ mod tests {
         let file = File::open("/proc/version").unwrap();
         let device = file.stamp().unwrap().identity.0;
         let reason = Direct::find(&file).unwrap_err();
-        assert_eq!(refused().get(&device), Some(&reason));
-        refused().insert(device, "recorded".to_owned());
+        assert_eq!(REFUSED.lock().get(&device), Some(&reason));
+        REFUSED.lock().insert(device, "recorded".to_owned());
         assert_eq!(Direct::find(&file).unwrap_err(), "recorded");
-        refused().remove(&device);
+        REFUSED.lock().remove(&device);
     }
 
     /// The device has larger sectors than it announces.
@@ -445,7 +441,7 @@ mod tests {
             let Support::Unsupported(reason) = support else { panic!("{name}: {support}") };
             assert!(reason.contains("an aligned transfer was rejected"), "{name}: {reason}");
             assert_eq!(Direct::find(&file).unwrap_err(), reason);
-            refused().remove(&file.stamp().unwrap().identity.0);
+            REFUSED.lock().remove(&file.stamp().unwrap().identity.0);
             let counts = plan.counts();
             assert!(counts.refused > 0, "{name}: {counts:?}");
             case(&file);

@@ -86,12 +86,16 @@ impl File {
     pub fn from_fd(fd: Handle, path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let stat = sys::status(&fd).map_err(|error| Error::io("inspect", &path, error.into()))?;
-        Self::with_status(fd, path, &stat)
+        Self::adopted(fd, path, &stat)
     }
 
-    /// As [`from_fd`](Self::from_fd), for a file of known status.
+    /// As [`from_fd`](Self::from_fd), for a file of known status, with which it is [stamped](Self::stamped).
     #[doc(hidden)]
     pub fn with_status(fd: Handle, path: PathBuf, stat: &Status) -> Result<Self> {
+        Self::adopted(fd, path, stat)?.stamped_as(stat)
+    }
+
+    fn adopted(fd: Handle, path: PathBuf, stat: &Status) -> Result<Self> {
         let kind = stat.kind();
         if kind == FileKind::Directory {
             return Err(directory(&path));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use std::sync::{Arc, LazyLock, MutexGuard, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use crate::lock::Mutex;
 use crate::sys::{self, Code, Handle, OpenFlags};
@@ -146,7 +146,7 @@ impl HeldDir {
     /// The descriptor, open as long as a caller holds it. If it was released and the name refers to another directory by now, fails
     /// with `ESTALE`.
     pub fn fd(&self) -> io::Result<Arc<Handle>> {
-        if let Some(fd) = &self.0.state().fd {
+        if let Some(fd) = &self.0.state.lock().fd {
             return Ok(fd.clone());
         }
         Ok(self.reopen()?)
@@ -158,20 +158,20 @@ impl HeldDir {
         let mut fd = loop {
             // A directory without a parent always has its descriptor.
             let held = above.ok_or(Code::STALE)?;
-            if let Some(fd) = &held.0.state().fd {
+            if let Some(fd) = &held.0.state.lock().fd {
                 break fd.clone();
             }
             closed.push(held);
             above = held.0.parent.as_ref();
         };
-        let beneath = closed.iter().rev().map(|held| held.0.state().name.clone()).collect::<PathBuf>();
+        let beneath = closed.iter().rev().map(|held| held.0.state.lock().name.clone()).collect::<PathBuf>();
         let links = closed.iter().any(|held| held.0.follow);
         let at_once = if links { None } else { beneath_at_once(&fd, &beneath)? };
         let found = match at_once {
             Some(found) => Arc::new(found),
             None => {
                 for held in closed.iter().rev() {
-                    let name = held.0.state().name.clone();
+                    let name = held.0.state.lock().name.clone();
                     let flags = FLAGS | unless(held.0.follow);
                     fd = Arc::new(sys::open_at(&fd, name, flags, 0)?);
                     held.0.verify(&fd)?;
@@ -180,7 +180,7 @@ impl HeldDir {
             }
         };
         self.0.verify(&found)?;
-        let mut state = self.0.state();
+        let mut state = self.0.state.lock();
         if let Some(fd) = &state.fd {
             return Ok(fd.clone());
         }
@@ -211,15 +211,11 @@ impl HeldDir {
 
     /// Records its new name in its parent.
     pub fn renamed(&self, name: &OsStr) {
-        self.0.state().name = name.to_owned();
+        self.0.state.lock().name = name.to_owned();
     }
 }
 
 impl Held {
-    fn state(&self) -> MutexGuard<'_, OpenDir> {
-        self.state.lock()
-    }
-
     fn verify(&self, fd: &Handle) -> sys::Result<()> {
         let stat = sys::status(fd)?;
         if stat.identity() == self.identity { Ok(()) } else { Err(Code::STALE) }
@@ -228,7 +224,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.parent.is_some() && self.state().fd.is_some() {
+        if self.parent.is_some() && self.state.lock().fd.is_some() {
             OPEN.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -268,7 +264,7 @@ fn note(held: &Arc<Held>) {
             oldest.push_back(Arc::downgrade(held));
             break;
         }
-        if old.state().fd.take().is_some() {
+        if old.state.lock().fd.take().is_some() {
             OPEN.fetch_sub(1, Ordering::Relaxed);
             over -= 1;
         }
@@ -291,7 +287,7 @@ mod tests {
 
     /// Releases the descriptor as `note` does; true if there was one.
     fn closed(held: &HeldDir) -> bool {
-        let closed = held.0.state().fd.take().is_some();
+        let closed = held.0.state.lock().fd.take().is_some();
         OPEN.fetch_sub(usize::from(closed), Ordering::Relaxed);
         closed
     }

@@ -51,9 +51,9 @@ impl Residency {
 
 /// Determines the share of `range` in the page cache (in bytes of the file; the part past its end is omitted).
 ///
-/// Takes two system calls with `cachestat(2)`, and a third if nothing is cached: cheap enough before and after every trial. `mincore(2)` is used if
-/// that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own inode, which
-/// never has any.
+/// Takes two system calls with `cachestat(2)`, and a third if nothing is cached: cheap enough before and after every trial.
+/// `mincore(2)` is used if that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own
+/// inode, which never has any.
 ///
 /// ```
 /// let file = std::fs::File::open("Cargo.toml")?;

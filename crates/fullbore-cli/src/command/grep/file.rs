@@ -181,7 +181,7 @@ impl Search<'_> {
         let opening = self.query.source_info(read_mode, named, bytes);
         file.rewind()?;
         let again = file.try_clone()?;
-        let file = File::with_status(file.into(), path.into(), &before)?.stamped_as(&before)?;
+        let file = File::with_status(file.into(), path.into(), &before)?;
         self.large(path, named, read_mode, opening, (&file, Some(again)), here).map(|()| None)
     }
 

@@ -63,8 +63,7 @@ impl Content<'_> {
     ) -> Result<CopyStats> {
         let input = self.input;
         let before = input.starting_stamp()?;
-        let seekable = output.seekable();
-        let made = seekable.then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
+        let made = output.seekable().then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
         if made == Some(before.identity) {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
@@ -90,7 +89,7 @@ impl Content<'_> {
             // If this run is killed, the next can resume only while the part is private.
             output.file().sync(self.options.durability)?;
         }
-        if seekable {
+        if made.is_some() {
             self.attributes(&output, stat)?;
         }
         let output = if output.inherits() { output } else { output.inherit_metadata(false) };

@@ -240,7 +240,7 @@ impl TreeCopy<'_> {
     fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
-        let input = File::with_status(fd, entry.source_path(), stat)?.stamped_as(stat)?;
+        let input = File::with_status(fd, entry.source_path(), stat)?;
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = stat.kind() == FileKind::Regular;
         let gives_way = matches!(found, Found::Replaced(_));
@@ -283,8 +283,7 @@ impl TreeCopy<'_> {
             }
             false => output,
         };
-        let input = &input;
-        Content { input, options, progress: self.progress, report: self.report, turn: &self.turn }
+        Content { input: &input, options, progress: self.progress, report: self.report, turn: &self.turn }
             .copy(stat, output, journal)
     }
 }

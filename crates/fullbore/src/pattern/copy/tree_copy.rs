@@ -4,8 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
@@ -229,12 +229,8 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), more: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
-    fn state(&self) -> MutexGuard<'_, QueueState<T>> {
-        self.state.lock()
-    }
-
     pub(super) fn push(&self, task: T) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.tasks.push_back(task);
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.more.notify_one();
@@ -242,7 +238,7 @@ impl<T> Queue<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.state().tasks.len()
+        self.state.lock().tasks.len()
     }
 
     /// True if a worker is idle.
@@ -252,7 +248,7 @@ impl<T> Queue<T> {
 
     /// The newest task, so that trees are copied branch by branch with few open directories; `None`: all work is done.
     pub(super) fn next(&self) -> Option<T> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(task) = state.tasks.pop_back() {
                 return Some(task);
@@ -275,7 +271,7 @@ impl<T> Queue<T> {
 
     /// Removes a worker whose thread could not start.
     pub(super) fn without_one(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.workers -= 1;
         if self.waiting.load(Ordering::Relaxed) >= state.workers {
             state.over = true;

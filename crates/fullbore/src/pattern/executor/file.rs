@@ -1,11 +1,10 @@
 //! One file: a small one is read at once, a large one by all workers as planned.
 
 use std::ops::ControlFlow;
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::trials::{FileTrials, TrialKind};
+use super::trials::TrialKind;
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
 use crate::operation::{Fold, Search, Split};
@@ -161,13 +160,9 @@ impl Executor<'_> {
         let start = Instant::now();
         let result = job(&plan.handle(&input), (&plan).into())?;
         if let Some((kind, len)) = trial {
-            self.trials().record(kind, &plan.strategy, len, start.elapsed().as_secs_f64());
+            self.trials.lock().record(kind, &plan.strategy, len, start.elapsed().as_secs_f64());
         }
         Ok(result)
-    }
-
-    fn trials(&self) -> MutexGuard<'_, FileTrials> {
-        self.trials.lock()
     }
 
     /// Replaces the strategy of a file that is too short to try several by one of the contenders.
@@ -180,7 +175,7 @@ impl Executor<'_> {
             TrialKind { uncached: plan.plan_input.is_uncached(), serial: plan.plan_input.serial.is_some() };
         let contenders = std::mem::take(&mut plan.contenders);
         let list = if kind.uncached { &contenders.uncached } else { &contenders.cached };
-        let strategy = self.trials().pick(list, kind, len)?.clone();
+        let strategy = self.trials.lock().pick(list, kind, len)?.clone();
         // Several stripes for each worker.
         let request = strategy.request as u64;
         let stripe = (len / (4 * strategy.workers as u64)).next_multiple_of(request).max(request);
