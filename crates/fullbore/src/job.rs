@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::operation::{Fold, Generate, Search, Transform};
+use crate::operation::{Fold, Generate, Search, Split, Transform};
 use crate::pattern::{
     self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Differences, Executor, Extent, Follow,
     OrderedSender, Progress, Side, Stats, Worker,
 };
-use crate::strategy::{ParseSpecError, Plan, Planner, Profile, Purpose, StrategySpec};
+use crate::strategy::{ParseSpecError, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec};
 use fullbore_io::engine::CachePolicy;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Durability, File, Output, Placement};
@@ -115,13 +115,13 @@ impl Job {
     /// ```
     /// use std::sync::{Arc, OnceLock};
     /// use fullbore::{Job, op};
-    /// let method = Arc::new(OnceLock::new());
-    /// let chosen = method.clone();
+    /// let explained = Arc::new(OnceLock::new());
+    /// let text = explained.clone();
     /// let job = Job::new().strategy("read=mmap")?.on_plan(move |_, plan| {
-    ///     let _ = chosen.set(plan.strategy.read.name);
+    ///     let _ = text.set(plan.to_string());
     /// });
     /// job.fold(&op::count_lines(), "Cargo.toml")?;
-    /// assert_eq!(method.get(), Some(&"mmap"));
+    /// assert!(explained.get().unwrap().contains("read=mmap"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_plan(self, planned: impl Fn(&Path, &Plan) + Send + Sync + 'static) -> Self {
@@ -210,7 +210,7 @@ impl Job {
     ) -> Result<Stats> {
         let input = input.into().open_file()?.stamped()?;
         let len = input.seekable_len()?;
-        let plan = self.plan(Purpose::Transform, Some(&input), len, &output)?;
+        let plan = self.plan(Purpose::Transform, Some(&input), len, &output, operation.split())?;
         let input = plan.handle(&input);
         pattern::transform(operation, &input, output, &plan, self.durability, &self.progress)
     }
@@ -220,7 +220,7 @@ impl Job {
     /// # Errors
     /// As [`pattern::generate`].
     pub fn generate(&self, generator: &dyn Generate, len: u64, output: Output) -> Result<Stats> {
-        let plan = self.plan(Purpose::Generate, None, Some(len), &output)?;
+        let plan = self.plan(Purpose::Generate, None, Some(len), &output, Split::Any)?;
         pattern::generate(generator, len, output, &plan.strategy, self.durability, &self.progress)
     }
 
@@ -331,8 +331,17 @@ impl Job {
         Planner::new(&self.spec).with_text(self.spec_text.as_deref()).with_profile(self.profile.as_deref())
     }
 
-    fn plan(&self, purpose: Purpose, from: Option<&File>, len: Option<u64>, to: &Output) -> Result<Plan> {
-        let plan = self.planner().plan(purpose, from, len, Some(to))?;
+    fn plan(
+        &self,
+        purpose: Purpose,
+        from: Option<&File>,
+        len: Option<u64>,
+        to: &Output,
+        split: Split,
+    ) -> Result<Plan> {
+        let planner = self.planner();
+        let facts = PlanInput { serial: Serial::of(split), ..planner.learn(purpose, from, len, Some(to)) };
+        let plan = planner.decide(facts, from, Some(to))?;
         self.emit_plan(from.unwrap_or(to.file()).path(), &plan);
         Ok(plan)
     }

@@ -2,7 +2,6 @@
 //! records, or overlapping runs, from folds that may be cut anywhere.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
@@ -87,21 +86,16 @@ fn anywhere<F: Fold>(
 ) -> Result<(Stats, F::State)> {
     let checked = CheckedInput::of(input)?;
     let done = Runs::default();
-    let run = Run {
-        transfer: Transfer {
-            source: &checked.source(true),
-            work: &Work { operation: None, in_place: false, split },
-            sink: &Sink::Visitor { failed: &|| () },
-            order: Order::Sequential,
-            in_order: true,
-            progress,
-        },
-        scope: &Scope::whole(checked.len.unwrap_or(0)),
-        choice,
-        most,
-        any_order: most > 1,
-        enough: &AtomicBool::new(false),
+    let transfer = Transfer {
+        source: &checked.source(true),
+        work: &Work { operation: None, in_place: false, split },
+        sink: &Sink::Visitor { failed: &|| () },
+        order: Order::Sequential,
+        in_order: true,
+        progress,
     };
+    let scope = Scope::whole(checked.len.unwrap_or(0));
+    let run = Run { most, any_order: most > 1, ..Run::new(transfer, &scope, choice) };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
     let (stats, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {
         if piece.as_ref().is_some_and(|piece| piece.end != offset)

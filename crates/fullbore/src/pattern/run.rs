@@ -30,12 +30,8 @@ pub(super) struct Run<'a> {
     pub(super) enough: &'a AtomicBool,
 }
 
-/// Runs without a visitor.
-pub(super) fn run(transfer: Transfer<'_>, scope: &Scope, choice: RunStrategy<'_>) -> Result<Stats> {
-    let enough = &AtomicBool::new(false);
-    let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
-    run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
-}
+/// Never set: the run ends with the last block.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The distribution of a run's requests.
 enum Shares<'a> {
@@ -62,7 +58,17 @@ impl Shares<'_> {
 /// The bytes that a worker moved, and its counts of reads and writes.
 type Moved = (u64, IoStats, IoStats);
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A run of all blocks, in an order that suits their places in the file, with any number of workers.
+    pub(super) fn new(transfer: Transfer<'a>, scope: &'a Scope, choice: RunStrategy<'a>) -> Self {
+        Self { transfer, scope, choice, most: usize::MAX, any_order: false, enough: &NEVER }
+    }
+
+    /// Runs without a visitor.
+    pub(super) fn finish(&self) -> Result<Stats> {
+        self.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
+    }
+
     /// Runs with one visitor state per worker.
     pub(super) fn visit<S: Send>(
         &self,

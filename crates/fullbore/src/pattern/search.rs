@@ -86,15 +86,10 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             ReorderBuffer::new(0, (self.budget / 2) as usize, Box::new(|block| self.next(block)));
         let (source, sink) = (checked.source(false), Sink::Visitor { failed: &|| reorder_buffer.cancel() });
         let transfer = Transfer::untouched(&source, &sink, Order::Sequential, progress);
-        let run = Run {
-            // A worker must insert its results in the order of its blocks, or it could wait for itself.
-            transfer: Transfer { in_order: true, ..transfer },
-            scope: &Scope::whole(checked.len.unwrap_or(0)),
-            choice,
-            most: usize::MAX,
-            any_order: false,
-            enough: reorder_buffer.enough(),
-        };
+        // A worker must insert its results in the order of its blocks, or it could wait for itself.
+        let transfer = Transfer { in_order: true, ..transfer };
+        let scope = Scope::whole(checked.len.unwrap_or(0));
+        let run = Run { enough: reorder_buffer.enough(), ..Run::new(transfer, &scope, choice) };
         let result = run.visit(&|| (), &|(), offset, bytes| {
             let (part, ends) = cut(bytes, offset, delimiter, reach);
             let found = part.map(|part| operation.search(&part));

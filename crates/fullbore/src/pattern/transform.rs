@@ -8,9 +8,9 @@ use fullbore_io::file::{Durability, File, FileKind, Output};
 use super::checked::{CheckedInput, extend};
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
-use super::run::{Run, run};
+use super::run::Run;
 use super::transfer_loop::{Sink, Source, Transfer, Work};
-use crate::operation::{Generate, Transform};
+use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{RunStrategy, Strategy};
 
 /// Runs `operation` from `input` to `output`, which is complete and has its name on return.
@@ -18,7 +18,8 @@ use crate::strategy::{RunStrategy, Strategy};
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
-/// the operation needs to see them. The old output is unchanged then, unless it is overwritten.
+/// the operation needs to see them, and for an operation that cannot be applied to parts: those of [`Split::Delimiter`] and
+/// [`Split::Overlap`] are folds. The old output is unchanged then, unless it is overwritten.
 #[doc(hidden)]
 pub fn transform<'c>(
     operation: &dyn Transform,
@@ -46,15 +47,26 @@ pub fn transform<'c>(
         let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
         return Err(error.advise("name another method"));
     }
+    let split = operation.split();
+    if matches!(split, Split::Delimiter(_) | Split::Overlap(_)) {
+        let what = format!("{operation} is cut by a rule for folds, {split:?}");
+        let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
+        return Err(error.advise("let it be cut anywhere, at multiples of a length, or nowhere"));
+    }
+    let one = split == Split::Sequential;
     let extension = extend(&output, checked.len.unwrap_or(0), strategy)?;
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.
     let source = checked.source(output.seekable());
     let sink = Sink::to(&output);
-    let work = Work { operation: Some(operation), in_place, split: operation.split() };
+    let work = Work { operation: Some(operation), in_place, split };
     let scope = Scope::whole(checked.len.unwrap_or(0));
-    let transfer =
-        Transfer { work: &work, ..Transfer::untouched(&source, &sink, Order::Sequential, progress) };
-    let stats = run(transfer, &scope, choice)?;
+    let transfer = Transfer {
+        work: &work,
+        in_order: one,
+        ..Transfer::untouched(&source, &sink, Order::Sequential, progress)
+    };
+    let most = if one { 1 } else { usize::MAX };
+    let stats = Run { most, ..Run::new(transfer, &scope, choice) }.finish()?;
     if !in_place {
         checked.is_unchanged()?;
     }
@@ -127,9 +139,7 @@ pub fn fill_until(
 ) -> Result<Stats> {
     let (source, sink) = (Source::Generator(generator), Sink::to(output));
     let transfer = Transfer::untouched(&source, &sink, scope.order, progress);
-    let choice = strategy.into();
-    let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
-    run.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
+    Run { enough, ..Run::new(transfer, scope, strategy.into()) }.finish()
 }
 
 /// As [`fill_until`], to the end.
@@ -186,8 +196,7 @@ pub fn visit_until<S: Send>(
     }
     let (source, sink) = (Source::File { file: input, len }, Sink::Visitor { failed: &|| () });
     let transfer = Transfer::untouched(&source, &sink, scope.order, progress);
-    let choice = strategy.into();
-    let run = Run { transfer, scope, choice, most: usize::MAX, any_order: false, enough };
+    let run = Run { enough, ..Run::new(transfer, scope, strategy.into()) };
     run.visit(&identity, &|state, offset, bytes| {
         block(state, offset, bytes);
         Ok(())

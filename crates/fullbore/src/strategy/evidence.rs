@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::job::ProfileJob;
+use crate::operation::Split;
 use fullbore_io::size;
 
 /// One reason for a decision.
@@ -63,6 +64,8 @@ pub enum Evidence {
         count: u32,
         rate: f64,
     },
+    /// A contender that is tried on this file, or was the fastest on others of the run.
+    Trial,
 }
 
 impl fmt::Display for Evidence {
@@ -118,6 +121,7 @@ impl fmt::Display for Evidence {
                 let trials = if *count == 1 { "trial" } else { "trials" };
                 write!(f, "learned: the fastest in {count} {trials}, at {}", size::rate(*rate))
             }
+            Self::Trial => f.write_str("tried on this file, or the fastest on earlier files of this run"),
             Self::NotClearlyFaster { other } => write!(f, "{other} was not clearly faster"),
         }
     }
@@ -182,6 +186,13 @@ pub enum Serial {
     EachStepNeedsTheLast,
     /// The other workers process other files.
     OthersAreBusy,
+}
+
+impl Serial {
+    /// The reason that an operation itself gives.
+    pub(crate) fn of(split: Split) -> Option<Self> {
+        (split == Split::Sequential).then_some(Self::EachStepNeedsTheLast)
+    }
 }
 
 impl fmt::Display for Serial {

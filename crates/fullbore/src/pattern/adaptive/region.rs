@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
 use super::lease::{Lease, Parts, Settings, Slice, Spent};
-use crate::strategy::{Contender, Selection, Strategy, Tried, neighbors, text};
+use crate::strategy::{Contender, Selection, Strategy, Tried, neighbours, text};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
 /// the device. Waiting varies more than CPU time does.
@@ -25,8 +25,8 @@ const ROUNDS: u32 = 6;
 const BAND: f64 = 0.3;
 /// A region shorter than this is not tried again, in bytes.
 const RETRY: u64 = 64 << 20;
-/// The expected logarithmic rate of the neighbors of a choice, relative to it, and its standard deviation.
-const NEIGHBOR: (f64, f64) = (-0.05, 0.05);
+/// The expected logarithmic rate of the neighbours of a choice, relative to it, and its standard deviation.
+const NEIGHBOUR: (f64, f64) = (-0.05, 0.05);
 /// The standard deviation of a logarithmic rate after the conditions have changed.
 const UNKNOWN: f64 = 0.3;
 
@@ -55,7 +55,7 @@ pub(super) struct Region {
     tried: usize,
     /// Counts trials: the records of an earlier one are ignored.
     pub(super) epoch: u32,
-    /// True once the neighbors of the choice were tried too.
+    /// True once the neighbours of the choice were tried too.
     refined: bool,
     /// Trials in a row that ended with the same choice: each doubles the distance to the next.
     confirmed: u32,
@@ -410,12 +410,12 @@ impl Region {
     /// Chooses the fastest contender; of those that are equal, the one with the least CPU time.
     fn choose(&mut self, settings: &Settings<'_>, beliefs: &[Belief], leader: usize) {
         let best = self.contenders[leader].strategy.clone();
-        let mut next = neighbors(&best, settings.spec, settings.most, settings.writes);
+        let mut next = neighbours(&best, settings.spec, settings.most, settings.writes);
         next.retain(|next| self.contenders.iter().all(|other| other.strategy != *next));
         if !std::mem::replace(&mut self.refined, true) && !next.is_empty() {
-            let expected = beliefs[leader].relative + NEIGHBOR.0;
-            let neighbor = |strategy| Contender { strategy, expected, deviation: NEIGHBOR.1 };
-            self.contenders.extend(next.into_iter().map(neighbor));
+            let expected = beliefs[leader].relative + NEIGHBOUR.0;
+            let neighbour = |strategy| Contender { strategy, expected, deviation: NEIGHBOUR.1 };
+            self.contenders.extend(next.into_iter().map(neighbour));
             return self.next_round(settings);
         }
         let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);

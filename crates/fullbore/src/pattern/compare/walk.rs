@@ -9,7 +9,7 @@ use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
 use crate::pattern::holes::{Holes, StripeQueue};
 use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::strategy::{Adaptive, Contender, Contenders, Model, RunStrategy, Strategy};
+use crate::strategy::{Adaptive, Model, RunStrategy, Strategy};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -72,30 +72,17 @@ impl<'a> Walk<'a> {
         workers.min(usize::try_from(self.end.div_ceil(stripe)).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// The contenders that suit all sides, if the run may try some.
-    fn contenders(&self) -> Option<(Contenders, Adaptive<'_>)> {
-        let adaptive = self.sides.iter().map(|side| side.choice.adaptive).collect::<Option<Vec<_>>>()?;
-        let (first, others) = adaptive.split_first()?;
-        let common = |list: fn(&Contenders) -> &[Contender]| {
-            let suits = |one: &&Contender| {
-                let same = |other: &Contender| other.strategy == one.strategy;
-                others.iter().all(|other| list(other.contenders).iter().any(same))
-            };
-            list(first.contenders).iter().filter(suits).cloned().collect()
-        };
-        let cached = common(|contenders| &contenders.cached);
-        let common = Contenders { cached, uncached: common(|contenders| &contenders.uncached) };
-        common.differ().then_some((common, *first))
-    }
-
     /// The leases of an adaptive run, and the number of workers. Files with holes are read by stripes.
-    fn leases<'l>(&self, common: &'l (Contenders, Adaptive<'l>)) -> Option<(Leases<'l>, usize)> {
-        if self.sides.iter().any(|side| side.file.is_sparse()) {
+    fn leases(&self) -> Option<(Leases<'a>, usize)> {
+        let choices = || self.sides.iter().map(|side| side.choice.adaptive);
+        let adaptive = choices().next().flatten()?;
+        let same =
+            |other: Option<Adaptive<'_>>| other.is_some_and(|other| other.contenders == adaptive.contenders);
+        if !choices().all(same) || self.sides.iter().any(|side| side.file.is_sparse()) {
             return None;
         }
         let place = |side: &Place<'a>| adaptive::Place { file: side.file, base: side.base, len: side.len };
         let places: Vec<_> = self.sides.iter().map(place).collect();
-        let adaptive = Adaptive { contenders: &common.0, ..common.1 };
         let terms = Terms { range: 0..self.end, unit: 1, writes: false, any_order: false, most: usize::MAX };
         Leases::of(adaptive, &places, &terms)
     }
@@ -115,8 +102,7 @@ impl<'a> Walk<'a> {
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
         let first = FirstError::default();
-        let leases = self.contenders();
-        let leases = leases.as_ref().and_then(|adaptive| self.leases(adaptive));
+        let leases = self.leases();
         let lost = || {
             failed.store(true, Ordering::Relaxed);
             visit.fail();

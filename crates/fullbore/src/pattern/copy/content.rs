@@ -15,17 +15,14 @@ use crate::pattern::checked::allocate;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::order::Scope;
 use crate::pattern::progress::Progress;
-use crate::pattern::run::run;
+use crate::pattern::run::Run;
 use crate::pattern::stream_reader::StreamReader;
 use crate::pattern::transfer_loop::{Sink, Source, Transfer};
 use crate::pattern::transform::taken_by_device;
-use crate::strategy::{Allocation, BUDGET, Plan, Planner, Purpose, RunStrategy};
+use crate::strategy::{Allocation, Plan, Planner, Purpose, RunStrategy, Units};
 
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
-
-/// Stripes in flight while the copy is read back: enough to keep the device busy, whatever the number of processors.
-const WAITERS: usize = 4;
 
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
@@ -145,11 +142,6 @@ impl Content<'_> {
             } else {
                 allocate(output, len, &plan)?;
             }
-            let budget = options.spec.budget.unwrap_or(BUDGET);
-            // Each worker needs memory for two stripes: one copied, one read back.
-            let most = (budget / (2 * STRIPE)).max(1) as usize;
-            let waits = options.verify && options.spec.workers.is_none();
-            let workers = if waits { plan.workers.max(WAITERS) } else { plan.workers }.min(most);
             let hashed = Hashed {
                 input: self.input,
                 output: output.file(),
@@ -159,7 +151,7 @@ impl Content<'_> {
                 journal,
                 read_cache: plan.read_cache,
                 write_cache: plan.write_cache,
-                workers,
+                workers: plan.workers,
                 progress: self.progress,
             };
             let _turn = (len > STRIPE).then(|| self.turn.lock());
@@ -302,7 +294,8 @@ impl Content<'_> {
 
     /// Plans the copy; `striped`: for [`Hashed`].
     fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Plan> {
-        let planner = if striped { self.planner().in_units(STRIPE) } else { self.planner() };
+        let units = Units { len: STRIPE, read_back: self.options.verify };
+        let planner = if striped { self.planner().in_units(units) } else { self.planner() };
         let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
         if self.options.report_plans {
             let source = self.input.path().to_owned();
@@ -319,7 +312,7 @@ impl Content<'_> {
         };
         let sink = Sink::to(output);
         let transfer = Transfer::untouched(&source, &sink, scope.order, self.progress);
-        Ok(run(transfer, scope, choice)?.bytes)
+        Ok(Run::new(transfer, scope, choice).finish()?.bytes)
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {

@@ -7,12 +7,12 @@ use std::time::Instant;
 use super::trials::TrialKind;
 use super::worker::ONE_REQUEST;
 use super::{Executor, Worker};
-use crate::operation::{Fold, Search, Split};
+use crate::operation::{Fold, Search};
 use crate::pattern::fold::{fold, fold_bytes};
 use crate::pattern::progress::Stats;
 use crate::pattern::search::{search, search_bytes};
 use crate::strategy::{
-    Plan, PlanInput, Planner, Purpose, RunStrategy, SMALL, Serial, Strategy, StrategySpec,
+    Contenders, Plan, PlanInput, Planner, Purpose, RunStrategy, SMALL, Serial, Strategy, StrategySpec,
 };
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
@@ -45,7 +45,7 @@ impl Executor<'_> {
             )),
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
-                let serial = (operation.split() == Split::Sequential).then_some(Serial::EachStepNeedsTheLast);
+                let serial = Serial::of(operation.split());
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
                 self.with_plan(input, len, worker.place, purpose, serial, |input, choice| {
                     fold(operation, input, choice, self.progress)
@@ -173,13 +173,16 @@ impl Executor<'_> {
         }
         let kind =
             TrialKind { uncached: plan.plan_input.is_uncached(), serial: plan.plan_input.serial.is_some() };
-        let contenders = std::mem::take(&mut plan.contenders);
-        let list = if kind.uncached { &contenders.uncached } else { &contenders.cached };
-        let strategy = self.trials.lock().pick(list, kind, len)?.clone();
+        let Contenders { cached, uncached } = &plan.contenders;
+        let list = if kind.uncached { uncached } else { cached };
+        let Some(strategy) = self.trials.lock().pick(list, kind, len).cloned() else {
+            plan.contenders = Contenders::default();
+            return None;
+        };
         // Several stripes for each worker.
         let request = strategy.request as u64;
         let stripe = (len / (4 * strategy.workers as u64)).next_multiple_of(request).max(request);
-        plan.strategy = Strategy { stripe: strategy.stripe.min(stripe), ..strategy };
+        plan.try_one(Strategy { stripe: strategy.stripe.min(stripe), ..strategy });
         Some((kind, len))
     }
 

@@ -8,9 +8,11 @@ use crate::operation::{Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
-use crate::strategy::{Adaptive, Contenders, RunStrategy, Selections, Strategy, StrategySpec};
+use crate::strategy::{Adaptive, Contenders, Model, RunStrategy, Selections, Strategy, StrategySpec};
 use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{Durability, File, Output};
+use fullbore_io::lock::Mutex;
 use fullbore_io::sys;
 
 fn longest_line(bytes: &[u8]) -> usize {
@@ -60,6 +62,92 @@ impl Transform for AddOffset {
         let source = data.to_vec();
         self.apply(offset, &source, data);
     }
+}
+
+/// Adds all bytes before it to each byte: wrong unless one worker goes from front to back.
+struct RunningSum(Mutex<(u64, u8)>);
+
+impl RunningSum {
+    fn of(bytes: &[u8]) -> Vec<u8> {
+        let mut sum = 0u8;
+        bytes
+            .iter()
+            .map(|byte| {
+                sum = sum.wrapping_add(*byte);
+                sum
+            })
+            .collect()
+    }
+}
+
+impl std::fmt::Display for RunningSum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("running-sum")
+    }
+}
+
+impl Transform for RunningSum {
+    fn split(&self) -> Split {
+        Split::Sequential
+    }
+
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        target.copy_from_slice(source);
+        self.apply_in_place(offset, target);
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        let mut state = self.0.lock();
+        assert_eq!(offset, state.0, "out of order");
+        for byte in data.iter_mut() {
+            state.1 = state.1.wrapping_add(*byte);
+            *byte = state.1;
+        }
+        state.0 += data.len() as u64;
+    }
+}
+
+#[test]
+fn an_operation_that_cannot_be_cut_has_one_worker_under_every_model() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, target) = (directory.path().join("input"), directory.path().join("output"));
+    let bytes: Vec<u8> = (0..300_001u32).map(|at| (at.wrapping_mul(at) >> 3) as u8).collect();
+    std::fs::write(&path, &bytes).unwrap();
+    let input = File::open(&path).unwrap();
+    for model in [Model::Striped, Model::Pool] {
+        for method in ["buffered", "uring", "mmap"] {
+            let strategy = Strategy { model, request: 4096, stripe: 8192, depth: 4, ..contender(method, 4) };
+            let (sum, output) = (RunningSum(Mutex::default()), Output::replace(&target).unwrap());
+            transform(&sum, &input, output, &strategy, Durability::None, &Progress::default()).unwrap();
+            assert!(std::fs::read(&target).unwrap() == RunningSum::of(&bytes), "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_for_folds_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("input");
+    std::fs::write(&path, "a\nb\n").unwrap();
+    let (input, output) =
+        (File::open(&path).unwrap(), Output::replace(directory.path().join("output")).unwrap());
+    struct ByLines;
+    impl std::fmt::Display for ByLines {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("by-lines")
+        }
+    }
+    impl Transform for ByLines {
+        fn split(&self) -> Split {
+            Split::Delimiter(b'\n')
+        }
+        fn apply(&self, _offset: u64, _source: &[u8], _target: &mut [u8]) {}
+        fn apply_in_place(&self, _offset: u64, _data: &mut [u8]) {}
+    }
+    let refused =
+        transform(&ByLines, &input, output, &Strategy::plain(), Durability::None, &Progress::default());
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(!directory.path().join("output").exists());
 }
 
 /// A contender that every file system takes.
@@ -157,8 +245,10 @@ proptest! {
         }
 
         let target = directory.path().join("output");
-        let output = Output::replace(&target).unwrap();
-        transform(&AddOffset, &input, output, choice, Durability::None, &progress).unwrap();
+        let output = || Output::replace(&target).unwrap();
+        transform(&RunningSum(Mutex::default()), &input, output(), choice, Durability::None, &progress).unwrap();
+        prop_assert!(std::fs::read(&target).unwrap() == RunningSum::of(&bytes));
+        transform(&AddOffset, &input, output(), choice, Durability::None, &progress).unwrap();
         let mut whole = vec![0; bytes.len()];
         AddOffset.apply(0, &bytes, &mut whole);
         prop_assert!(std::fs::read(&target).unwrap() == whole);
@@ -216,6 +306,11 @@ proptest! {
             let mut whole = vec![0; bytes.len()];
             AddOffset.apply(0, &bytes, &mut whole);
             assert!(std::fs::read(&target).unwrap() == whole);
+        });
+        piped(&|input| {
+            let (output, sum) = (Output::replace(&target).unwrap(), RunningSum(Mutex::default()));
+            transform(&sum, input, output, choice, Durability::None, &progress).unwrap();
+            assert!(std::fs::read(&target).unwrap() == RunningSum::of(&bytes));
         });
     }
 }
