@@ -6,7 +6,7 @@ use std::fmt;
 use crate::operation::hash::{Hash, Hasher, hex};
 use crate::operation::{Count, Encoding, Fold, Split};
 
-pub use crate::operation::maps::{caesar, lower, rot13, shift, swab, upper, xor};
+pub use crate::operation::maps::{Map, caesar, lower, rot13, shift, swab, upper, xor};
 
 /// A fold of three functions, as [`fold_fn`] makes it.
 #[derive(Debug, Clone)]
@@ -76,10 +76,29 @@ where
     }
 }
 
+/// A count of newlines.
+#[derive(Debug, Clone, Copy)]
+pub struct LineCount;
+
 /// Counts newlines.
-pub fn count_lines() -> impl Fold<State = u64> {
-    let count = |lines: &mut u64, bytes: &[u8]| *lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
-    fold_fn(|| 0, count, |left, right| *left += right)
+pub fn count_lines() -> LineCount {
+    LineCount
+}
+
+impl Fold for LineCount {
+    type State = u64;
+
+    fn identity(&self) -> u64 {
+        0
+    }
+
+    fn block(&self, lines: &mut u64, _offset: u64, bytes: &[u8]) {
+        *lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+    }
+
+    fn merge(&self, left: &mut u64, right: u64) {
+        *left += right;
+    }
 }
 
 /// Counts lines, words, characters and bytes as `wc` does; [`Count::counts`] reads the state.

@@ -264,3 +264,45 @@ fn a_copy_with_options_reports_its_events() {
         .unwrap();
     assert_eq!((stats.files, names.into_inner().unwrap()), (1, vec![target]));
 }
+
+#[test]
+fn both_sides_of_a_comparison_are_read_alike() {
+    let (directory, path, text) = directory();
+    let short = directory.path().join("short");
+    fs::write(&short, &text[..100_000]).unwrap();
+    let plans: Arc<Mutex<Vec<String>>> = Arc::default();
+    let recorded = plans.clone();
+    let job = Job::new().on_plan(move |_, plan| {
+        let strategy = &plan.strategy;
+        let shape = format!("{} {} {}", strategy.workers, strategy.request, strategy.stripe);
+        recorded.lock().unwrap().push(shape);
+    });
+    for (left, right) in [(&path, &short), (&short, &path)] {
+        assert!(matches!(job.compare(left, right).unwrap().0, Comparison::End(_)));
+        let plans = std::mem::take(&mut *plans.lock().unwrap());
+        assert!(plans.len() == 2 && plans[0] == plans[1] && plans[0].starts_with("1 "), "{plans:?}");
+    }
+}
+
+#[test]
+fn a_verified_copy_reports_the_workers_that_run() {
+    let (directory, path, text) = directory();
+    let target = directory.path().join("copy");
+    let options = CopyOptions { verify: true, report_plans: true, ..CopyOptions::default() };
+    let workers = |job: Job| {
+        let workers = Mutex::new(Vec::new());
+        let report = |event: CopyEvent| {
+            if let CopyEvent::Planned { plan, .. } = event {
+                workers.lock().unwrap().push(plan.strategy.workers);
+            }
+        };
+        job.copy_with(&[(path.clone(), target.clone())], &options, &report).unwrap();
+        assert!(fs::read(&target).unwrap() == text);
+        fs::remove_file(&target).unwrap();
+        workers.into_inner().unwrap()
+    };
+    assert!(workers(Job::new())[0] >= 4, "they wait for the device");
+    assert_eq!(workers(Job::new().workers(3)), [3]);
+    // Two stripes of 4 MiB for each.
+    assert_eq!(workers(Job::new().memory_limit(17 << 20)), [2]);
+}

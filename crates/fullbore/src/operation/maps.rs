@@ -13,6 +13,41 @@ pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(spec: &str, kernel
     Ok(Box::new(Groupwise { spec: spec.to_owned(), kernel, map }))
 }
 
+/// An operation on bytes or small groups of bytes: the type of [`op::shift`](crate::op::shift) and others.
+pub struct Map(Box<dyn Transform>);
+
+impl Map {
+    fn of<M: GroupMap<N> + 'static, const N: usize>(spec: impl Into<String>, map: M) -> Self {
+        Self(Box::new(Groupwise { spec: spec.into(), kernel: Kernel::Simd, map }))
+    }
+}
+
+impl fmt::Display for Map {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Map({})", self.0)
+    }
+}
+
+impl Transform for Map {
+    fn split(&self) -> Split {
+        self.0.split()
+    }
+
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        self.0.apply(offset, source, target);
+    }
+
+    fn apply_in_place(&self, offset: u64, data: &mut [u8]) {
+        self.0.apply_in_place(offset, data);
+    }
+}
+
 /// Adds `by` to each byte, modulo 256.
 ///
 /// ```
@@ -24,8 +59,8 @@ pub(super) fn built<M: GroupMap<N> + 'static, const N: usize>(spec: &str, kernel
 /// assert_eq!(std::fs::read(&output)?, b"IBM");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn shift(by: i64) -> impl Transform {
-    Groupwise { spec: format!("shift:{by}"), kernel: Kernel::Simd, map: Shift(by.rem_euclid(256) as u8) }
+pub fn shift(by: i64) -> Map {
+    Map::of(format!("shift:{by}"), Shift(by.rem_euclid(256) as u8))
 }
 
 pub(super) fn parse_shift(argument: &str, kernel: Kernel) -> Built {
@@ -44,9 +79,9 @@ impl GroupMap<1> for Shift {
 }
 
 /// Moves a-z, A-Z and 0-9 by `by`, each class within itself.
-pub fn caesar(by: i64) -> impl Transform {
+pub fn caesar(by: i64) -> Map {
     let map = Rotate { letters: by.rem_euclid(26) as u8, digits: by.rem_euclid(10) as u8 };
-    Groupwise { spec: format!("caesar:{by}"), kernel: Kernel::Simd, map }
+    Map::of(format!("caesar:{by}"), map)
 }
 
 pub(super) fn parse_caesar(argument: &str, kernel: Kernel) -> Built {
@@ -56,8 +91,8 @@ pub(super) fn parse_caesar(argument: &str, kernel: Kernel) -> Built {
 }
 
 /// Moves letters by 13 of 26; it is its own inverse.
-pub fn rot13() -> impl Transform {
-    Groupwise { spec: "rot13".to_owned(), kernel: Kernel::Simd, map: Rotate::HALF }
+pub fn rot13() -> Map {
+    Map::of("rot13", Rotate::HALF)
 }
 
 #[derive(Clone, Copy)]
@@ -110,8 +145,8 @@ impl GroupMap<1> for Table {
 }
 
 /// Converts a-z to upper case.
-pub fn upper() -> impl Transform {
-    Groupwise { spec: "upper".to_owned(), kernel: Kernel::Simd, map: to_upper }
+pub fn upper() -> Map {
+    Map::of("upper", to_upper)
 }
 
 #[inline(always)]
@@ -120,8 +155,8 @@ pub(super) fn to_upper([byte]: [u8; 1]) -> [u8; 1] {
 }
 
 /// Converts A-Z to lower case.
-pub fn lower() -> impl Transform {
-    Groupwise { spec: "lower".to_owned(), kernel: Kernel::Simd, map: to_lower }
+pub fn lower() -> Map {
+    Map::of("lower", to_lower)
 }
 
 #[inline(always)]
@@ -130,8 +165,8 @@ pub(super) fn to_lower([byte]: [u8; 1]) -> [u8; 1] {
 }
 
 /// Swaps the two bytes of each pair.
-pub fn swab() -> impl Transform {
-    Groupwise { spec: "swab".to_owned(), kernel: Kernel::Simd, map: swapped }
+pub fn swab() -> Map {
+    Map::of("swab", swapped)
 }
 
 #[inline(always)]
@@ -213,8 +248,8 @@ impl fmt::Display for Integer {
 const LAID_OUT: usize = 4096;
 
 /// Exclusive-or with `key`, repeated over the file; it is its own inverse. An empty key changes nothing.
-pub fn xor(key: &[u8]) -> impl Transform {
-    Xor::new(if key.is_empty() { &[0] } else { key }, Kernel::Simd)
+pub fn xor(key: &[u8]) -> Map {
+    Map(Box::new(Xor::new(if key.is_empty() { &[0] } else { key }, Kernel::Simd)))
 }
 
 pub(super) fn parse_xor(hex: &str, kernel: Kernel) -> Built {

@@ -10,7 +10,7 @@ use super::spec::StrategySpec;
 
 /// The expected logarithmic rates of contenders relative to the first, and their standard deviations, from measurements on
 /// a few machines: the choice by the facts; in the page cache a mapping and copies; from the device deep queues, large
-/// requests, and the kernel's read-ahead, which some devices like as much and which costs twice the CPU time. Several
+/// requests, and the kernel's read-ahead, which is as fast on some devices and costs twice the CPU time. Several
 /// writers of one file wait for one another.
 const CHOSEN: [f64; 2] = [0.0, 0.15];
 const MAPPED: [f64; 2] = [-0.05, 0.2];
@@ -90,7 +90,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     }
     if !plan_input.is_uncached() {
         if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map) {
-            // Large writes give a new file large folios; a visitor prefers few calls.
+            // Large writes give a new file large folios; a visitor needs few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };
             let window = Some(WINDOW as usize);
             let mapped = Strategy { read: mmap, request, stripe: WINDOW, window, ..base.clone() };
@@ -118,7 +118,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
     }
     if plan_input.has_halves() {
-        // Nothing is tried. What is not cached is read by all workers, unless they would write: then by one.
+        // Nothing is tried. All workers read the uncached parts, or one worker if they are written, too.
         let all = found.uncached.iter().position(|one| writes || one.strategy.workers == workers);
         found.uncached.swap(0, all.unwrap_or(0));
         found.cached.truncate(1);
@@ -167,7 +167,7 @@ pub(super) fn measurement<'e>(entry: &'e Entry, strategy: &Strategy, target: Tar
 
 /// The strategies that differ from `strategy` by one step of workers, request size or mapped part, within the memory and
 /// the fields that `spec` leaves open. `most` is the largest number of workers.
-pub(crate) fn neighbors(
+pub(crate) fn neighbours(
     strategy: &Strategy,
     spec: &StrategySpec,
     most: usize,

@@ -8,6 +8,10 @@ use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::size;
 
+/// Stripes in flight while a copy is read back, if the user sets no number of workers: enough to keep the device busy,
+/// whatever the number of processors.
+const WAITERS: usize = 4;
+
 impl Plan {
     pub(super) fn fit(&mut self, input: Option<&File>, output: Option<&Output>) -> Result<()> {
         self.strategy = self.spec.apply(self.strategy.clone());
@@ -143,10 +147,21 @@ impl Plan {
         self.notes.extend(notes);
         (strategy.read, strategy.write) = (read, write);
         strategy.depth = 1;
-        strategy.stripe = units;
-        if strategy.workers > 1 {
-            strategy.model = Model::Pool;
+        strategy.stripe = units.len;
+        if units.read_back && self.spec.workers.is_none() && strategy.workers < WAITERS {
+            self.notes.push(format!("workers={WAITERS}: each waits until a stripe is read back"));
+            strategy.workers = WAITERS;
         }
+        // Each worker needs memory for two stripes: one copied, one read back.
+        let most = (strategy.budget / (2 * units.len)).max(1) as usize;
+        if strategy.workers > most {
+            self.notes.push(format!(
+                "workers={most}: more would take over {} of memory",
+                size::exact(strategy.budget)
+            ));
+            strategy.workers = most;
+        }
+        strategy.model = if strategy.workers > 1 { Model::Pool } else { Model::Serial };
     }
 
     /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger.

@@ -92,7 +92,7 @@ impl Learned {
             let text = text(strategy);
             known.iter().find(|figure| figure.strategy == text).copied()
         };
-        // A figure of something that is not among the contenders now, a neighbor of one, is a contender, too. It reads and
+        // A figure of something that is not among the contenders now, a neighbour of one, is a contender, too. It reads and
         // writes as one of them: the document may be old, or from anywhere.
         let (_, best) =
             known.iter().map(|figure| (figure.share, figure)).max_by(|one, two| one.0.total_cmp(&two.0))?;

@@ -21,7 +21,7 @@ pub use choose::{Decision, choose};
 #[doc(hidden)]
 pub use contender::{Contender, Contenders};
 pub(crate) use contender::{Tried, text};
-pub(crate) use contenders::neighbors;
+pub(crate) use contenders::neighbours;
 #[doc(hidden)]
 pub use evidence::{Alternative, Evidence, Reason, Serial};
 #[doc(hidden)]
@@ -36,7 +36,7 @@ pub use plan::Plan;
 #[doc(hidden)]
 pub use plan::Planner;
 #[doc(hidden)]
-pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target};
+pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units};
 pub(crate) use plan_input::{MIXED, SMALL, alike};
 pub use profile::Profile;
 #[doc(hidden)]

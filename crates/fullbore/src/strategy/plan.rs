@@ -10,7 +10,7 @@ use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target};
+use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
@@ -20,6 +20,7 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::probe;
+use fullbore_io::size;
 
 /// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]
@@ -98,7 +99,7 @@ pub struct Planner<'a> {
     spec: &'a StrategySpec,
     spec_text: Option<&'a str>,
     profile: Option<&'a Profile>,
-    units: Option<u64>,
+    units: Option<Units>,
     among_files: bool,
 }
 
@@ -126,11 +127,11 @@ impl<'a> Planner<'a> {
         Self { among_files, ..self }
     }
 
-    /// For a copy that hashes or verifies units of `len` bytes: each worker reads and writes one at a time, with plain
-    /// calls under the plan's cache policies.
+    /// For a copy that hashes or verifies units: each worker reads and writes one at a time, with plain calls under the
+    /// plan's cache policies.
     #[must_use]
-    pub(crate) fn in_units(self, len: u64) -> Self {
-        Self { units: Some(len), ..self }
+    pub(crate) fn in_units(self, units: Units) -> Self {
+        Self { units: Some(units), ..self }
     }
 
     /// Plans a run over `len` bytes (`None`: unknown before the end) of `input` (`None`: generated) to `output`
@@ -150,7 +151,8 @@ impl<'a> Planner<'a> {
 
     /// Plans the two sides of a comparison.
     ///
-    /// Each gets half of the memory, and beside a side without a length the other is not striped.
+    /// Each gets half of the memory, and beside a side without a length the other is not striped. Both have the same
+    /// request size, stripes, workers and contenders.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -166,7 +168,10 @@ impl<'a> Planner<'a> {
         let spec = StrategySpec { budget, ..self.spec.clone() };
         let planner = Planner { spec: &spec, ..*self };
         let plan = |file, len| planner.plan(Purpose::Compare, Some(file), len, None);
-        Ok([plan(files[0], lens.map(|lens| lens.0))?, plan(files[1], lens.map(|lens| lens.1))?])
+        let (mut left, mut right) =
+            (plan(files[0], lens.map(|lens| lens.0))?, plan(files[1], lens.map(|lens| lens.1))?);
+        left.pair(&mut right);
+        Ok([left, right])
     }
 
     /// Learns the facts that decide: each only where the choice depends on it.
@@ -269,9 +274,9 @@ impl<'a> Planner<'a> {
         let Contenders { cached, uncached } = &plan.decision.contenders;
         plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
         plan.fit(input, output)?;
-        // Figures compare all contenders: those of a spec that excludes some say nothing of the others.
+        // Figures compare all contenders: a run whose spec excludes some does not compare them.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
-        // Those of a pipe would say nothing of the file system, and halves are not compared.
+        // A pipe does not measure the file system, and halves are not compared.
         if let (Some(learned), Some(input), true) = (
             self.profile.and_then(|profile| profile.learned.as_ref()),
             input,
@@ -283,6 +288,12 @@ impl<'a> Planner<'a> {
         }
         Ok(plan)
     }
+}
+
+/// The contenders of both lists.
+fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
+    let both = |contender: &&Contender| two.iter().any(|other| other.strategy == contender.strategy);
+    one.iter().filter(both).cloned().collect()
 }
 
 impl Plan {
@@ -341,11 +352,47 @@ impl Plan {
             true => (&self.contenders.uncached, uncached),
         };
         if let (Some(first), Some(figure)) = (list.first(), figure) {
-            first.strategy.clone_into(&mut self.strategy);
+            if first.strategy != self.strategy {
+                // They are reasons for another strategy.
+                self.decision.evidence.clear();
+                first.strategy.clone_into(&mut self.strategy);
+            }
             let (count, rate) = (figure.count, figure.rate);
             self.decision.evidence.push(Evidence::Learned { count, rate });
         }
         self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
+    }
+
+    /// Gives both sides of a comparison what suits both: the fewer workers, the longer requests, the shorter stripes, and
+    /// the contenders of both.
+    fn pair(&mut self, other: &mut Self) {
+        let workers = self.strategy.workers.min(other.strategy.workers);
+        let request = self.strategy.request.max(other.strategy.request);
+        let stripe = self.strategy.stripe.min(other.strategy.stripe).next_multiple_of(request as u64);
+        let (one, two) = (&self.contenders, &other.contenders);
+        let contenders = Contenders {
+            cached: common(&one.cached, &two.cached),
+            uncached: common(&one.uncached, &two.uncached),
+        };
+        for plan in [self, other] {
+            let strategy = &mut plan.strategy;
+            if (strategy.workers, strategy.request) != (workers, request) {
+                let request = size::exact(request as u64);
+                plan.notes.push(format!("workers={workers}, request={request}: as for the other file"));
+            }
+            let model = if workers == 1 { Model::Serial } else { strategy.model };
+            *strategy = Strategy { workers, request, stripe, model, ..strategy.clone() };
+            contenders.clone_into(&mut plan.contenders);
+        }
+    }
+
+    /// Runs one contender on a file that is too short to try several.
+    pub(crate) fn try_one(&mut self, strategy: Strategy) {
+        if strategy.read != self.strategy.read || strategy.workers != self.strategy.workers {
+            self.decision.evidence = vec![Evidence::Trial];
+        }
+        self.contenders = Contenders::default();
+        self.strategy = strategy;
     }
 
     /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no

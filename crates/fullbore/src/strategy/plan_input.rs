@@ -83,12 +83,21 @@ pub struct PlanInput {
     pub can_map: bool,
     /// The reason for one worker, if there is one.
     pub serial: Option<Serial>,
-    /// The length of the stripes that are hashed or verified as units, in bytes, if they are.
-    pub units: Option<u64>,
+    /// The stripes that are hashed or verified as units, if they are.
+    pub units: Option<Units>,
     /// True if the run may try several strategies: it is long or one of many, and the user leaves the choice open.
     pub adapts: bool,
     /// True for one of many files: strategies are tried on files, too.
     pub among_files: bool,
+}
+
+/// Stripes that a worker reads, hashes and writes one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// Their length in bytes.
+    pub len: u64,
+    /// True if each is read back from the device, for which its worker waits.
+    pub read_back: bool,
 }
 
 impl PlanInput {

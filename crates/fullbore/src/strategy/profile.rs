@@ -115,7 +115,7 @@ impl Profile {
         };
         let profile: Self = serde_json::from_str(&text).map_err(|error| {
             let error = error.to_string();
-            fail(format!("not a profile ({}); `fullbore profile forget` removes it", clipped(&error)))
+            fail(format!("not a profile ({}); delete it", clipped(&error)))
         })?;
         let version = profile.version;
         if version > VERSION {
@@ -210,6 +210,6 @@ mod tests {
         let path = directory.path().join("profile.json");
         std::fs::write(&path, "no JSON").unwrap();
         let error = Profile::load(&path).unwrap_err().to_string();
-        assert!(error.contains("not a profile") && error.contains("`fullbore profile forget`"), "{error}");
+        assert!(error.contains("not a profile") && error.contains("delete"), "{error}");
     }
 }
