@@ -152,11 +152,10 @@ impl FileStream {
 
     /// Moves the position. The only system call is that for the length, for a distance from the end.
     fn go(&mut self, to: SeekFrom) -> Result<u64> {
+        self.ends.sought()?;
         if to == SeekFrom::Current(0) {
-            self.ends.sought()?;
             return self.here();
         }
-        self.ends.sought()?;
         self.write_pending()?;
         let (from, distance) = match to {
             SeekFrom::Start(offset) => (offset, 0),
