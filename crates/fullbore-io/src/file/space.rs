@@ -240,32 +240,38 @@ impl File {
     /// # Errors
     /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
-        loop {
-            self.before_blocks(Blocks::Extended, &(0..len))
-                .map_err(|error| Error::io("allocate", &self.inner.path, error))?;
-            return match sys::allocate(&self.inner.fd, Allocate::Extend, 0, len) {
-                Ok(()) => Ok(()),
-                Err(Code::INTERRUPTED) => continue,
-                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_IMPLEMENTED) => Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "allocate",
-                    &self.inner.path,
-                    "the file system cannot allocate",
-                )),
-                Err(Code::NO_SPACE) => Err(Error::new(
-                    ErrorKind::NoSpace,
-                    "write",
-                    &self.inner.path,
-                    format!("No space left on device for {len} bytes"),
-                )
-                .advise("free some space or write somewhere else")),
-                Err(error) => Err(Error::io("allocate", &self.inner.path, error.into())),
-            };
-        }
+        self.fallocate("allocate", Blocks::Extended, 0..len)
     }
 
     pub(super) fn release_reserved(&self) -> Result<()> {
         release(self, self.inner.health.reserved())
             .map_err(|error| Error::io("release the reserved space of", self.path(), error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::CachePolicy;
+
+    #[test]
+    fn the_length_stays_while_a_direct_write_changes_a_part_of_a_block() {
+        let directory = tempfile::tempdir_in(fullbore_testkit::ground::build_directory()).unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap().with_cache(CachePolicy::Direct).0;
+        let CacheMode::Direct(direct) = &file.inner.cache_mode else {
+            println!("skipped: no direct transfers");
+            return;
+        };
+        let edges = direct.edges();
+        let len = std::thread::scope(|scope| {
+            scope.spawn(|| file.set_len(1));
+            scope.spawn(|| file.allocate_and_extend(5000));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let len = file.len();
+            drop(edges);
+            len
+        });
+        assert_eq!(len.unwrap(), 0);
+        file.allocate_and_extend(0).unwrap();
     }
 }

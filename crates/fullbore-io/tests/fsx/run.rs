@@ -154,9 +154,8 @@ impl Run {
             }
             Operation::Reserve => file.reserve(span.range())?,
             Operation::Allocate => {
-                let len = span.offset.max(1);
-                file.allocate_and_extend(len as u64)?;
-                model.resize(model.len().max(len), 0);
+                file.allocate_and_extend(offset)?;
+                model.resize(model.len().max(span.offset), 0);
             }
             Operation::Copy(to) => return self.copy(&span, &to),
             Operation::Clone(to) => return self.clone_blocks(&span, &to),
@@ -342,6 +341,7 @@ impl Run {
                 "from {start}: data at {data:?}, hole at {hole}"
             );
         }
+        assert_eq!(file.seekable_len()?, (!model.is_empty()).then_some(model.len() as u64));
         Ok(())
     }
 
