@@ -11,7 +11,7 @@ use super::inner::File;
 use super::near_copy;
 use crate::buf::Direction;
 use crate::sys::memory::IoVec;
-use crate::sys::{self, AsHandle, Code, TransferFlags};
+use crate::sys::{self, AsHandle, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
 pub(super) const BUFFERS: usize = 1024;
@@ -26,17 +26,12 @@ impl File {
         let len = self.before(Direction::Read, offset, len, memory)?;
         let data = &mut data[..len];
         if self.copies_slowly(len, memory, offset) {
-            return near_copy::read_shifted(self.inner.fd.as_handle(), data, somewhere(offset)?, flags);
+            return near_copy::read_shifted(self.inner.fd.as_handle(), data, offset, flags);
         }
         Ok(if flags.is_empty() {
             sys::read_at(&self.inner.fd, data, offset)?
         } else {
-            sys::read_vectored_flagged(
-                &self.inner.fd,
-                &mut [IoSliceMut::new(data)],
-                somewhere(offset)?,
-                flags,
-            )?
+            sys::read_vectored_flagged(&self.inner.fd, &mut [IoSliceMut::new(data)], offset, flags)?
         })
     }
 
@@ -48,7 +43,7 @@ impl File {
         Ok(if flags.is_empty() {
             sys::write_at(&self.inner.fd, data, offset)?
         } else {
-            sys::write_vectored_flagged(&self.inner.fd, &[IoSlice::new(data)], somewhere(offset)?, flags)?
+            sys::write_vectored_flagged(&self.inner.fd, &[IoSlice::new(data)], offset, flags)?
         })
     }
 
@@ -84,11 +79,14 @@ impl File {
             some => {
                 let parts = some.iter().map(|one| &**one);
                 let (count, part) = self.before_vector(Direction::Read, offset, parts)?;
-                match &mut some[..count] {
-                    [] => Ok(sys::read_at(&self.inner.fd, &mut some[0][..part], offset)?),
-                    some if flags.is_empty() => Ok(sys::read_vectored_at(&self.inner.fd, some, offset)?),
-                    some => Ok(sys::read_vectored_flagged(&self.inner.fd, some, somewhere(offset)?, flags)?),
-                }
+                let fd = &self.inner.fd;
+                Ok(match &mut some[..count] {
+                    [] => {
+                        let first = IoSliceMut::new(&mut some[0][..part]);
+                        sys::read_vectored_flagged(fd, &mut [first], offset, flags)?
+                    }
+                    whole => sys::read_vectored_flagged(fd, whole, offset, flags)?,
+                })
             }
         }
     }
@@ -108,20 +106,17 @@ impl File {
                 self.sound()?;
                 let parts = some.iter().map(|one| &**one);
                 let (count, part) = self.before_vector(Direction::Write, offset, parts)?;
-                match &some[..count] {
-                    [] => Ok(sys::write_at(&self.inner.fd, &some[0][..part], offset)?),
-                    some if flags.is_empty() => Ok(sys::write_vectored_at(&self.inner.fd, some, offset)?),
-                    some => Ok(sys::write_vectored_flagged(&self.inner.fd, some, somewhere(offset)?, flags)?),
-                }
+                let fd = &self.inner.fd;
+                Ok(match &some[..count] {
+                    [] => {
+                        let first = IoSlice::new(&some[0][..part]);
+                        sys::write_vectored_flagged(fd, &[first], offset, flags)?
+                    }
+                    whole => sys::write_vectored_flagged(fd, whole, offset, flags)?,
+                })
             }
         }
     }
-}
-
-/// Rejects the offset that some calls take for the file's own position (`man 2 preadv2`), as the other calls do.
-#[inline]
-fn somewhere(offset: u64) -> io::Result<u64> {
-    if offset > i64::MAX as u64 { Err(Code::INVALID.into()) } else { Ok(offset) }
 }
 
 static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));

@@ -76,11 +76,7 @@ fn read_piece(
     let (end, shifted) = (&mut end[..shift], &mut data[shift..]);
     let room = shifted.len();
     let mut buffers = [IoSliceMut::new(shifted), IoSliceMut::new(end)];
-    let count = if flags.is_empty() {
-        sys::read_vectored_at(file, &mut buffers, offset)?
-    } else {
-        sys::read_vectored_flagged(file, &mut buffers, offset, flags)?
-    };
+    let count = sys::read_vectored_flagged(file, &mut buffers, offset, flags)?;
     let in_data = count.min(room);
     data.copy_within(shift..shift + in_data, 0);
     data[in_data..count].copy_from_slice(&end[..count - in_data]);

@@ -149,3 +149,26 @@ impl File {
         }
     }
 }
+
+#[cfg(all(test, feature = "fault"))]
+mod tests {
+    use super::*;
+    use crate::fault::{Fault, Plan};
+    use crate::sys::{Code, TransferFlags};
+
+    /// No system has this flag: a call that carries it fails.
+    #[test]
+    fn a_transfer_of_a_part_of_the_first_buffer_carries_the_flags() {
+        let directory = tempfile::tempdir().unwrap();
+        let plan = Plan::new(1).with(Fault::Short { one_in: 1 });
+        let file = File::create_new(directory.path().join("file")).unwrap().with_faults(&plan);
+        let (unknown, error) = (TransferFlags::from_bits_retain(1 << 30), Code::UNSUPPORTED);
+        let (mut long, mut short) = ([0; 1000], [0; 1]);
+        for _ in 0..100 {
+            let parts = [IoSlice::new(&long), IoSlice::new(&short)];
+            assert_eq!(Code::of(&file.writev_once(0, &parts, unknown).unwrap_err()), Some(error));
+            let mut parts = [IoSliceMut::new(&mut long), IoSliceMut::new(&mut short)];
+            assert_eq!(Code::of(&file.readv_once(0, &mut parts, unknown).unwrap_err()), Some(error));
+        }
+    }
+}

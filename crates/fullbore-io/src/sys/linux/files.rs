@@ -11,11 +11,11 @@ use rustix::pipe::{PipeFlags, SpliceFlags};
 use rustix::time::ClockId;
 
 use crate::buf::{Direction, Loan};
-use crate::sys::code::Result;
+use crate::sys::code::{Code, Result};
 use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Allocate, InodeFlags, Splice, Time, TransferFlags};
 use crate::sys::unix::code::calls;
-use crate::sys::unix::files::{read, write};
+use crate::sys::unix::files::{read, read_vectored_at, write, write_vectored_at};
 use crate::sys::unix::open::{
     BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, PathArg, handle_path, open,
 };
@@ -43,22 +43,41 @@ pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl P
     Ok(rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)?)
 }
 
+/// Reads into several buffers at an offset: `preadv2` if there are flags.
+#[inline]
 pub fn read_vectored_flagged(
     file: impl AsFd,
     parts: &mut [IoSliceMut<'_>],
     offset: u64,
     flags: TransferFlags,
 ) -> Result<usize> {
-    Ok(rustix::io::preadv2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
+    match read_write_flags(flags, offset)? {
+        None => read_vectored_at(file, parts, offset),
+        Some(flags) => Ok(rustix::io::preadv2(file, parts, offset, flags)?),
+    }
 }
 
+/// As [`read_vectored_flagged`], with `pwritev2`.
+#[inline]
 pub fn write_vectored_flagged(
     file: impl AsFd,
     parts: &[IoSlice<'_>],
     offset: u64,
     flags: TransferFlags,
 ) -> Result<usize> {
-    Ok(rustix::io::pwritev2(file, parts, offset, ReadWriteFlags::from_bits_retain(flags.bits()))?)
+    match read_write_flags(flags, offset)? {
+        None => write_vectored_at(file, parts, offset),
+        Some(flags) => Ok(rustix::io::pwritev2(file, parts, offset, flags)?),
+    }
+}
+
+/// Returns the flags, if any. `preadv2` and `pwritev2` take one offset for the file's own position; it is rejected, as by the others.
+fn read_write_flags(flags: TransferFlags, offset: u64) -> Result<Option<ReadWriteFlags>> {
+    match flags.is_empty() {
+        true => Ok(None),
+        false if offset > i64::MAX as u64 => Err(Code::INVALID),
+        false => Ok(Some(ReadWriteFlags::from_bits_retain(flags.bits()))),
+    }
 }
 
 pub fn copy_range(
