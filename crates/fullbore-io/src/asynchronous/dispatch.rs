@@ -87,8 +87,8 @@ impl Dispatch {
         if let Err(error) = self.admit() {
             return Err((operation, error));
         }
-        let mut core = self.lock();
         let waker = Some(waker.clone());
+        let mut core = self.lock();
         let key = if operation.waits_for_others() {
             let key = core.slots.insert_unlimited(operation, waker);
             self.begin(&mut core, key);
@@ -148,13 +148,21 @@ impl Dispatch {
 
     /// Takes the result of an operation, or stores the waker.
     pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, IoResult)> {
-        let mut core = self.lock();
-        self.reap(&mut core);
-        core.hand_over();
-        let polled = core.slots.poll(key, waker);
-        self.unlock(core);
-        // A key is polled by the one future that has it, until it is ready.
-        polled.expect("an operation exists until its result is taken")
+        // The clone, then the waker that it replaces.
+        let mut clone = None;
+        loop {
+            let mut core = self.lock();
+            self.reap(&mut core);
+            core.hand_over();
+            let polled = core.slots.poll(key);
+            let stored = core.slots.store(key, waker, &mut clone);
+            self.unlock(core);
+            if stored {
+                // A key is polled by the one future that has it, until it is ready.
+                return polled.expect("an operation exists until its result is taken");
+            }
+            clone = Some(waker.clone());
+        }
     }
 
     #[cfg(any(feature = "tokio", feature = "futures", test))]
@@ -170,10 +178,10 @@ impl Dispatch {
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
         let cancelled = || io::Error::from(Code::CANCELLED);
-        if core.slots.recall(key, Err(cancelled())) {
-            return;
-        }
-        if core.unqueue(key) {
+        let Core { slots, wakes, .. } = &mut *core;
+        if slots.recall(key, Err(cancelled()), wakes) {
+            // It is nowhere else.
+        } else if core.unqueue(key) {
             core.finish(key, Err(cancelled()));
             self.start(&mut core);
             core.hand_over();
@@ -187,13 +195,14 @@ impl Dispatch {
     /// Detaches an operation whose future is dropped. A read is cancelled where possible; one that has started keeps its resources.
     pub(super) fn detach(self: &Arc<Self>, key: Key) {
         let mut core = self.lock();
-        let gone = core.slots.detach(key);
+        let (waker, gone) = core.slots.detach(key);
         core.gone.extend(gone);
         let read = match core.slots.flight(key) {
             Some(Operation::Transfer(movement)) => movement.direction == Direction::Read,
             _ => false,
         };
         self.unlock(core);
+        drop(waker);
         if read {
             self.cancel(key);
         }

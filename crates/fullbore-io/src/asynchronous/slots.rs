@@ -152,17 +152,11 @@ impl<T> Slots<T> {
         *if limited { &mut self.flying } else { &mut self.unlimited } -= 1;
     }
 
-    /// Takes the result, or stores the waker. `None` if there is no such operation.
-    pub(super) fn poll(&mut self, key: Key, waker: &Waker) -> Option<Poll<(T, IoResult)>> {
+    /// Takes the result; `Pending` if there is none yet, `None` if there is no such operation.
+    pub(super) fn poll(&mut self, key: Key) -> Option<Poll<(T, IoResult)>> {
         let slot = self.slot(key)?;
-        match &mut slot.state {
-            SlotState::Waiting(_, kept) | SlotState::Flight(_, kept) => {
-                match kept {
-                    Some(kept) => kept.clone_from(waker),
-                    None => *kept = Some(waker.clone()),
-                }
-                Some(Poll::Pending)
-            }
+        match slot.state {
+            SlotState::Waiting(..) | SlotState::Flight(..) => Some(Poll::Pending),
             SlotState::Done(..) => match std::mem::replace(&mut slot.state, SlotState::Vacant) {
                 SlotState::Done(operation, result) => {
                     self.vacate(key);
@@ -174,17 +168,35 @@ impl<T> Slots<T> {
         }
     }
 
+    /// Makes the completion of a pending operation return `waker`. Its clone is to be in `clone`, which then has the one that it
+    /// replaced. False if it is needed and missing: clones and drops of wakers run foreign code, so that the caller makes them.
+    pub(super) fn store(&mut self, key: Key, waker: &Waker, clone: &mut Option<Waker>) -> bool {
+        match self.slot(key).map(|slot| &mut slot.state) {
+            Some(SlotState::Waiting(_, kept) | SlotState::Flight(_, kept))
+                if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) =>
+            {
+                let given = clone.is_some();
+                if given {
+                    std::mem::swap(kept, clone);
+                }
+                given
+            }
+            _ => true,
+        }
+    }
+
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(&mut self, key: Key) -> bool {
         self.slot(key).is_some_and(|slot| matches!(slot.state, SlotState::Done(..)))
     }
 
-    /// Ends a waiting operation with this result for its future. False if it does not wait.
-    pub(super) fn recall(&mut self, key: Key, result: IoResult) -> bool {
+    /// Ends a waiting operation with this result for its future; its waker joins `wakes`. False if it does not wait.
+    pub(super) fn recall(&mut self, key: Key, result: IoResult, wakes: &mut Vec<Waker>) -> bool {
         let Some(slot) = self.slot(key) else { return false };
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
-            SlotState::Waiting(operation, _) => {
+            SlotState::Waiting(operation, waker) => {
                 slot.state = SlotState::Done(operation, result);
+                wakes.extend(waker);
                 self.waiting.retain(|index| *index != key.index);
                 true
             }
@@ -195,23 +207,29 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Detaches an operation whose future is dropped. Returns it if it does not run; otherwise its completion does.
-    pub(super) fn detach(&mut self, key: Key) -> Option<T> {
-        let slot = self.slot(key)?;
+    /// Detaches an operation whose future is dropped. Returns its waker, which nobody needs, and the operation if it does not run;
+    /// otherwise its completion does.
+    pub(super) fn detach(&mut self, key: Key) -> (Option<Waker>, Option<T>) {
+        let Some(slot) = self.slot(key) else { return (None, None) };
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
-            SlotState::Waiting(operation, _) => {
+            SlotState::Waiting(operation, waker) => {
                 self.waiting.retain(|index| *index != key.index);
                 self.vacate(key);
-                return Some(operation);
+                (waker, Some(operation))
             }
             SlotState::Done(operation, _) => {
                 self.vacate(key);
-                return Some(operation);
+                (None, Some(operation))
             }
-            SlotState::Flight(operation, _) => slot.state = SlotState::Detached(operation),
-            other => slot.state = other,
+            SlotState::Flight(operation, waker) => {
+                slot.state = SlotState::Detached(operation);
+                (waker, None)
+            }
+            other => {
+                slot.state = other;
+                (None, None)
+            }
         }
-        None
     }
 
     fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
@@ -239,7 +257,7 @@ mod tests {
         slots.complete(unlimited[0], Ok(0));
         slots.insert(5, None);
         assert_eq!(slots.start(), None, "one of them is in flight");
-        assert_eq!(slots.detach(unlimited[1]), None);
+        assert_eq!(slots.detach(unlimited[1]).1, None);
         assert_eq!(slots.complete(unlimited[1], Ok(0)).1, Some(2));
         assert_eq!((slots.open(), slots.flying()), (3, 2));
     }
@@ -250,7 +268,7 @@ mod tests {
         let [a, b, c] = [1, 2, 3].map(|number| slots.insert(number, None));
         assert_eq!(slots.start(), Some(a));
         assert_eq!(slots.start(), None);
-        assert_eq!(slots.detach(b), Some(2));
+        assert_eq!(slots.detach(b).1, Some(2));
         slots.complete(a, Ok(1));
         assert_eq!(slots.start(), Some(c));
         assert_eq!(slots.open(), 1);
@@ -261,7 +279,7 @@ mod tests {
         let mut slots = Slots::new(1);
         let key = slots.insert("buffer", None);
         slots.start();
-        assert_eq!(slots.detach(key), None);
+        assert_eq!(slots.detach(key).1, None);
         assert!(matches!(slots.complete(key, Ok(0)), (None, Some("buffer"))));
         // A second completion, or a key of an earlier generation, has no effect.
         let next = slots.insert("next", None);
@@ -293,7 +311,7 @@ mod interleavings {
                 let slots = slots.clone();
                 thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).1.is_some())
             };
-            let by_future = slots.lock().unwrap().detach(key).is_some();
+            let by_future = slots.lock().unwrap().detach(key).1.is_some();
             let by_kernel = kernel.join().unwrap();
             assert!(by_future ^ by_kernel);
             assert_eq!(slots.lock().unwrap().open(), 0);
@@ -309,7 +327,12 @@ mod interleavings {
                 let slots = slots.clone();
                 thread::spawn(move || slots.lock().unwrap().complete(key, Ok(1)).0.is_some())
             };
-            let ready = slots.lock().unwrap().poll(key, Waker::noop()).unwrap().is_ready();
+            let ready = {
+                let mut slots = slots.lock().unwrap();
+                let ready = slots.poll(key).unwrap().is_ready();
+                assert!(slots.store(key, Waker::noop(), &mut Some(Waker::noop().clone())));
+                ready
+            };
             assert!(kernel.join().unwrap() ^ ready);
         });
     }
@@ -330,7 +353,8 @@ mod interleavings {
                     slots.start().is_some()
                 })
             };
-            let never_ran = slots.lock().unwrap().recall(second, Err(io::ErrorKind::Interrupted.into()));
+            let interrupted = Err(io::ErrorKind::Interrupted.into());
+            let never_ran = slots.lock().unwrap().recall(second, interrupted, &mut Vec::new());
             assert!(kernel.join().unwrap() ^ never_ran);
             assert_eq!(slots.lock().unwrap().open(), usize::from(!never_ran));
         });

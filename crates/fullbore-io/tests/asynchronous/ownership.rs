@@ -107,3 +107,51 @@ fn a_read_outlives_the_thread_that_started_it() {
         assert_eq!(block_on(read).1, b"abc");
     }
 }
+
+/// The drop of a waker runs the caller's code, which may use the driver.
+#[test]
+fn a_dropped_waker_may_start_and_cancel_operations() {
+    struct Starter(AsyncFile);
+    impl std::task::Wake for Starter {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Starter {
+        fn drop(&mut self) {
+            let mut call = pin!(self.0.sync_data());
+            assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+    }
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for driver in drivers(1) {
+            let (_dir, path) = scratch(b"old");
+            // Writes that are synced are never made in the first poll.
+            let mut options = OpenOptions::new();
+            let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
+            let file = AsyncFile::new(file, &driver);
+            let pends = |future: &mut (dyn Future<Output = _> + Unpin)| {
+                let waker = Waker::from(Arc::new(Starter(file.clone())));
+                std::pin::Pin::new(future).poll(&mut Context::from_waker(&waker)).is_pending()
+            };
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let mut first = Box::pin(AsyncFile::open_with(&driver, move || {
+                let _ = released.recv();
+                File::open(path)
+            }));
+            let waker = Waker::from(Arc::new(Starter(file.clone())));
+            assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker);
+            let mut cancelled = file.write_all_at(b"new".to_vec(), 0);
+            assert!(pends(&mut cancelled) && pends(&mut cancelled), "the second waker replaces the first");
+            cancelled.cancel();
+            assert_eq!(block_on(cancelled).0.unwrap_err().kind(), ErrorKind::Cancelled);
+            let mut waiting = file.write_all_at(b"new".to_vec(), 0);
+            assert!(pends(&mut waiting));
+            drop(waiting);
+            drop(first);
+            drop(release);
+        }
+        done.send(()).unwrap();
+    });
+    ended.recv_timeout(Duration::from_secs(20)).expect("the driver waits for itself");
+}
