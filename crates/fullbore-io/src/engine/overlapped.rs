@@ -6,10 +6,9 @@ use std::io;
 
 use super::method::{Availability, Capabilities, Engine, EngineConfig, Method};
 use super::queued::{QUEUED, Queued};
-use super::synchronous::Dropping;
 use super::synchronous::{Run, Runs};
 use crate::buf::{Direction, Request};
-use crate::file::{CachePolicy, File};
+use crate::file::{CacheMode, CachePolicy, File};
 use crate::sys::overlapped::Scatter;
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
 use crate::sys::{Handle, OpenFlags, RequestQueue, TransferFlags, ioring, reopen};
@@ -47,13 +46,13 @@ fn open<Q: RequestQueue + 'static>(
     config: &EngineConfig<'_>,
     queue: impl FnOnce(Handle) -> io::Result<Q>,
 ) -> io::Result<Box<dyn Engine>> {
-    let dropping = Dropping::of(config)?;
+    let cache_mode = CacheMode::of_engine(config.file, config.cache)?;
     let mut flags = OpenFlags::OVERLAPPED;
     flags |= if config.write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
     if config.cache == CachePolicy::Direct {
         flags |= OpenFlags::DIRECT;
     }
-    Ok(Queued::engine(queue(reopen(config.file, flags)?)?, dropping))
+    Ok(Queued::engine(queue(reopen(config.file, flags)?)?, cache_mode))
 }
 
 pub(super) static SCATTER: Method = Method {

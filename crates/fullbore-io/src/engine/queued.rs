@@ -3,10 +3,9 @@
 use std::io;
 
 use super::method::{Availability, Capabilities, Engine, Method};
-use super::synchronous::Dropping;
 use super::synchronous::Positional;
 use crate::buf::{Completion, Request};
-use crate::file::CachePolicy;
+use crate::file::{CacheMode, CachePolicy};
 use crate::sys::{RequestQueue, RingPages, aio, posix_aio, uring};
 
 /// Through the page cache it would be synchronous.
@@ -16,7 +15,7 @@ pub(super) static AIO: Method = Method {
     capabilities: Capabilities { direct: Availability::Always, drops: Availability::Never, ..QUEUED },
     open: |config| {
         let file = config.file.direct_handle(config.write)?;
-        Ok(Queued::engine(aio::open(file, config.depth)?, None))
+        Ok(Queued::engine(aio::open(file, config.depth)?, CacheMode::Plain))
     },
 };
 
@@ -26,8 +25,8 @@ pub(super) static POSIX_AIO: Method = Method {
     summary: "POSIX asynchronous I/O (aio_read, aio_write)",
     capabilities: Capabilities { by_threads: true, ..QUEUED },
     open: |config| {
-        let Positional { file, dropping, .. } = Positional::of(config)?;
-        Ok(Queued::engine(posix_aio::open(file, config.depth)?, dropping))
+        let Positional { file, cache_mode } = Positional::of(config)?;
+        Ok(Queued::engine(posix_aio::open(file, config.depth)?, cache_mode))
     },
 };
 
@@ -36,13 +35,13 @@ pub(super) static URING: Method = Method {
     summary: "io_uring with registered buffers and file",
     capabilities: QUEUED,
     open: |config| {
-        let Positional { file, dropping, .. } = Positional::of(config)?;
-        let pages = match &dropping {
+        let Positional { file, cache_mode } = Positional::of(config)?;
+        let pages = match cache_mode {
             _ if config.cache == CachePolicy::Direct => RingPages::None,
-            Some(dropping) if dropping.by_flag() => RingPages::Dropped,
+            CacheMode::Flagged => RingPages::Dropped,
             _ => RingPages::Kept,
         };
-        Ok(Queued::engine(uring::open(file, config.depth, config.pool, pages)?, dropping))
+        Ok(Queued::engine(uring::open(file, config.depth, config.pool, pages)?, cache_mode))
     },
 };
 
@@ -54,15 +53,15 @@ pub(super) const QUEUED: Capabilities = Capabilities {
     ..Capabilities::SYNCHRONOUS
 };
 
-/// A queue of the system with the mechanism of `cache=drop`.
+/// A queue of the system with the cache mode that its completions are counted by.
 pub(super) struct Queued<Q> {
     queue: Q,
-    dropping: Option<Dropping>,
+    cache_mode: CacheMode,
 }
 
 impl<Q: RequestQueue + 'static> Queued<Q> {
-    pub(super) fn engine(queue: Q, dropping: Option<Dropping>) -> Box<dyn Engine> {
-        Box::new(Self { queue, dropping })
+    pub(super) fn engine(queue: Q, cache_mode: CacheMode) -> Box<dyn Engine> {
+        Box::new(Self { queue, cache_mode })
     }
 }
 
@@ -78,8 +77,10 @@ impl<Q: RequestQueue> Engine for Queued<Q> {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
         let before = done.len();
         self.queue.reap(least, done)?;
-        if let Some(dropping) = &self.dropping {
-            dropping.completed(&done[before..]);
+        for Completion { request, result } in &done[before..] {
+            if let Ok(count) = result {
+                self.cache_mode.moved(request.direction, request.offset, *count);
+            }
         }
         Ok(())
     }

@@ -4,15 +4,15 @@ use std::io;
 
 use super::method::{Availability, Capabilities, Engine, EngineConfig, Method};
 use crate::buf::{Completion, Direction, Request};
-use crate::file::{CachePolicy, DONTCACHE, DropBehind, File, drops_by_flag};
+use crate::file::{CacheMode, CachePolicy, File};
 use crate::sys::stdio::Stream;
-use crate::sys::{self, Code, OpenFlags, TransferFlags};
+use crate::sys::{self, OpenFlags};
 
 pub(super) static BUFFERED: Method = Method {
     name: "buffered",
     summary: "pread and pwrite through the page cache",
     capabilities: Capabilities::SYNCHRONOUS,
-    open: |config| Ok(Synchronous::boxed(Positional::new(config.file.clone(), None))),
+    open: |config| Ok(Synchronous::boxed(Positional::plain(config.file.clone()))),
 };
 
 pub(super) static UNCACHED: Method = Method {
@@ -20,8 +20,8 @@ pub(super) static UNCACHED: Method = Method {
     summary: "pread and pwrite, pages dropped after use (RWF_DONTCACHE or emulated)",
     capabilities: Capabilities { drops: Availability::Always, ..Capabilities::SYNCHRONOUS },
     open: |config| {
-        let dropping = Dropping::find(config.file)?;
-        Ok(Synchronous::boxed(Positional::new(config.file.clone(), Some(dropping))))
+        let cache_mode = CacheMode::of_engine(config.file, CachePolicy::DontCache)?;
+        Ok(Synchronous::boxed(Positional { file: config.file.clone(), cache_mode }))
     },
 };
 
@@ -29,7 +29,7 @@ pub(super) static DIRECT: Method = Method {
     name: "direct",
     summary: "pread and pwrite that bypass the page cache (O_DIRECT)",
     capabilities: Capabilities { direct: Availability::Always, ..Capabilities::SYNCHRONOUS },
-    open: |config| Ok(Synchronous::boxed(Positional::new(config.file.direct_handle(config.write)?, None))),
+    open: |config| Ok(Synchronous::boxed(Positional::plain(config.file.direct_handle(config.write)?))),
 };
 
 pub(super) static THROUGH: Method = Method {
@@ -41,7 +41,7 @@ pub(super) static THROUGH: Method = Method {
         if config.cache == CachePolicy::Direct {
             flags |= OpenFlags::DIRECT;
         }
-        Ok(Synchronous::boxed(Positional::new(config.file.handle_with(config.write, flags)?, None)))
+        Ok(Synchronous::boxed(Positional::plain(config.file.handle_with(config.write, flags)?)))
     },
 };
 
@@ -119,14 +119,12 @@ impl<C: Calls> Engine for Synchronous<C> {
 /// `pread` and `pwrite` on a descriptor with any flags.
 pub(super) struct Positional {
     pub(super) file: File,
-    pub(super) flags: TransferFlags,
-    pub(super) dropping: Option<Dropping>,
+    pub(super) cache_mode: CacheMode,
 }
 
 impl Positional {
-    fn new(file: File, dropping: Option<Dropping>) -> Self {
-        let flags = dropping.as_ref().map_or(TransferFlags::empty(), Dropping::flags);
-        Self { file, flags, dropping }
+    fn plain(file: File) -> Self {
+        Self { file, cache_mode: CacheMode::Plain }
     }
 
     /// The file with the flags that the cache policy needs.
@@ -135,26 +133,21 @@ impl Positional {
             CachePolicy::Direct => config.file.direct_handle(config.write)?,
             CachePolicy::Keep | CachePolicy::DontCache => config.file.clone(),
         };
-        Ok(Self::new(file, Dropping::of(config)?))
-    }
-
-    pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) -> usize {
-        if let Some(dropping) = &self.dropping {
-            dropping.moved(direction, offset, count);
-        }
-        count
+        Ok(Self { file, cache_mode: CacheMode::of_engine(config.file, config.cache)? })
     }
 }
 
 impl Calls for Positional {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_once(offset, data, self.flags)?;
-        Ok(self.moved(Direction::Read, offset, count))
+        let count = self.file.read_once(offset, data, self.cache_mode.flags())?;
+        self.cache_mode.moved(Direction::Read, offset, count);
+        Ok(count)
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        let count = self.file.write_once(offset, data, self.flags)?;
-        Ok(self.moved(Direction::Write, offset, count))
+        let count = self.file.write_once(offset, data, self.cache_mode.flags())?;
+        self.cache_mode.moved(Direction::Write, offset, count);
+        Ok(count)
     }
 }
 
@@ -214,19 +207,20 @@ pub(super) trait Run {
 
 impl Run for Positional {
     fn call(&self, run: &mut [Request]) -> io::Result<usize> {
-        let (direction, offset) = (run[0].direction, run[0].offset);
+        let (direction, offset, flags) = (run[0].direction, run[0].offset, self.cache_mode.flags());
         let moved = match direction {
             Direction::Read => {
                 let mut parts: Vec<_> =
                     run.iter_mut().map(|request| io::IoSliceMut::new(request.data_mut())).collect();
-                sys::read_vectored_flagged(&self.file, &mut parts, offset, self.flags)?
+                sys::read_vectored_flagged(&self.file, &mut parts, offset, flags)?
             }
             Direction::Write => {
                 let parts: Vec<_> = run.iter().map(|request| io::IoSlice::new(request.data())).collect();
-                sys::write_vectored_flagged(&self.file, &parts, offset, self.flags)?
+                sys::write_vectored_flagged(&self.file, &parts, offset, flags)?
             }
         };
-        Ok(self.moved(direction, offset, moved))
+        self.cache_mode.moved(direction, offset, moved);
+        Ok(moved)
     }
 }
 
@@ -306,59 +300,8 @@ fn share(run: Vec<Request>, total: usize, done: &mut Vec<Completion>) {
     }
 }
 
-/// The mechanism of `cache=drop` for one open file.
-#[derive(Debug)]
-pub(super) struct Dropping {
-    /// Drops behind, where the flag is unavailable.
-    drop_behind: Option<DropBehind>,
-}
-
-impl Dropping {
-    /// Determines the mechanism by a test on the file. Fails with `EOPNOTSUPP` in memory, where the pages are the file.
-    pub(super) fn find(file: &File) -> io::Result<Self> {
-        if drops_by_flag(file) {
-            return Ok(Self { drop_behind: None });
-        }
-        if crate::probe::in_memory(file) {
-            return Err(Code::UNSUPPORTED.into());
-        }
-        Ok(Self { drop_behind: Some(DropBehind::of(file)) })
-    }
-
-    pub(super) fn of(config: &EngineConfig<'_>) -> io::Result<Option<Self>> {
-        match config.cache {
-            CachePolicy::DontCache => Self::find(config.file).map(Some),
-            CachePolicy::Keep | CachePolicy::Direct => Ok(None),
-        }
-    }
-
-    /// True if each transfer carries the flag.
-    pub(super) fn by_flag(&self) -> bool {
-        self.drop_behind.is_none()
-    }
-
-    pub(super) fn flags(&self) -> TransferFlags {
-        if self.by_flag() { DONTCACHE } else { TransferFlags::empty() }
-    }
-
-    pub(super) fn moved(&self, direction: Direction, offset: u64, count: usize) {
-        match (&self.drop_behind, direction) {
-            (None, _) => {}
-            (Some(drop_behind), Direction::Read) => drop_behind.read(offset, count),
-            (Some(drop_behind), Direction::Write) => drop_behind.wrote(offset, count),
-        }
-    }
-
-    pub(super) fn completed(&self, done: &[Completion]) {
-        for Completion { request, result } in done {
-            if let Ok(count) = result {
-                self.moved(request.direction, request.offset, *count);
-            }
-        }
-    }
-}
-
 /// Describes the emulation of `cache=drop` on `file`; `None` if the kernel drops the pages or dropping is unsupported.
 pub fn drop_emulated(file: &File) -> Option<&'static str> {
-    Dropping::find(file).ok().filter(|dropping| !dropping.by_flag()).map(|_| crate::file::EMULATED)
+    let cache_mode = CacheMode::of_engine(file, CachePolicy::DontCache).ok()?;
+    matches!(cache_mode, CacheMode::DropBehind(_)).then_some(crate::file::EMULATED)
 }

@@ -5,26 +5,50 @@ use std::ops::Range;
 
 use super::inner::{CacheMode, Descriptor, Direct, DropBehind, File, Moved};
 use super::types::{CachePolicy, Support};
+use crate::buf::Direction;
 use crate::error::Result;
 use crate::lock::Mutex;
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Advice, AsHandle, Code, FileKind, TransferFlags};
 
-/// `RWF_DONTCACHE` of `linux/fs.h`.
-pub(crate) const DONTCACHE: TransferFlags = TransferFlags::from_bits_retain(0x80);
-
 pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
                                    that were cached before";
 
 impl CacheMode {
-    /// The flags of plain calls and the state that counts them, or the direct handle that makes calls of its own.
+    /// The flags of the calls; of a direct handle, which makes calls of its own, none.
     #[inline]
-    pub(super) fn calls(&self) -> std::result::Result<(TransferFlags, Option<&DropBehind>), &Direct> {
+    pub(crate) fn flags(&self) -> TransferFlags {
         match self {
-            Self::Plain => Ok((TransferFlags::empty(), None)),
-            Self::Flagged => Ok((DONTCACHE, None)),
-            Self::DropBehind(drop_behind) => Ok((TransferFlags::empty(), Some(drop_behind))),
+            Self::Flagged => TransferFlags::DONT_CACHE,
+            _ => TransferFlags::empty(),
+        }
+    }
+
+    /// The flags of the calls, or the direct handle.
+    #[inline]
+    pub(super) fn calls(&self) -> std::result::Result<TransferFlags, &Direct> {
+        match self {
             Self::Direct(direct) => Err(direct),
+            _ => Ok(self.flags()),
+        }
+    }
+
+    /// Counts a transfer, after which pages may be dropped.
+    #[inline]
+    pub(crate) fn moved(&self, direction: Direction, offset: u64, count: usize) {
+        if let Self::DropBehind(drop_behind) = self {
+            drop_behind.moved(direction, offset, count);
+        }
+    }
+
+    /// The mode of an engine that makes the calls on `file` itself: never direct. Fails if the pages cannot be dropped.
+    pub(crate) fn of_engine(file: &File, cache: CachePolicy) -> io::Result<Self> {
+        match cache {
+            CachePolicy::DontCache => match Self::dropping(file) {
+                Ok((cache_mode, _)) => Ok(cache_mode),
+                Err(_) => Err(Code::UNSUPPORTED.into()),
+            },
+            CachePolicy::Keep | CachePolicy::Direct => Ok(Self::Plain),
         }
     }
 
@@ -62,7 +86,7 @@ impl CacheMode {
 }
 
 /// True if the file system supports `RWF_DONTCACHE`. Tested by a read far past any end of file, which moves no bytes.
-pub(crate) fn drops_by_flag(file: &File) -> bool {
+fn drops_by_flag(file: &File) -> bool {
     // An overlay accepts the flag, but most pages written through it stay cached (seen on Linux 6.18 over XFS, where
     // the same bytes written without the overlay are dropped).
     if crate::probe::overlaid(file) {
@@ -70,7 +94,12 @@ pub(crate) fn drops_by_flag(file: &File) -> bool {
     }
     const NOWHERE: u64 = 1 << 62;
     let ask = |file: &File| loop {
-        let read = sys::read_vectored_flagged(file, &mut [io::IoSliceMut::new(&mut [0])], NOWHERE, DONTCACHE);
+        let read = sys::read_vectored_flagged(
+            file,
+            &mut [io::IoSliceMut::new(&mut [0])],
+            NOWHERE,
+            TransferFlags::DONT_CACHE,
+        );
         if read != Err(Code::INTERRUPTED) {
             return read;
         }
@@ -131,7 +160,7 @@ impl File {
     pub(crate) fn one_call(&self) -> Option<TransferFlags> {
         match self.inner.cache_mode {
             CacheMode::Plain => Some(TransferFlags::empty()),
-            CacheMode::Flagged => Some(DONTCACHE),
+            CacheMode::Flagged => Some(TransferFlags::DONT_CACHE),
             CacheMode::DropBehind(_) | CacheMode::Direct(_) => None,
         }
     }
@@ -146,23 +175,25 @@ impl File {
 
     #[cold]
     pub(super) fn read_by_mode(&self, data: &mut [u8], offset: u64) -> Result<usize> {
-        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
-            Ok(calls) => calls,
+        let cache_mode = &self.inner.cache_mode;
+        let flags = match cache_mode.calls() {
+            Ok(flags) => flags,
             Err(direct) => return direct.read(self, data, offset),
         };
         let read = self.read_flagged(data, offset, flags)?;
-        drop_behind.inspect(|drop_behind| drop_behind.read(offset, read));
+        cache_mode.moved(Direction::Read, offset, read);
         Ok(read)
     }
 
     #[cold]
     pub(super) fn write_by_mode(&self, data: &[u8], offset: u64) -> Result<usize> {
-        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
-            Ok(calls) => calls,
+        let cache_mode = &self.inner.cache_mode;
+        let flags = match cache_mode.calls() {
+            Ok(flags) => flags,
             Err(direct) => return direct.write(self, data, offset),
         };
         let written = self.write_flagged(data, offset, flags)?;
-        drop_behind.inspect(|drop_behind| drop_behind.wrote(offset, written));
+        cache_mode.moved(Direction::Write, offset, written);
         Ok(written)
     }
 }
@@ -191,7 +222,7 @@ impl Moved {
 }
 
 impl DropBehind {
-    pub(crate) fn of(file: &File) -> Self {
+    fn of(file: &File) -> Self {
         let (fd, shared) = match file.reopen_fd(false) {
             Ok(fd) => (Descriptor::Own(fd), false),
             Err(_) => (Descriptor::Of(file.inner.clone()), true),
@@ -199,14 +230,22 @@ impl DropBehind {
         Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
     }
 
-    pub(crate) fn read(&self, offset: u64, len: usize) {
+    #[cold]
+    fn moved(&self, direction: Direction, offset: u64, len: usize) {
+        match direction {
+            Direction::Read => self.read(offset, len),
+            Direction::Write => self.wrote(offset, len),
+        }
+    }
+
+    fn read(&self, offset: u64, len: usize) {
         let over = self.state.lock().read.add(offset, len);
         if let Some(range) = over {
             self.drop_pages(range);
         }
     }
 
-    pub(crate) fn wrote(&self, offset: u64, len: usize) {
+    fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
             let mut state = self.state.lock();
             match state.written.add(offset, len) {

@@ -172,7 +172,7 @@ impl Descriptor {
 }
 
 #[derive(Debug)]
-pub(super) enum CacheMode {
+pub(crate) enum CacheMode {
     /// `pread` and `pwrite`.
     Plain,
     /// With `RWF_DONTCACHE`.
@@ -184,7 +184,7 @@ pub(super) enum CacheMode {
 }
 
 #[derive(Debug)]
-pub(super) struct Direct {
+pub(crate) struct Direct {
     pub(super) file: File,
     pub(super) reads: Rule,
     pub(super) writes: Rule,

@@ -5,7 +5,7 @@ mod apply_options;
 mod bounce;
 mod cache_mode;
 mod calls;
-mod cleanup;
+pub(crate) mod cleanup;
 mod copy;
 mod dir_opener;
 mod direct;
@@ -31,7 +31,7 @@ mod transfer;
 pub(crate) mod types;
 mod vectored;
 
-pub(crate) use cache_mode::{DONTCACHE, EMULATED, drops_by_flag};
+pub(crate) use cache_mode::EMULATED;
 pub(crate) use calls::{LONGEST, cut};
 pub use cleanup::cleanup;
 #[doc(hidden)]
@@ -44,7 +44,7 @@ pub use dir_opener::DirOpener;
 pub use dir_opener::SettledReader;
 #[doc(hidden)]
 pub use held::{HeldDir, spare};
-pub(crate) use inner::DropBehind;
+pub(crate) use inner::CacheMode;
 pub use inner::File;
 #[doc(hidden)]
 pub use interop::{DOCUMENT_LIMIT, read_text};

@@ -5,6 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 
 use super::inner::File;
 use super::spans::landed;
+use crate::buf::Direction;
 use crate::error::Result;
 
 impl File {
@@ -21,8 +22,9 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
-            Ok(calls) => calls,
+        let cache_mode = &self.inner.cache_mode;
+        let flags = match cache_mode.calls() {
+            Ok(flags) => flags,
             Err(direct) => {
                 return match direct.read_vectored(offset, buffers) {
                     Some(count) => Ok(count),
@@ -34,7 +36,7 @@ impl File {
         loop {
             match self.readv_once(offset, buffers, flags) {
                 Ok(count) => {
-                    drop_behind.inspect(|drop_behind| drop_behind.read(offset, count));
+                    cache_mode.moved(Direction::Read, offset, count);
                     return Ok(count);
                 }
                 Err(error) => self.interrupted("read", offset, error)?,
@@ -91,8 +93,9 @@ impl File {
         if buffers.is_empty() {
             return Ok(0);
         }
-        let (flags, drop_behind) = match self.inner.cache_mode.calls() {
-            Ok(calls) => calls,
+        let cache_mode = &self.inner.cache_mode;
+        let flags = match cache_mode.calls() {
+            Ok(flags) => flags,
             Err(direct) => {
                 return match direct.write_vectored(offset, buffers) {
                     Some(count) => Ok(count),
@@ -104,7 +107,7 @@ impl File {
         loop {
             match self.writev_once(offset, buffers, flags) {
                 Ok(count) => {
-                    drop_behind.inspect(|drop_behind| drop_behind.wrote(offset, count));
+                    cache_mode.moved(Direction::Write, offset, count);
                     return Ok(count);
                 }
                 Err(error) => self.interrupted("write", offset, error)?,

@@ -9,10 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use io_uring::{IoUring, opcode, types};
 
 use crate::buf::{Completion, Direction, Pool, Request};
-use crate::sys::types::{RequestQueue, RingPages, drain};
-
-/// `RWF_DONTCACHE` of `linux/fs.h`: drop the pages that this transfer added to the page cache.
-const RWF_DONTCACHE: i32 = 0x80;
+use crate::sys::types::{RequestQueue, RingPages, TransferFlags, drain};
 
 pub(crate) struct Ring<F: AsFd> {
     // `Drop` drains the ring before the fields are dropped.
@@ -81,7 +78,7 @@ pub(crate) fn open<F: AsFd>(
         file,
         registered_file,
         registered_buffers,
-        rw_flags: if pages == RingPages::Dropped { RWF_DONTCACHE } else { 0 },
+        rw_flags: if pages == RingPages::Dropped { TransferFlags::DONT_CACHE.bits() as i32 } else { 0 },
         at_once: pages == RingPages::None,
         depth,
         queued: 0,
