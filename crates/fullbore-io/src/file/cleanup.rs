@@ -14,7 +14,7 @@ use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
-use crate::sys::{self, BorrowedHandle, Code};
+use crate::sys::{self, BorrowedHandle, Code, Handle, OpenFlags};
 
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
@@ -47,16 +47,6 @@ impl Registry {
 }
 
 /// A name in a held directory that is removed on drop or at cleanup, unless it was [kept](Self::keep).
-///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// use fullbore_io::file::Temporary;
-/// # let path = directory.path().join("part");
-/// let (temporary, ()) = Temporary::make(path.clone(), |path| Ok(std::fs::write(path, "part").unwrap()))?;
-/// drop(temporary);
-/// assert!(!path.exists());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Temporary {
     id: u64,
@@ -146,19 +136,6 @@ impl Temporary {
     /// Renames the file with `name`, and keeps it if that succeeds; else it is removed. A concurrent cleanup leaves it removed or
     /// complete.
     ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore_io::file::Temporary;
-    /// # let path = directory.path().join("part");
-    /// let (temporary, ()) = Temporary::make_tree(path, |path| Ok(std::fs::create_dir(path).unwrap()))?;
-    /// temporary.persist_with(|held, name| {
-    ///     let fd = held.fd()?;
-    ///     std::io::Result::Ok(fullbore_io::sys::rename(&fd, name, &fd, "place")?)
-    /// })?;
-    /// assert!(directory.path().join("place").is_dir());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Those of `name`; the file is removed then.
     pub fn persist_with<T, E>(
@@ -190,6 +167,20 @@ impl Drop for Temporary {
         if self.tree {
             reserve(state.files.iter().any(|(_, left)| matches!(left, Leftover::Tree(..))));
         }
+    }
+}
+
+/// Opens a nameless file in a directory. If the file system has none, its file has a name that is removed at once; true then.
+pub(crate) fn nameless(directory: &Path, flags: OpenFlags, mode: u32) -> std::io::Result<(Handle, bool)> {
+    match sys::open(directory, flags | OpenFlags::UNNAMED, mode) {
+        Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
+            let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+            let held = HeldDir::open(directory)?;
+            let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode);
+            let (_name, file) = Temporary::create(&held, "temporary".as_ref(), false, make)?;
+            Ok((file, true))
+        }
+        opened => Ok((opened?, false)),
     }
 }
 

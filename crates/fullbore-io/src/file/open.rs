@@ -1,13 +1,11 @@
 //! Carries out [`OpenOptions`] in an order that is safe: open, lock, check the name again, truncate, reserve, hints.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::calls::in_environment;
-use super::cleanup::{self, CleanupGuard, Temporary};
+use super::cleanup::{self, CleanupGuard};
 use super::handle::{absent, directory};
-use super::held::HeldDir;
 use super::inner::{CacheMode, File, Inner};
 use super::inner::{OnClose, has_room, release};
 use super::locks::lock_whole;
@@ -15,7 +13,7 @@ use super::options::{Access, Mode, OpenOptions, Share};
 use super::sweep::{DeleteOnExit, Name};
 use super::types::{CachePolicy, Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
+use crate::sys::{self, Code, FileKind, Handle, OpenFlags};
 
 /// The number of times that a file is reopened if it is replaced between its opening and its locking.
 const ATTEMPTS: usize = 16;
@@ -147,24 +145,14 @@ impl OpenOptions {
         self.share.is_some() || self.strict || self.room > 0
     }
 
-    /// A nameless file in the directory `path`; without `O_TMPFILE`, a file whose name is removed at once.
+    /// A nameless file in the directory `path`.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
-        let bits = self.permissions;
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
-        let (fd, support) = match sys::open(path, flags | OpenFlags::UNNAMED, bits) {
-            Ok(fd) => (fd, Support::Native),
-            Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
-                let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
-                    sys::open_at(directory, name, flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE, bits)
-                };
-                let (name, fd) = HeldDir::open(path)
-                    .and_then(|held| Temporary::create(&held, "temporary".as_ref(), false, make))
-                    .map_err(|error| Error::io("create a temporary file in", path, error))?;
-                drop(name);
-                let how = "it had a name for a moment and cannot be given another";
-                (fd, Support::Emulated(how.to_owned()))
-            }
-            Err(error) => return Err(Error::io("create a temporary file in", path, error.into())),
+        let (fd, had_name) = cleanup::nameless(path, flags, self.permissions)
+            .map_err(|error| Error::io("create a temporary file in", path, error))?;
+        let support = match had_name {
+            true => Support::Emulated("it had a name for a moment and cannot be given another".to_owned()),
+            false => Support::Native,
         };
         report.push(OptionSupport { option: "temporary", support });
         Ok(fd)

@@ -1,13 +1,13 @@
 //! Requirements of direct I/O on memory and offsets, reported by the system or determined by trial reads.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fmt, process};
 
 use super::residency::residency;
+use crate::file::cleanup::nameless;
 use crate::sys::{
     self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, FileSystemKind, Handle, OpenFlags,
 };
@@ -89,14 +89,6 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 /// If the file system does not report it, the file is opened a second time with `O_DIRECT` and small reads are tried at
 /// its start. Before that, up to 2 MiB of its pages there are dropped from the page cache, so that a read which the
 /// system silently serves through the cache is detected. Nothing is written.
-/// ```
-/// let file = std::fs::File::open("Cargo.toml")?;
-/// match fullbore_io::probe::direct_alignment(&file) {
-///     Ok(alignment) => assert!(alignment.offset.is_power_of_two()),
-///     Err(no) => assert!(!no.reason().is_empty()),
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Errors
 /// [`NoDirect`] if the file has no direct I/O or it could not be determined.
@@ -289,10 +281,13 @@ fn assumed(file: &File) -> Alignment {
     }
 }
 
+fn trial_file(folder: &Path) -> io::Result<File> {
+    Ok(nameless(folder, OpenFlags::READ_WRITE, 0o600)?.0.into())
+}
+
 /// Determines the alignment of new files in a directory, with a file that is gone on return.
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
-    let mut file =
-        File::from(nameless(folder).map_err(unknown("cannot create a trial file in the directory"))?);
+    let mut file = trial_file(folder).map_err(unknown("cannot create a trial file in the directory"))?;
     let status = sys::extended_status(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
@@ -303,22 +298,6 @@ fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
         alignment.writes_cached = writes_cached(&file, alignment);
     }
     Ok(alignment)
-}
-
-/// Creates a file without a name, or if the file system does not support that, one whose name is removed at once.
-fn nameless(folder: &Path) -> io::Result<Handle> {
-    let mode = 0o600;
-    match sys::open(folder, OpenFlags::UNNAMED | OpenFlags::READ_WRITE, mode) {
-        Ok(file) => return Ok(file),
-        Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID | Code::NOT_FOUND) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let moment = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-    let path = folder.join(format!(".fullbore-probe-{}-{moment}", process::id()));
-    let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::READ_WRITE;
-    let file = sys::open(&path, flags, mode)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 fn write_sample(file: &mut File) -> io::Result<()> {
@@ -371,7 +350,7 @@ mod tests {
 
     #[test]
     fn trial_reads_agree_with_the_system() {
-        let mut file = File::from(nameless(&build_directory()).unwrap());
+        let mut file = trial_file(&build_directory()).unwrap();
         write_sample(&mut file).unwrap();
         let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
@@ -391,7 +370,7 @@ mod tests {
 
     #[test]
     fn writes_of_journaled_blocks_and_logs_go_to_the_device() {
-        let mut file = File::from(nameless(&build_directory()).unwrap());
+        let mut file = trial_file(&build_directory()).unwrap();
         let kind = sys::file_system_kind(&file).unwrap();
         if !["ext4", "xfs"].contains(&kind.name()) {
             println!("skipped: neither ext4 nor XFS");
