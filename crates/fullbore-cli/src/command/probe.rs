@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fullbore::engine::{self, Availability, CachePolicy, METHODS, Method};
-use fullbore::file::{File, Output, Placement};
-use fullbore::probe::{self, EngineFact, Facts, PathKind};
+use fullbore::error::ErrorKind;
+use fullbore::file::{File, FileKind, Output, Placement};
+use fullbore::probe::{self, EngineFact, Facts};
 use fullbore::sys;
 
 use crate::exit::Exit;
@@ -39,13 +40,13 @@ impl Probe {
     }
 }
 
-fn explained(path: &Path, error: &probe::ProbeError) -> String {
+fn explained(path: &Path, error: &fullbore::Error) -> String {
     match (error.kind(), path.symlink_metadata()) {
-        (std::io::ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
+        (ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
             let target = path.read_link().unwrap_or_default();
             format!("{}: dangling symbolic link to {}", path.display(), target.display())
         }
-        (std::io::ErrorKind::NotFound, _) => {
+        (ErrorKind::NotFound, _) => {
             format!("{}: no such file: name an existing file, directory or device", path.display())
         }
         _ => error.to_string(),
@@ -70,16 +71,14 @@ fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
         })
     };
     match facts.kind {
-        PathKind::Directory => tried(ProbeFiles::in_directory(path)),
-        PathKind::Regular if is_generated_on_read(facts) => {
+        FileKind::Directory => tried(ProbeFiles::in_directory(path)),
+        FileKind::Regular if is_generated_on_read(facts) => {
             without_offsets("its content is generated when it is read")
         }
-        PathKind::Regular | PathKind::BlockDevice => tried(ProbeFiles::file(path)),
-        PathKind::Fifo => without_offsets("a pipe has no offsets"),
-        PathKind::CharacterDevice => without_offsets("a character device has no offsets"),
-        PathKind::Socket | PathKind::Other => {
-            every(&|method| fact(method, Err("it cannot be opened by name".into()), None))
-        }
+        FileKind::Regular | FileKind::BlockDevice => tried(ProbeFiles::file(path)),
+        FileKind::Fifo => without_offsets("a pipe has no offsets"),
+        FileKind::CharacterDevice => without_offsets("a character device has no offsets"),
+        _ => every(&|method| fact(method, Err("it cannot be opened by name".into()), None)),
     }
 }
 

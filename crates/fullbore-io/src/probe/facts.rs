@@ -2,16 +2,17 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
-use super::error::{ProbeError, Unknown};
 use super::extents::{Layout, Provenance, layout, provenance};
 use super::kernel_files::KernelFiles;
 use super::mounts::{self, FileSystemFacts, Mount};
 use super::residency::{Residency, residency};
 use super::storage::{self, Storage};
+use super::unknown::{Unknown, keep};
+use crate::error::Error;
 use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
@@ -20,14 +21,12 @@ use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
 pub struct Facts {
     /// The path that the facts describe. Bytes that are not UTF-8 are replaced, here and below.
     pub path: String,
-    /// The requested path, if it does not exist and the facts describe its directory.
-    pub stands_for: Option<String>,
     /// Target of the path itself, if it is a symbolic link.
     pub link_target: Option<String>,
     /// The path with all symbolic links resolved.
     pub resolved: Option<String>,
     /// Kind of the file, symbolic links followed.
-    pub kind: PathKind,
+    pub kind: FileKind,
     pub file_system: Option<FileSystemFacts>,
     /// The devices that hold it; for a block device, the device itself.
     pub devices: Vec<Device>,
@@ -38,36 +37,6 @@ pub struct Facts {
     /// Engines and their usability here; filled by a caller that can try them, otherwise empty.
     pub engines: Vec<EngineFact>,
     pub unknown: Vec<Unknown>,
-}
-
-/// Kind of the file at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum PathKind {
-    Regular,
-    Directory,
-    BlockDevice,
-    CharacterDevice,
-    /// A FIFO, or a pipe.
-    Fifo,
-    Socket,
-    /// None of these.
-    Other,
-}
-
-impl PathKind {
-    fn of(status: &ExtendedStatus) -> Self {
-        match FileKind::of_mode(status.mode) {
-            FileKind::Regular => Self::Regular,
-            FileKind::Directory => Self::Directory,
-            FileKind::BlockDevice => Self::BlockDevice,
-            FileKind::CharacterDevice => Self::CharacterDevice,
-            FileKind::Fifo => Self::Fifo,
-            FileKind::Socket => Self::Socket,
-            _ => Self::Other,
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,44 +97,14 @@ pub struct EngineFact {
 /// nameless file is created and written to determine the alignment.
 ///
 /// # Errors
-/// [`ProbeError`] if the path does not exist or may not be accessed. Any lesser problem is an entry in
-/// [`Facts::unknown`].
-pub fn facts(path: &Path) -> Result<Facts, ProbeError> {
+/// If the path does not exist or may not be accessed. Any lesser problem is an entry in [`Facts::unknown`].
+pub fn facts(path: &Path) -> crate::Result<Facts> {
     survey(&KernelFiles::running(), path)
 }
 
-/// Like [`facts`]; for a path that does not exist yet, returns the facts of its future directory, which must exist.
-pub fn facts_of_target(path: &Path) -> Result<Facts, ProbeError> {
-    match facts(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut found = facts(&folder_of(path))?;
-            found.stands_for = Some(shown(path));
-            Ok(found)
-        }
-        other => other,
-    }
-}
-
-/// Returns the directory in which opening a path that does not exist would create a file; follows dangling links.
-fn folder_of(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    // The kernel follows as many links.
-    for _ in 0..40 {
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        match fs::read_link(&path) {
-            Ok(target) => path = parent.join(target),
-            Err(_) => return parent,
-        }
-    }
-    path
-}
-
-fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
-    let status = sys::extended_stat(path).map_err(|error| ProbeError::new(path, "stat", error))?;
-    let kind = PathKind::of(&status);
+fn survey(kernel: &KernelFiles, path: &Path) -> crate::Result<Facts> {
+    let status = sys::extended_stat(path).map_err(|error| Error::io("stat", path, error))?;
+    let kind = FileKind::of_mode(status.mode);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
     let (file_system, devices) = match sys::volume(path) {
@@ -175,18 +114,17 @@ fn survey(kernel: &KernelFiles, path: &Path) -> Result<Facts, ProbeError> {
             let devices = storage::devices(path, &volume, &mut unknown);
             (file_system, devices)
         }
-        Err(_) if sys::REPORTS_DISKS && kind == PathKind::BlockDevice => {
+        Err(_) if sys::REPORTS_DISKS && kind == FileKind::BlockDevice => {
             (None, storage::disks(path, &mut unknown).map_err(|error| error.to_string()))
         }
         Err(_) => mounted(kernel, path, resolved.as_deref(), &status, &mut unknown),
     };
     let devices = keep(devices, "devices", &mut unknown).unwrap_or_default();
     // Residency first: determining the alignment may drop pages.
-    let file = if kind == PathKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
+    let file = if kind == FileKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
     let direct: Direct = alignment_at(path, &status).into();
     Ok(Facts {
         path: shown(path),
-        stands_for: None,
         link_target: fs::read_link(path).ok().map(|target| shown(&target)),
         resolved: resolved.map(|path| shown(&path)),
         kind,
@@ -220,18 +158,18 @@ fn mounted(
         }
     };
     let storage = Storage { kernel, mounts: &mounts };
-    (file_system, devices(&storage, PathKind::of(status), status, mount))
+    (file_system, devices(&storage, FileKind::of_mode(status.mode), status, mount))
 }
 
 fn devices(
     storage: &Storage<'_>,
-    kind: PathKind,
+    kind: FileKind,
     status: &ExtendedStatus,
     mount: Option<&Mount>,
 ) -> Result<Vec<Device>, String> {
     match (kind, mount) {
-        (PathKind::BlockDevice, _) => Ok(vec![storage.device(status.special.into(), 0)?]),
-        (PathKind::CharacterDevice | PathKind::Fifo | PathKind::Socket, _) => {
+        (FileKind::BlockDevice, _) => Ok(vec![storage.device(status.special.into(), 0)?]),
+        (FileKind::CharacterDevice | FileKind::Fifo | FileKind::Socket, _) => {
             Err("its bytes are on no block device".to_owned())
         }
         (_, Some(mount)) => storage.under(mount, status.device.into(), 0),
@@ -261,11 +199,6 @@ fn file_facts(path: &Path, status: &ExtendedStatus, unknown: &mut Vec<Unknown>) 
     Some(facts)
 }
 
-/// Returns the value, or records the reason for its absence.
-fn keep<T, E: ToString>(found: Result<T, E>, fact: &str, unknown: &mut Vec<Unknown>) -> Option<T> {
-    found.map_err(|error| unknown.push(Unknown { fact: fact.to_owned(), reason: error.to_string() })).ok()
-}
-
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -275,6 +208,7 @@ mod tests {
     use super::*;
     use fullbore_testkit::ground::build_directory;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir_in(build_directory()).unwrap()
@@ -288,12 +222,12 @@ mod tests {
         sys::make_special(sys::CURRENT_DIRECTORY, at.join("fifo"), FileKind::Fifo, 0o600, 0).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at.join("socket")).unwrap();
         let kind = |path: PathBuf| facts(&path).unwrap().kind;
-        assert_eq!(kind(at.join("file")), PathKind::Regular);
-        assert_eq!(kind(at.into()), PathKind::Directory);
+        assert_eq!(kind(at.join("file")), FileKind::Regular);
+        assert_eq!(kind(at.into()), FileKind::Directory);
         // Opening must not wait for a writer.
-        assert_eq!(kind(at.join("fifo")), PathKind::Fifo);
-        assert_eq!(kind(at.join("socket")), PathKind::Socket);
-        assert_eq!(kind("/dev/null".into()), PathKind::CharacterDevice);
+        assert_eq!(kind(at.join("fifo")), FileKind::Fifo);
+        assert_eq!(kind(at.join("socket")), FileKind::Socket);
+        assert_eq!(kind("/dev/null".into()), FileKind::CharacterDevice);
     }
 
     #[test]
@@ -309,21 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_path_is_an_error_and_as_a_target_its_directory() {
+    fn a_missing_path_is_an_error() {
         let folder = folder();
-        let at = folder.path();
-        let missing = at.join("missing");
-        let error = facts(&missing).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        assert!(error.to_string().contains("missing"), "{error}");
-        let found = facts_of_target(&missing).unwrap();
-        assert_eq!((found.path, found.kind), (shown(at), PathKind::Directory));
-        assert_eq!(found.stands_for, Some(shown(&missing)));
-        assert!(facts_of_target(&missing.join("deeper")).is_err());
-        fs::create_dir(at.join("deep")).unwrap();
-        symlink("deep/later", at.join("dangling")).unwrap();
-        assert_eq!(facts_of_target(&at.join("dangling")).unwrap().path, shown(&at.join("deep")));
-        assert_eq!(folder_of(Path::new("name")), Path::new("."));
+        let error = facts(&folder.path().join("missing")).unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::NotFound);
+        assert!(error.to_string().ends_with("/missing: cannot stat: No such file or directory"), "{error}");
     }
 
     #[test]
@@ -347,7 +271,7 @@ mod tests {
         let (reader, _writer) = sys::pipe().unwrap();
         let path = sys::handle_path(&reader);
         let facts = facts(Path::new(&path)).unwrap();
-        assert_eq!((facts.kind, facts.file_system), (PathKind::Fifo, None));
+        assert_eq!((facts.kind, facts.file_system), (FileKind::Fifo, None));
         assert!(facts.unknown.iter().any(|unknown| unknown.fact == "file_system"));
         assert_eq!(facts.direct.works, Some(false));
     }

@@ -6,10 +6,11 @@ use std::fmt::Write;
 use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, AlignmentSource};
 use super::extents::{Layout, Provenance};
-use super::facts::{EngineFact, Facts, FileFacts, PathKind};
+use super::facts::{EngineFact, Facts, FileFacts};
 use super::machine::Machine;
 use super::mounts::FileSystemFacts;
 use super::residency::{Residency, ResidencySource};
+use crate::sys::FileKind;
 
 const WIDTH: usize = 80;
 
@@ -18,9 +19,6 @@ const LABEL: usize = 18;
 /// Formats all facts of a path as text: labelled lines of at most 80 columns.
 pub fn human(facts: &Facts) -> String {
     let mut text = Text::default();
-    if let Some(requested) = &facts.stands_for {
-        text.line("requested", &format!("{requested} (does not exist; facts of its directory)"));
-    }
     text.line("path", &facts.path);
     if let Some(target) = &facts.link_target {
         text.line("link to", target);
@@ -28,7 +26,7 @@ pub fn human(facts: &Facts) -> String {
     if let Some(resolved) = facts.resolved.as_ref().filter(|resolved| **resolved != facts.path) {
         text.line("resolved", resolved);
     }
-    text.line("kind", kind(facts.kind));
+    text.line("kind", &kind(facts.kind));
     if let Some(file) = &facts.file {
         file_lines(&mut text, file);
     }
@@ -89,15 +87,11 @@ fn or_group(source: &Option<String>) -> &str {
     source.as_deref().unwrap_or("a control group")
 }
 
-fn kind(kind: PathKind) -> &'static str {
+fn kind(kind: FileKind) -> String {
     match kind {
-        PathKind::Regular => "regular file",
-        PathKind::Directory => "directory",
-        PathKind::BlockDevice => "block device",
-        PathKind::CharacterDevice => "character device",
-        PathKind::Fifo => "FIFO or pipe",
-        PathKind::Socket => "socket",
-        PathKind::Other => "unknown kind",
+        FileKind::Fifo => "FIFO or pipe".to_owned(),
+        FileKind::Other => "unknown kind".to_owned(),
+        kind => kind.to_string(),
     }
 }
 

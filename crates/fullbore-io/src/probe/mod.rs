@@ -4,21 +4,10 @@
 //! [`facts()`](fn@facts) gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
 //! could not be determined. The functions that a measurement needs repeatedly ([`residency()`](fn@residency), [`provenance`],
 //! [`direct_alignment`], the counters) are independent of it and take open files.
-//!
-//! ```
-//! use std::path::Path;
-//! let facts = fullbore_io::probe::facts(Path::new("Cargo.toml"))?;
-//! assert_eq!(facts.file.map(|file| file.size), Some(std::fs::metadata("Cargo.toml")?.len()));
-//! for unknown in &facts.unknown {
-//!     println!("{}: unknown: {}", unknown.fact, unknown.reason);
-//! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod device;
 mod direct;
-mod error;
 mod extents;
 mod facts;
 mod human;
@@ -29,6 +18,7 @@ mod mounts;
 mod queue;
 mod residency;
 mod storage;
+mod unknown;
 mod usage;
 
 #[cfg(all(test, target_os = "linux"))]
@@ -36,9 +26,8 @@ mod against_tools;
 
 pub use device::{Device, DeviceNumber, Partition};
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
-pub use error::{ProbeError, Unknown};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
-pub use facts::{Direct, EngineFact, Facts, FileFacts, PathKind, facts, facts_of_target};
+pub use facts::{Direct, EngineFact, Facts, FileFacts, facts};
 pub use human::{human, human_machine};
 pub use identity::{FileSystemId, Learned};
 pub use identity::{identity, in_memory, off_device, overlaid, processors, rotational};
@@ -47,4 +36,5 @@ pub use mounts::FileSystemFacts;
 pub use queue::Link;
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency, residency_within};
+pub use unknown::Unknown;
 pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};

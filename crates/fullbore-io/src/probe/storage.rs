@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::device::{self, Device, DeviceNumber, Partition};
-use super::error::Unknown;
 use super::kernel_files::{KernelFiles, names};
 use super::mounts::{self, FileSystemFacts, Mount, is_network};
 use super::queue::Queue;
+use super::unknown::Unknown;
 use crate::sys::{self, Disk, FileSystemKind, Space, Volume};
 
 /// Maximum depth of nested overlays to follow.

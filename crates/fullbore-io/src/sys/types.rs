@@ -9,6 +9,7 @@ use crate::buf::{Completion, Loan, Request};
 
 /// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum FileKind {
     /// A regular file.
@@ -217,15 +218,6 @@ pub struct Limit {
 }
 
 /// Resources used by this process, including its threads, since its start.
-///
-/// ```
-/// use fullbore_io::probe::ProcessUsage;
-/// let before = ProcessUsage::now()?;
-/// let sum: u64 = (0..1_000_000).sum();
-/// let cost = ProcessUsage::now()?.since(&before);
-/// assert!(cost.processor() >= 0.0 && cost.max_resident > 0, "{sum} took {} s", cost.processor());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessUsage {
