@@ -280,45 +280,6 @@ mod tests {
     use crate::fault::Plan;
     use crate::file::File;
 
-    /// Compares random writes, truncations and syncs with a model that keeps the state at the last sync.
-    #[test]
-    fn a_crash_leaves_the_synced_state() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut random = rand_xoshiro::rand_core::SeedableRng::seed_from_u64(5);
-        let mut next = |below: u64| SplitMix64::next_u64(&mut random) % below;
-        for round in 0..200 {
-            let plan = Plan::new(round).with_power_failure();
-            let path = directory.path().join(format!("{round}"));
-            let file = File::create_new(&path).unwrap().with_faults(&plan);
-            let (mut now, mut durable) = (Vec::new(), Vec::new());
-            for step in 0..next(30) {
-                match next(5) {
-                    0 => {
-                        file.sync_data().unwrap();
-                        durable.clone_from(&now);
-                    }
-                    1 => {
-                        let len = next(60) as usize;
-                        file.set_len(len as u64).unwrap();
-                        now.resize(len, 0);
-                    }
-                    _ => {
-                        let (start, len) = (next(50) as usize, 1 + next(20) as usize);
-                        file.write_all_at(&vec![step as u8 + 1; len], start as u64).unwrap();
-                        if now.len() < start + len {
-                            now.resize(start + len, 0);
-                        }
-                        now[start..start + len].fill(step as u8 + 1);
-                    }
-                }
-            }
-            assert_eq!(fs::read(&path).unwrap(), now);
-            let worst = if round % 2 == 0 { Worst::RenameLost } else { Worst::RenameKept };
-            plan.crash(worst).unwrap();
-            assert_eq!(fs::read(&path).unwrap(), durable, "round {round}");
-        }
-    }
-
     #[test]
     fn a_torn_state_keeps_some_writes_whole() {
         let directory = tempfile::tempdir().unwrap();

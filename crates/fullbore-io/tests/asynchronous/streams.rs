@@ -72,6 +72,8 @@ fn a_seek_waits_for_writes_on_tokio() {
             let mut back = Vec::new();
             tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut back).await.unwrap();
             assert!(back == data[100_000..]);
+            let before_the_start = SeekFrom::End(-300_001);
+            assert!(tokio::io::AsyncSeekExt::seek(&mut stream, before_the_start).await.is_err());
         });
     }
 }

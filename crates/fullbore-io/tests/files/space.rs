@@ -1,69 +1,10 @@
-//! Lengths, holes and blocks, compared with a model.
-
-use std::fs;
+//! Holes and blocks.
 
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{CachePolicy, File};
+use fullbore_io::file::File;
 
 use crate::made;
 use fullbore_testkit::ground::{NULL, bytes, everywhere};
-
-#[test]
-fn holes_and_lengths_equal_the_model() {
-    everywhere(|directory| {
-        for cache in [CachePolicy::Keep, CachePolicy::Direct] {
-            let path = directory.join(format!("model-{cache}"));
-            let (file, _) = File::create_new(&path).unwrap().with_cache(cache);
-            let mut model = Vec::new();
-            for step in bytes(4 * 120, 8).chunks(4) {
-                let number = |index: usize| u64::from(step[index]) * 613;
-                let (start, len) = (number(1), number(2) % 60_000);
-                let range = start as usize..(start + len) as usize;
-                let within = range.start.min(model.len())..range.end.min(model.len());
-                match step[0] % 5 {
-                    0 => {
-                        let data = bytes(len as usize, u64::from(step[3]));
-                        file.write_all_at(&data, start).unwrap();
-                        if len > 0 {
-                            model.resize(model.len().max(range.end), 0);
-                            model[range].copy_from_slice(&data);
-                        }
-                    }
-                    1 => {
-                        file.set_len(start).unwrap();
-                        model.resize(start as usize, 0);
-                    }
-                    2 => {
-                        if made(file.punch_hole(start..start + len)) {
-                            model[within].fill(0);
-                        }
-                    }
-                    3 => match file.zero_range(start..start + len) {
-                        Ok(()) => model[within].fill(0),
-                        Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
-                    },
-                    _ => drop(made(file.reserve(start..start + len))),
-                }
-                assert!(fs::read(&path).unwrap() == model, "{path:?} after {step:?}");
-                let (data, hole) = (file.seek_data(start).unwrap(), file.seek_hole(start).unwrap());
-                // Only zeros may be in holes, and a hole exists exactly before the end.
-                let stop = data.map_or(model.len(), |data| data as usize);
-                let from = range_start(start, &model);
-                assert!(model[from..stop.max(from)].iter().all(|&byte| byte == 0), "{start}: {data:?}");
-                assert_eq!(hole.is_none(), start >= model.len() as u64, "{start}: {hole:?}");
-                if let Some(hole) = hole {
-                    assert!(hole >= start && hole <= model.len() as u64);
-                }
-                // The position is unchanged; `seekable_len` uses it to recognise a partly read file.
-                assert_eq!(file.seekable_len().unwrap(), (!model.is_empty()).then_some(model.len() as u64));
-            }
-        }
-    });
-}
-
-fn range_start(start: u64, model: &[u8]) -> usize {
-    (start as usize).min(model.len())
-}
 
 #[test]
 fn punching_frees_blocks_and_reserving_takes_them() {
