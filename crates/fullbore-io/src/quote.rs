@@ -11,13 +11,6 @@ use crate::sys::OsStrExt;
 
 /// Quotes a name as the GNU tools do: if `always`, or if it contains a character that is special to a shell or unclear
 /// to a reader; `prints` is true for the characters that the reader can see.
-///
-/// ```
-/// use fullbore_io::quote::{prints, quoted};
-/// assert_eq!(quoted("name".as_ref(), prints, false), "name");
-/// assert_eq!(quoted("name".as_ref(), prints, true), "'name'");
-/// assert_eq!(quoted("two\nlines".as_ref(), prints, false), "'two'$'\\n''lines'");
-/// ```
 pub fn quoted(name: &Path, prints: impl Fn(char) -> bool, always: bool) -> String {
     // The remaining bytes are printable, hence text.
     String::from_utf8_lossy(&quoted_bytes(name.as_os_str().as_bytes(), &prints, always)).into_owned()

@@ -54,12 +54,6 @@ impl std::error::Error for ParseSizeError {}
 /// `K M G T P E` and `KiB` … `EiB` are powers of 1024, `KB` … `EB` powers of 1000, `B` or no unit means bytes; in upper
 /// or lower case, with or without a space before the unit. `_` may separate digits. A fraction of a unit is rounded
 /// down to whole bytes.
-///
-/// ```
-/// use fullbore_io::size::parse;
-/// assert_eq!((parse("256K")?, parse("640MB")?, parse("1.5GiB")?), (262_144, 640_000_000, 1_610_612_736));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn parse(text: &str) -> Result<u64, ParseSizeError> {
     bytes(text.trim()).map_err(|problem| ParseSizeError { text: text.to_owned(), problem })
 }

@@ -78,30 +78,6 @@ pub(super) struct Timing {
 }
 
 /// An engine with short transfers, interruptions, alignment, end of file and counting handled.
-///
-/// ```
-/// use fullbore_io::buf::Pool;
-/// use fullbore_io::engine::{CachePolicy, IoQueue, EngineConfig, method};
-/// use fullbore_io::file::File;
-///
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("file");
-/// std::fs::write(&path, "some bytes")?;
-/// let file = File::open(&path)?;
-/// let mut pool = Pool::new(2, 4096)?;
-/// # let config = EngineConfig { file: &file, from: None, write: false, cache: CachePolicy::Keep, depth: 2,
-/// #     pool: None, window: None, random: false };
-/// let mut queue = IoQueue::open(method("buffered").unwrap(), &config, Some(10))?;
-/// queue.read(1, 0, 5, pool.take().unwrap())?;
-/// queue.read(2, 5, 5, pool.take().unwrap())?;
-/// let mut bytes = 0;
-/// while let Some(done) = queue.next()? {
-///     bytes += done.buf.len();
-///     pool.put(done.buf);
-/// }
-/// assert_eq!(bytes, 10);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct IoQueue {
     pub(super) engine: Box<dyn Engine>,
     pub(super) file: File,

@@ -10,16 +10,6 @@ const STEPS: u64 = 1 << STEP_BITS;
 const STEP_BITS: u32 = 7;
 
 /// A histogram of request latencies.
-///
-/// ```
-/// use std::time::Duration;
-/// use fullbore_io::engine::Latencies;
-/// let mut latencies = Latencies::default();
-/// (1..=100).for_each(|micros| latencies.record(Duration::from_micros(micros)));
-/// let median = latencies.quantile(0.5).unwrap().as_secs_f64();
-/// assert!((median / 50e-6 - 1.0).abs() < 0.004);
-/// assert_eq!(latencies.longest(), Some(Duration::from_micros(100)));
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latencies {
     /// Empty before the first latency is recorded, then one count per possible bucket.

@@ -43,14 +43,6 @@ impl Capabilities {
     };
 
     /// True if the method bypasses the page cache under the policy `cache`.
-    ///
-    /// ```
-    /// use fullbore_io::engine::{CachePolicy, method};
-    /// let bypasses = |name, cache| method(name).unwrap().capabilities.passes_cache(cache);
-    /// assert!(bypasses("direct", CachePolicy::Keep), "always");
-    /// assert!(bypasses("uring", CachePolicy::Direct) && !bypasses("uring", CachePolicy::Keep), "as specified");
-    /// assert!(!bypasses("buffered", CachePolicy::Direct), "never");
-    /// ```
     pub fn passes_cache(&self, cache: CachePolicy) -> bool {
         matches!(
             (self.direct, cache),
@@ -86,25 +78,6 @@ impl PartialEq for Method {
 }
 
 /// The parameters of an engine.
-///
-/// ```
-/// use fullbore_io::engine::{CachePolicy, IoQueue, EngineConfig, method};
-/// use fullbore_io::file::File;
-/// let file = File::open("Cargo.toml")?;
-/// let config = EngineConfig {
-///     file: &file,
-///     from: None,
-///     write: false,
-///     cache: CachePolicy::Keep,
-///     depth: 1,
-///     pool: None,
-///     window: Some(1 << 20),
-///     random: false,
-/// };
-/// let mut queue = IoQueue::open(method("mmap").unwrap(), &config, Some(file.len()?))?;
-/// assert_eq!(queue.view(0, 9)?, &std::fs::read("Cargo.toml")?[..9]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct EngineConfig<'a> {
     /// The file. An engine that needs other flags opens it again.
@@ -144,26 +117,6 @@ impl<'a> EngineConfig<'a> {
 ///
 /// A method that transfers takes requests ([`queue`](Self::queue), [`commit`](Self::commit), [`reap`](Self::reap)). A
 /// method that only [copies in the kernel](Self::copy_in_kernel) refuses them.
-///
-/// ```
-/// use std::io;
-///
-/// use fullbore_io::engine::Engine;
-///
-/// /// Lends bytes that are in memory.
-/// struct Memory(Vec<u8>);
-/// impl Engine for Memory {
-///     fn view(&mut self, offset: u64, len: usize) -> io::Result<&[u8]> {
-///         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-///         self.0.get(start..start.saturating_add(len)).ok_or(io::ErrorKind::UnexpectedEof.into())
-///     }
-/// }
-///
-/// let mut memory = Memory(b"some bytes".to_vec());
-/// assert_eq!(memory.view(5, 5)?, b"bytes");
-/// assert!(memory.view(5, 6).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub trait Engine {
     /// Queues a request, or returns it if the queue is full; a method that takes no requests always returns it.
     fn queue(&mut self, request: Request) -> std::result::Result<(), Request> {

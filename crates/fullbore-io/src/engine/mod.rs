@@ -4,17 +4,6 @@
 //! synchronous engine completes a request when it is queued, so one loop serves synchronous and asynchronous engines (an
 //! idea of fio's `ioengine_ops`). Engines never retry, reorder or interpret: [`IoQueue`] handles short transfers, `EINTR`
 //! and alignment once, above all of them.
-//!
-//! ```
-//! use fullbore_io::engine::{CachePolicy, METHODS, probe};
-//! let file = fullbore_io::file::File::open("Cargo.toml")?;
-//! let works = |name: &str| {
-//!     let method = METHODS.iter().find(|method| method.name == name).unwrap();
-//!     probe(method, &file, None, false, CachePolicy::Keep).is_ok()
-//! };
-//! assert!(works("buffered") && works("mmap"));
-//! # Ok::<(), fullbore_io::Error>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod completion;

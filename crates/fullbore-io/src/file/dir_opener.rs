@@ -16,15 +16,6 @@ use crate::sys::{
 /// that was 1 % of the CPU time of `fullbore sum` and 9 % of that of `fullbore grep`.
 ///
 /// A directory that is replaced meanwhile stays in use until a file of another directory is opened.
-///
-/// ```
-/// use fullbore_io::file::DirOpener;
-/// let mut dir_opener = DirOpener::default();
-/// for path in ["src/lib.rs", "src/file/mod.rs", "src/file/dir_opener.rs"] {
-///     assert_eq!(dir_opener.open(path)?.path().to_str(), Some(path));
-/// }
-/// # Ok::<(), fullbore_io::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct DirOpener {
     /// The path of the previous file's directory, with its slash.

@@ -146,14 +146,6 @@ impl File {
 }
 
 /// The kind and stamp of a path, with symbolic links followed and without opening it; `None` if it does not exist.
-///
-/// ```
-/// use fullbore_io::file::{FileKind, stat};
-/// let (kind, _) = stat("src".as_ref())?.expect("it is there");
-/// assert_eq!(kind, FileKind::Directory);
-/// assert_eq!(stat("missing".as_ref())?, None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match sys::stat(path) {
         Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),

@@ -207,15 +207,6 @@ pub fn extents(fd: impl AsHandle) -> io::Result<Vec<FileExtent>> {
 /// Counts the bytes of a file that were really written, holes, and reserved and unplaced bytes, without keeping its
 /// extents.
 ///
-/// ```
-/// # let directory = tempfile::tempdir()?;
-/// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
-/// file.write_all_at(&[7; 100_000], 0)?;
-/// file.sync_data()?;
-/// assert_eq!(fullbore_io::probe::provenance(&file)?.objection(), None, "fit for measurements");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The system's; also if the file system has neither `FIEMAP` nor `SEEK_HOLE`.
 pub fn provenance(fd: impl AsHandle) -> io::Result<Provenance> {

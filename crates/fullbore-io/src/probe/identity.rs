@@ -23,12 +23,6 @@ pub fn rotational(file: impl AsHandle) -> bool {
 
 /// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to
 /// answer with its serial number.
-///
-/// ```
-/// let found = fullbore_io::probe::identity(std::fs::File::open("Cargo.toml")?)?;
-/// assert!(!found.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn identity(file: impl AsHandle) -> io::Result<String> {
     static LEARNED: Learned<FileSystemId, String> = Learned::new();
     let id = FileSystemId::of(file)?;

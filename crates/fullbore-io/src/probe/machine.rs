@@ -9,12 +9,6 @@ use crate::sys::{self, GroupLimits};
 
 /// Facts that affect a run besides the storage. The machine's name is omitted on purpose. `None` means that the system
 /// does not report the fact.
-///
-/// ```
-/// let machine = fullbore_io::probe::machine();
-/// assert!(machine.processors > 0.0);
-/// assert!(machine.allowed_processors.is_none_or(|allowed| machine.processors <= allowed as f64));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Machine {

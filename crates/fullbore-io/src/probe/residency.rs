@@ -55,13 +55,6 @@ impl Residency {
 /// `mincore(2)` is used if that call is missing or forbidden, and on overlays, where it counts the pages of the overlay's own
 /// inode, which never has any.
 ///
-/// ```
-/// let file = std::fs::File::open("Cargo.toml")?;
-/// let found = fullbore_io::probe::residency(&file, 0..u64::MAX)?;
-/// assert!(found.total >= file.metadata()?.len(), "as far as the file goes, in whole pages");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The system's, from either call. `PermissionDenied` if the kernel would not report true values: for a file that this
 /// user neither owns nor may write. `mincore` also needs a descriptor open for reading.

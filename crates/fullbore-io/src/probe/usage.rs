@@ -190,16 +190,6 @@ impl Difference for Transfers {
 impl DeviceCounters {
     /// Returns the counters so far: `/sys/dev/block/<number>/stat`.
     ///
-    /// ```
-    /// use fullbore_io::probe::{DeviceCounters, DeviceNumber};
-    /// let error = DeviceCounters::now(DeviceNumber { major: 0, minor: 0 }).unwrap_err();
-    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
-    /// for device in fullbore_io::probe::facts("Cargo.toml".as_ref())?.devices {
-    ///     assert!(DeviceCounters::now(device.number).is_ok());
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// `NotFound` if there is no such device; `InvalidData` if its counters do not have the known form.
     pub fn now(device: DeviceNumber) -> io::Result<Self> {
