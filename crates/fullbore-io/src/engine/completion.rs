@@ -35,11 +35,19 @@ impl IoQueue {
         self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
     }
 
-    /// Queues a request; reaps completions first if the engine's queue is full.
+    /// Queues a request, unless a plan fails it; reaps completions first if the engine's queue is full.
     fn submit(&mut self, mut request: Request) -> Result<()> {
         self.stats.requests += 1;
         request.most = LONGEST;
         request.most = cut(request.len(), self.direct.as_ref().map_or(1, |(align, _)| *align));
+        let (len, memory) = (request.len(), request.memory().0.addr());
+        match self.handle().before(request.direction, request.offset, len, memory) {
+            Ok(most) => request.most = most,
+            Err(error) => {
+                self.arrived.push(Completion { request, result: Err(error) });
+                return Ok(());
+            }
+        }
         while let Err(full) = self.engine.queue(request) {
             request = full;
             self.collect(1)?;
@@ -53,7 +61,7 @@ impl IoQueue {
             self.stats.waits += 1;
             self.stats.in_flight += self.in_flight as u64;
         }
-        self.collect(least)?;
+        self.collect(least.saturating_sub(self.arrived.len()))?;
         let mut arrived = std::mem::take(&mut self.arrived);
         let result = arrived.drain(..).try_for_each(|completion| self.handle_completion(completion));
         arrived.append(&mut self.arrived);
@@ -121,9 +129,13 @@ impl IoQueue {
         self.submit(request)
     }
 
+    /// The file, or its direct handle.
+    fn handle(&self) -> &File {
+        self.direct.as_ref().map_or(&self.file, |(_, handle)| handle)
+    }
+
     fn failed(&self, doing: &'static str, offset: u64, error: io::Error) -> Error {
-        let file = self.direct.as_ref().map_or(&self.file, |(_, handle)| handle);
-        file.failed(doing, offset, error)
+        self.handle().failed(doing, offset, error)
     }
 
     /// Changes a part of one block by reading and writing the block. Beyond the end it is filled with zeros; the commit sets the
@@ -216,7 +228,9 @@ impl IoQueue {
         self.stats.bytes += len as u64;
         self.stats.requests += 1;
         let judged = Judged { file: &self.file, limit: self.limit, before: self.before };
-        self.engine.view(offset, len).map_err(|error| judged.fault("read", offset, error))
+        let fail = |error| judged.fault("read", offset, error);
+        self.file.before_whole(Direction::Read, offset, len).map_err(fail)?;
+        self.engine.view(offset, len).map_err(fail)
     }
 
     /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
@@ -226,7 +240,9 @@ impl IoQueue {
         self.stats.requests += 1;
         self.sound(offset)?;
         let judged = Judged { file: &self.file, limit: self.limit, before: self.before };
-        self.engine.view_mut(offset, len).map_err(|error| judged.fault("write", offset, error))
+        let fail = |error| judged.fault("write", offset, error);
+        self.file.before_whole(Direction::Write, offset, len).map_err(fail)?;
+        self.engine.view_mut(offset, len).map_err(fail)
     }
 
     pub(super) fn judged(&self) -> Judged<'_> {
@@ -248,7 +264,7 @@ impl IoQueue {
         while moved < len {
             let at = offset + moved as u64;
             self.stats.requests += 1;
-            match self.engine.copy_in_kernel(at, at, len - moved) {
+            match self.copy_once(at, len - moved) {
                 Ok(0) => {
                     return Err(Error::new(
                         ErrorKind::Changed,
@@ -267,6 +283,15 @@ impl IoQueue {
             }
         }
         Ok(())
+    }
+
+    /// Copies up to `len` bytes, or as many as the plans permit.
+    fn copy_once(&mut self, offset: u64, mut len: usize) -> io::Result<usize> {
+        if let Some(from) = &self.from {
+            len = from.before(Direction::Read, offset, len, 0)?;
+        }
+        len = self.file.before(Direction::Write, offset, len, 0)?;
+        self.engine.copy_in_kernel(offset, offset, len)
     }
 }
 

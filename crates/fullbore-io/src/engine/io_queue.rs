@@ -12,6 +12,8 @@ use super::latencies::Latencies;
 use super::method::{Engine, EngineConfig, Method};
 use crate::buf::{Buf, Completion, Direction};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "fault")]
+use crate::fault::{plan::Plan, rules::MappedUnder};
 use crate::file::{File, FileStamp};
 
 /// Counts of an I/O queue.
@@ -81,6 +83,8 @@ pub(super) struct Timing {
 pub struct IoQueue {
     pub(super) engine: Box<dyn Engine>,
     pub(super) file: File,
+    /// The source of copies in the kernel.
+    pub(super) from: Option<File>,
     /// For direct transfers: the alignment, in bytes, and the handle for the edges.
     pub(super) direct: Option<(usize, File)>,
     /// Length of an input when it was opened, if known.
@@ -99,16 +103,32 @@ pub struct IoQueue {
     pub(super) stats: IoStats,
     /// Only if latencies are requested, since reading the clock costs time.
     pub(super) timing: Option<Box<Timing>>,
+    /// Counts the engine's mapping of a file under a plan.
+    #[cfg(feature = "fault")]
+    _mapped: Option<MappedUnder>,
+}
+
+/// Opens the engine. The queue consults the plans of its files; the calls of the engine itself are bound by the device alone.
+fn open(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
+    #[cfg(feature = "fault")]
+    if config.file.plan().is_some() || config.from.is_some_and(|from| from.plan().is_some()) {
+        let plan = config.file.plan();
+        let file = config.file.under_plan(plan.and_then(Plan::device));
+        let from = config.from.map(File::without_faults);
+        let depth = match plan.and_then(Plan::buffers) {
+            Some(most) if method.capabilities.batched => config.depth.min(most),
+            _ => config.depth,
+        };
+        return (method.open)(&EngineConfig { file: &file, from: from.as_ref(), depth, ..*config });
+    }
+    (method.open)(config)
 }
 
 impl IoQueue {
     /// Opens a file. If an input ends before `limit`, its length in bytes, the error is [`ErrorKind::Changed`]; without a limit,
     /// the first empty read is the end.
     pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
-        #[cfg(not(feature = "fault"))]
-        let engine = (method.open)(config)?;
-        #[cfg(feature = "fault")]
-        let engine = super::faulty::wrap(method, config)?;
+        let engine = open(method, config)?;
         let direct = if method.capabilities.passes_cache(config.cache) {
             Some((config.file.direct_alignment(), config.file.direct_handle(config.write)?))
         } else {
@@ -118,6 +138,7 @@ impl IoQueue {
         Ok(Self {
             engine,
             file: config.file.clone(),
+            from: config.from.cloned(),
             direct,
             limit,
             before: limit
@@ -133,6 +154,12 @@ impl IoQueue {
             draining: false,
             stats: IoStats::default(),
             timing: None,
+            #[cfg(feature = "fault")]
+            _mapped: config
+                .file
+                .plan()
+                .filter(|_| method.capabilities.mapped)
+                .and_then(|plan| plan.mappings().add(config.file)),
         })
     }
 

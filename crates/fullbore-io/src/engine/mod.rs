@@ -7,8 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod completion;
-#[cfg(feature = "fault")]
-mod faulty;
 mod io_queue;
 mod latencies;
 mod method;
@@ -19,13 +17,11 @@ mod queued;
 mod registry;
 mod synchronous;
 
-#[cfg(feature = "fault")]
-pub use faulty::Faulty;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Availability, Capabilities, Engine, EngineConfig, Method};
 pub use registry::{METHODS, method, methods, register};
-pub use registry::{Unsupported, probe, probe_once, survey};
+pub use registry::{Unsupported, probe, probe_once};
 pub use synchronous::drop_emulated;
 
 pub use crate::file::CachePolicy;

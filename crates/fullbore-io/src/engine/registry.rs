@@ -187,14 +187,6 @@ fn explain_error(error: &io::Error) -> String {
     format!("{meaning} ({})", message(error))
 }
 
-/// Tests every access method that transfers on `file`.
-pub fn survey(file: &File) -> Vec<(&'static Method, std::result::Result<(), Unsupported>)> {
-    methods()
-        .filter(|method| method.capabilities.transfers)
-        .map(|method| (method, probe(method, file, None, false, CachePolicy::Keep)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,9 @@
-//! The kinds of faults, the calls that they hit, and the record of a plan.
+//! The kinds of faults, the operations that they hit, and the record of a plan.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::file::types::Durability;
+use crate::file::types::{Call, Durability};
 use crate::sys::{AsHandle, FileKind, Handle};
 
 /// A kind of fault.
@@ -67,44 +67,6 @@ pub enum Fault {
     Held,
 }
 
-/// A call about to be made, as part of an [`Operation`]; offsets and lengths are in bytes.
-#[derive(Debug, Clone, Copy)]
-#[allow(missing_docs, reason = "the fields are explained above")]
-#[non_exhaustive]
-pub enum Call<'a> {
-    /// A read.
-    Read { offset: u64, len: usize },
-    /// A write.
-    Write { offset: u64, len: usize },
-    /// An all-or-nothing read: of mapped bytes, or of blocks to be shared with another file.
-    View { offset: u64, len: usize },
-    /// An all-or-nothing change: of mapped bytes, or by sharing another file's blocks.
-    Change { offset: u64, len: usize },
-    /// A hole is punched, up to the end of the file.
-    Punch { offset: u64, len: u64 },
-    /// A range becomes zeros with allocated blocks. The file's length stays.
-    Zero { offset: u64, len: u64 },
-    /// A range gets blocks. Its bytes stay.
-    Allocate {
-        offset: u64,
-        len: u64,
-        /// True if the file is extended to the end of the range.
-        extends: bool,
-    },
-    /// The length is set.
-    SetLen { len: u64 },
-    /// The file is synced, at [`Durability::Data`] or [`Durability::Full`].
-    Sync(Durability),
-    /// A range of the file is synced, as for mapped bytes, with the file length needed to reach it.
-    SyncRange { offset: u64, len: u64 },
-    /// The file is linked to an unused name.
-    Link { name: &'a Path },
-    /// The file is renamed, possibly over another file.
-    Rename { from: &'a Path, to: &'a Path },
-    /// A directory is synced.
-    SyncDirectory(&'a Path),
-}
-
 /// A file under a plan.
 pub trait Subject: AsHandle + fmt::Debug {
     /// A further open file on the same inode, for reading and, if `write`, for writing.
@@ -118,16 +80,16 @@ pub trait Subject: AsHandle + fmt::Debug {
 ///
 /// ```
 /// # let directory = tempfile::tempdir().unwrap();
-/// use fullbore_io::fault::{Call, Fault, Operation, Plan, Verdict};
+/// use fullbore_io::fault::{Call, Fault, Operation, Plan};
 /// use fullbore_io::file::File;
 ///
 /// let file = File::create_new(directory.path().join("file"))?;
 /// let plan = Plan::new(1).with(Fault::NoSpace { at: 100 });
 /// let write = |offset| Operation { file: &file, unit: 1, memory: 0, call: Call::Write { offset, len: 64 } };
-/// assert!(matches!(plan.before(&write(0)), Verdict::Go(64)));
-/// assert!(matches!(plan.before(&write(64)), Verdict::Go(36)));
-/// assert!(matches!(plan.before(&write(128)), Verdict::Fail(_)));
-/// # Ok::<(), fullbore_io::Error>(())
+/// assert_eq!(plan.before(&write(0))?, 64);
+/// assert_eq!(plan.before(&write(64))?, 36);
+/// assert!(plan.before(&write(128)).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
@@ -139,28 +101,6 @@ pub struct Operation<'a> {
     pub memory: usize,
     /// The call.
     pub call: Call<'a>,
-}
-
-/// The decision of a plan on a call.
-#[derive(Debug)]
-pub enum Verdict {
-    /// Make the call with at most this many bytes. Calls that move no bytes ignore the number.
-    Go(usize),
-    /// Do not make the call; return this error.
-    Fail(io::Error),
-}
-
-impl Verdict {
-    /// Converts the verdict for use with `?`.
-    ///
-    /// # Errors
-    /// The error of [`Verdict::Fail`].
-    pub fn into_result(self) -> io::Result<usize> {
-        match self {
-            Self::Go(len) => Ok(len),
-            Self::Fail(error) => Err(error),
-        }
-    }
 }
 
 /// An action of a plan, or a sync or name change that it permitted; offsets and lengths are in bytes. Transfers that pass unchanged are
@@ -249,15 +189,7 @@ impl Counts {
             Event::Truncated(_) => self.truncated += 1,
             Event::Rotted(_) => self.rotted += 1,
             Event::SyncFailed => self.failed_syncs += 1,
-            Event::SetLen(_)
-            | Event::Punched { .. }
-            | Event::Zeroed { .. }
-            | Event::Allocated { .. }
-            | Event::Synced(_)
-            | Event::SyncedRange { .. }
-            | Event::SyncedDirectory(_)
-            | Event::Linked(_)
-            | Event::Renamed { .. } => {}
+            _ => {}
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Injected faults: storage failures on demand, reproducible from a seed.
 //!
 //! A [`Plan`] is attached to a file ([`File::with_faults`]) or an output ([`Output::with_faults`]) and inherited by every
-//! handle made from it. It is consulted before each call of the file, or of an engine on it ([`Faulty`]), and lets the call
-//! pass, shortens it or fails it. With [`Plan::with_power_failure`] it also records everything that no sync has covered and
+//! handle made from it. It is consulted before each call of the file, or of an engine on it, and lets the call pass, shortens
+//! it or fails it. With [`Plan::with_power_failure`] it also records everything that no sync has covered and
 //! can [revert it](Plan::crash) as a power failure would.
 //!
 //! For files without offsets (pipes, devices) the plan counts the bytes from the moment of attachment, read and written
@@ -31,11 +31,11 @@ pub(crate) mod plan;
 pub(crate) mod rules;
 mod unsynced;
 
-pub use call::{Call, Counts, Event, Fault, Operation, Subject, Verdict};
+pub use call::{Counts, Event, Fault, Operation, Subject};
 pub use plan::Plan;
 
 pub use unsynced::Worst;
 
-pub use crate::engine::Faulty;
+pub use crate::file::types::Call;
 #[cfg(doc)]
 use crate::file::{File, Output};

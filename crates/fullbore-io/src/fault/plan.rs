@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::call::{Call, Counts, Event, Fault, Operation, Subject, Verdict};
+use super::call::{Counts, Event, Fault, Operation, Subject};
 use super::rules::{self, Mappings};
 use super::unsynced::{Unsynced, Worst};
+use crate::file::types::Call;
 use crate::lock::Mutex;
 use crate::sys::{self, Code};
 
@@ -97,13 +98,11 @@ impl Plan {
         self
     }
 
-    /// Decides about a call and records it as made if it may proceed. Files and engines that carry the plan call this
-    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
-    pub fn before(&self, operation: &Operation<'_>) -> Verdict {
-        match self.state.lock().judge(operation) {
-            Ok(len) => Verdict::Go(len),
-            Err(error) => Verdict::Fail(error),
-        }
+    /// Decides about a call and records it as made if it may proceed. Returns the number of bytes that it may move, or the error
+    /// that replaces it; calls that move no bytes ignore the number. Files and engines that carry the plan call this themselves;
+    /// code that passes calls to the system in another way calls it first (see [`Operation`]).
+    pub fn before(&self, operation: &Operation<'_>) -> io::Result<usize> {
+        self.state.lock().judge(operation)
     }
 
     /// Puts the files into a state that a power failure could leave: unsynced bytes and lengths are lost, and names

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::inner::File;
+use super::types::Call;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::map::Map;
@@ -221,7 +222,8 @@ impl MmapMut {
     pub fn flush(&mut self) -> Result<()> {
         if let Mmap { file, range, map: Some(map), .. } = &self.mmap {
             file.in_turn(|| {
-                file.before_sync_range(range)?;
+                let len = range.end - range.start;
+                file.judge(Call::SyncRange { offset: range.start, len })?;
                 map.flush()
             })
             .map_err(|error| Error::io("sync", file.path(), error).at(range.start))?;

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, OnceLock};
 use super::cleanup::Temporary;
 use super::held::HeldDir;
 use super::inner::File;
-use super::types::{CommitReport, Durability, Step};
+use super::types::{Call, CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
@@ -148,7 +148,7 @@ pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
     let directory = place.directory.fd().map_err(failed)?;
     match name_unnamed(file, &directory, &place.name) {
         Ok(true) => {
-            file.before_name(None, &place.path()).map_err(failed)?;
+            file.judge(Call::Link { name: &place.path() }).map_err(failed)?;
             Ok(Link::Done)
         }
         Ok(false) => Ok(Link::Refused),
@@ -202,7 +202,7 @@ pub(super) fn rename(
 /// Renames a file from the name `part` in the directory to `place`, replacing any file there.
 pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut CommitReport) -> Result<()> {
     let target = place.path();
-    file.before_name(Some(&target.with_file_name(part)), &target)
+    file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })
         .and_then(|()| {
             let directory = place.directory.fd()?;
             Ok(sys::rename(&directory, part, &directory, &place.name)?)
@@ -224,7 +224,7 @@ pub(super) fn sync_directory(
     }
     let target = place.path();
     let directory = directory_of(&target);
-    file.before_sync_directory(directory).and_then(|()| place.directory.sync()).map_err(|error| {
+    file.judge(Call::SyncDirectory(directory)).and_then(|()| place.directory.sync()).map_err(|error| {
         Error::io("sync", directory, error)
             .advise(format!("{} is new, but a power failure may restore the old one", target.display()))
     })?;

@@ -1,8 +1,6 @@
 //! Checks before calls: the poisoned state of the file, and a test's fault plan.
 
 use std::io;
-use std::ops::Range;
-use std::path::Path;
 #[cfg(feature = "fault")]
 use std::sync::Arc;
 #[cfg(feature = "fault")]
@@ -12,27 +10,14 @@ use super::calls::BUFFERS;
 use super::inner::File;
 #[cfg(feature = "fault")]
 use super::types::CachePolicy;
-use super::types::Durability;
+use super::types::Call;
 use crate::buf::Direction;
 #[cfg(feature = "fault")]
-use crate::fault::call::{Call, Operation, Subject};
+use crate::fault::call::{Operation, Subject};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 #[cfg(feature = "fault")]
 use crate::sys::{FileKind, Handle};
-
-/// The change to the blocks of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Blocks {
-    /// Freed.
-    Punched,
-    /// Set to read as zeros.
-    Zeroed,
-    /// Allocated; the length stays.
-    Reserved,
-    /// Allocated, and the file extended to the end of the range.
-    Extended,
-}
 
 impl File {
     /// Returns the number of bytes, up to `len`, that a transfer may request under the plan. `memory`: the addresses of the
@@ -51,7 +36,7 @@ impl File {
                 Direction::Read => Call::Read { offset, len },
                 Direction::Write => Call::Write { offset, len },
             };
-            return plan.before(&Operation { file: self, unit: self.inner.unit, memory, call }).into_result();
+            return plan.before(&Operation { file: self, unit: self.inner.unit, memory, call });
         }
         let _ = (direction, offset, memory);
         Ok(len)
@@ -112,39 +97,6 @@ impl File {
         Ok((buffers.len(), 0))
     }
 
-    pub(crate) fn before_set_len(&self, len: u64) -> io::Result<()> {
-        self.sound()?;
-        #[cfg(feature = "fault")]
-        self.judge(Call::SetLen { len })?;
-        let _ = len;
-        Ok(())
-    }
-
-    /// Called before a file gets its first name (`from` is `None`) or another one.
-    pub(super) fn before_name(&self, from: Option<&Path>, to: &Path) -> io::Result<()> {
-        #[cfg(feature = "fault")]
-        self.judge(match from {
-            None => Call::Link { name: to },
-            Some(from) => Call::Rename { from, to },
-        })?;
-        let _ = (from, to);
-        Ok(())
-    }
-
-    pub(super) fn before_sync_directory(&self, directory: &Path) -> io::Result<()> {
-        #[cfg(feature = "fault")]
-        self.judge(Call::SyncDirectory(directory))?;
-        let _ = directory;
-        Ok(())
-    }
-
-    pub(super) fn before_sync(&self, durability: Durability) -> io::Result<()> {
-        #[cfg(feature = "fault")]
-        self.judge(Call::Sync(durability))?;
-        let _ = durability;
-        Ok(())
-    }
-
     /// The fault plan of the file, for callers that make system calls themselves and so must consult [`Plan::before`].
     #[cfg(feature = "fault")]
     pub fn plan(&self) -> Option<&Plan> {
@@ -164,53 +116,24 @@ impl File {
         }
     }
 
-    /// Consults the plan about a call that moves no bytes.
-    #[cfg(feature = "fault")]
+    /// Consults the plan about a call that moves no bytes, or all of them or none.
+    #[inline]
     pub(super) fn judge(&self, call: Call<'_>) -> io::Result<()> {
-        match &self.inner.health.plan {
-            Some(plan) => {
-                plan.before(&Operation { file: self, unit: 1, memory: 0, call }).into_result().map(drop)
-            }
-            None => Ok(()),
-        }
-    }
-
-    pub(super) fn before_blocks(&self, what: Blocks, range: &Range<u64>) -> io::Result<()> {
-        self.sound()?;
         #[cfg(feature = "fault")]
-        {
-            let (offset, len) = (range.start, range.end - range.start);
-            self.judge(match what {
-                Blocks::Punched => Call::Punch { offset, len },
-                Blocks::Zeroed => Call::Zero { offset, len },
-                Blocks::Reserved => Call::Allocate { offset, len, extends: false },
-                Blocks::Extended => Call::Allocate { offset, len, extends: true },
-            })?;
+        if let Some(plan) = &self.inner.health.plan {
+            plan.before(&Operation { file: self, unit: 1, memory: 0, call })?;
         }
-        let _ = (what, range);
+        let _ = call;
         Ok(())
     }
 
     /// Called before bytes are read or changed as a whole or not at all.
     #[inline]
-    pub(super) fn before_whole(&self, direction: Direction, offset: u64, len: usize) -> io::Result<()> {
-        if direction == Direction::Write {
-            self.sound()?;
+    pub(crate) fn before_whole(&self, direction: Direction, offset: u64, len: usize) -> io::Result<()> {
+        match direction {
+            Direction::Read => self.judge(Call::View { offset, len }),
+            Direction::Write => self.sound().and_then(|()| self.judge(Call::Change { offset, len })),
         }
-        #[cfg(feature = "fault")]
-        self.judge(match direction {
-            Direction::Read => Call::View { offset, len },
-            Direction::Write => Call::Change { offset, len },
-        })?;
-        let _ = (offset, len);
-        Ok(())
-    }
-
-    pub(super) fn before_sync_range(&self, range: &Range<u64>) -> io::Result<()> {
-        #[cfg(feature = "fault")]
-        self.judge(Call::SyncRange { offset: range.start, len: range.end - range.start })?;
-        let _ = range;
-        Ok(())
     }
 
     /// Returns the same open file under a plan, which every handle made from it inherits.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::inner::release;
 use super::inner::{CacheMode, File};
-use super::preflight::Blocks;
+use super::types::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Mutex;
 use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
@@ -30,7 +30,8 @@ impl File {
 
     #[inline]
     fn set_len_once(&self, len: u64) -> io::Result<()> {
-        self.before_set_len(len)?;
+        self.sound()?;
+        self.judge(Call::SetLen { len })?;
         Ok(sys::truncate(&self.inner.fd, len)?)
     }
 
@@ -106,7 +107,7 @@ impl File {
     /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         let end = range.end;
-        self.fallocate("reserve space in", Blocks::Reserved, range)?;
+        self.fallocate("reserve space in", Allocate::KeepLength, range)?;
         self.inner.health.set_reserved(end);
         Ok(())
     }
@@ -132,7 +133,7 @@ impl File {
     /// # Errors
     /// As [`reserve`](Self::reserve).
     pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("punch a hole in", Blocks::Punched, range)
+        self.fallocate("punch a hole in", Allocate::Punch, range)
     }
 
     /// Makes a range, in bytes, read as zeros, and keeps or allocates its blocks, without writing them if the file
@@ -141,10 +142,10 @@ impl File {
     /// # Errors
     /// As [`reserve`](Self::reserve); tmpfs does not support it.
     pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("zero a range of", Blocks::Zeroed, range)
+        self.fallocate("zero a range of", Allocate::Zero, range)
     }
 
-    fn fallocate(&self, doing: &'static str, what: Blocks, range: Range<u64>) -> Result<()> {
+    fn fallocate(&self, doing: &'static str, what: Allocate, range: Range<u64>) -> Result<()> {
         let path = &self.inner.path;
         let Some(len) = range.end.checked_sub(range.start) else {
             let what = format!("the range {}..{} ends before it starts", range.start, range.end);
@@ -158,16 +159,18 @@ impl File {
             CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
-        let allocate = match what {
-            Blocks::Punched => Allocate::Punch,
-            Blocks::Zeroed => Allocate::Zero,
-            Blocks::Reserved => Allocate::KeepLength,
-            Blocks::Extended => Allocate::Extend,
+        let offset = range.start;
+        let call = match what {
+            Allocate::Punch => Call::Punch { offset, len },
+            Allocate::Zero => Call::Zero { offset, len },
+            Allocate::KeepLength => Call::Allocate { offset, len, extends: false },
+            Allocate::Extend => Call::Allocate { offset, len, extends: true },
         };
         loop {
-            self.before_blocks(what, &range)
-                .map_err(|error| Error::io(doing, path, error).at(range.start))?;
-            return match sys::allocate(&self.inner.fd, allocate, range.start, len) {
+            self.sound()
+                .and_then(|()| self.judge(call))
+                .map_err(|error| Error::io(doing, path, error).at(offset))?;
+            return match sys::allocate(&self.inner.fd, what, offset, len) {
                 Ok(()) => Ok(()),
                 Err(Code::INTERRUPTED) => continue,
                 Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
@@ -175,9 +178,9 @@ impl File {
                         FileKind::Regular => "the file system does not support it".to_owned(),
                         kind => format!("a {kind} has no blocks"),
                     };
-                    Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(range.start))
+                    Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(offset))
                 }
-                Err(error) => Err(Error::io(doing, path, error.into()).at(range.start)),
+                Err(error) => Err(Error::io(doing, path, error.into()).at(offset)),
             };
         }
     }
@@ -240,7 +243,7 @@ impl File {
     /// # Errors
     /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.
     pub fn allocate_and_extend(&self, len: u64) -> Result<()> {
-        self.fallocate("allocate", Blocks::Extended, 0..len)
+        self.fallocate("allocate", Allocate::Extend, 0..len)
     }
 
     pub(super) fn release_reserved(&self) -> Result<()> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::inner::File;
 use super::inner::{Failure, Poisoned};
-use super::types::Durability;
+use super::types::{Call, Durability};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, BorrowedHandle, Code};
 
@@ -67,7 +67,7 @@ impl File {
     /// if no page is dirty.
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
-            self.before_sync(Durability::Data)?;
+            self.judge(Call::Sync(Durability::Data))?;
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
                 return Ok(sys::sync_data(&self.inner.fd)?);
@@ -94,7 +94,7 @@ impl File {
             return Ok(());
         }
         self.in_turn(|| {
-            self.before_sync(durability)?;
+            self.judge(Call::Sync(durability))?;
             loop {
                 let synced = match durability {
                     Durability::Full => sys::sync_all(&self.inner.fd),

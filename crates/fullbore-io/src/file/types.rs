@@ -1,6 +1,7 @@
 //! Values that files take and report: policies, levels, support of options, steps, stamps.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use crate::sys::Status;
@@ -38,8 +39,7 @@ impl FromStr for Durability {
 
 /// The page-cache policy of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum CachePolicy {
     /// The system decides how long pages stay cached.
@@ -73,6 +73,45 @@ impl FromStr for CachePolicy {
             _ => Err(format!("{text:?} is none of keep, drop, direct")),
         }
     }
+}
+
+/// A call about to be made on a file, for a fault plan; offsets and lengths are in bytes.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "the fields are explained above")]
+#[cfg_attr(not(feature = "fault"), allow(dead_code, unreachable_pub, reason = "only plans read it"))]
+#[non_exhaustive]
+pub enum Call<'a> {
+    /// A read.
+    Read { offset: u64, len: usize },
+    /// A write.
+    Write { offset: u64, len: usize },
+    /// An all-or-nothing read: of mapped bytes, or of blocks to be shared with another file.
+    View { offset: u64, len: usize },
+    /// An all-or-nothing change: of mapped bytes, or by sharing another file's blocks.
+    Change { offset: u64, len: usize },
+    /// A hole is punched, up to the end of the file.
+    Punch { offset: u64, len: u64 },
+    /// A range becomes zeros with allocated blocks. The file's length stays.
+    Zero { offset: u64, len: u64 },
+    /// A range gets blocks. Its bytes stay.
+    Allocate {
+        offset: u64,
+        len: u64,
+        /// True if the file is extended to the end of the range.
+        extends: bool,
+    },
+    /// The length is set.
+    SetLen { len: u64 },
+    /// The file is synced, at [`Durability::Data`] or [`Durability::Full`].
+    Sync(Durability),
+    /// A range of the file is synced, as for mapped bytes, with the file length needed to reach it.
+    SyncRange { offset: u64, len: u64 },
+    /// The file is linked to an unused name.
+    Link { name: &'a Path },
+    /// The file is renamed, possibly over another file.
+    Rename { from: &'a Path, to: &'a Path },
+    /// A directory is synced.
+    SyncDirectory(&'a Path),
 }
 
 /// The extent to which the system supports an option.
