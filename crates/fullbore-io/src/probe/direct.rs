@@ -36,8 +36,7 @@ pub struct Alignment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum AlignmentSource {
     /// Reported by `statx(2)`: `STATX_DIOALIGN`.
     Statx,
@@ -52,8 +51,7 @@ pub enum AlignmentSource {
 
 /// Reason for the absence of direct I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum NoDirect {
     /// It does not work on this file, for this reason.
     Refused(String),

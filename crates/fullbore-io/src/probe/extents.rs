@@ -80,8 +80,7 @@ pub struct Provenance {
 
 /// Call that reported a provenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum ProvenanceSource {
     Fiemap,
     /// `lseek(2)` with `SEEK_HOLE`. Some file systems report every file as free of holes: compare `allocated`.

@@ -96,16 +96,6 @@ fn a_slow_writer_is_read_incrementally() {
     assert_eq!(all, [0, 1, 2, 3, 4]);
 }
 
-// Only Linux has `/proc`.
-#[cfg(target_os = "linux")]
-#[test]
-fn procfs_is_read_whole_although_its_length_is_zero() {
-    let mut stream = FileStream::new(File::open("/proc/version").unwrap());
-    let mut all = String::new();
-    stream.read_to_string(&mut all).unwrap();
-    assert_eq!(all, std::fs::read_to_string("/proc/version").unwrap());
-}
-
 #[test]
 fn a_gathered_write_to_a_pipe_is_one_call() {
     let (reader, writer) = roomy();

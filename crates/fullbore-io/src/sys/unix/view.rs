@@ -213,22 +213,3 @@ fn sees_residency(fd: BorrowedHandle<'_>) -> io::Result<bool> {
     let link = handle_path(&fd);
     Ok(rustix::fs::accessat(rustix::fs::CWD, link, Access::WRITE_OK, AtFlags::EACCESS).is_ok())
 }
-
-#[cfg(test)]
-mod tests {
-    use std::os::fd::AsFd;
-
-    use crate::sys::map::Map;
-
-    #[test]
-    fn a_truncated_file_reads_as_zeros_and_is_reported() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(64 * 1024).unwrap();
-        let map = Map::new(file.as_fd(), 0, 64 * 1024, false).unwrap();
-        assert_eq!(map.bytes()[0], 0);
-        assert!(map.check());
-        file.set_len(0).unwrap();
-        assert_eq!(map.bytes().iter().map(|&byte| u64::from(byte)).sum::<u64>(), 0);
-        assert!(!map.check());
-    }
-}
