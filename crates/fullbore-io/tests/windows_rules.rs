@@ -195,45 +195,6 @@ fn direct(path: &Path, plan: &Plan) -> Option<File> {
     Some(file)
 }
 
-/// Offsets and lengths around the boundaries of sectors and of the buffers for unaligned bytes.
-const PLACES: [usize; 10] = [0, 1, 511, 512, 4095, 4096, 4097, 12_345, 262_143, 266_240];
-
-#[test]
-fn direct_files_transfer_whole_sectors_at_any_offset() {
-    everywhere(|directory| {
-        let path = directory.join("file");
-        let mut model = bytes(600_003, 4);
-        fs::write(&path, &model).unwrap();
-        let plan = Plan::new(1).with(SECTORS);
-        let Some(file) = direct(&path, &plan) else { return };
-        let source = bytes(700_000, 5);
-        let mut memory = vec![0; 700_000];
-        for (turn, offset) in PLACES.into_iter().enumerate() {
-            for len in PLACES {
-                for shift in [0, 1, 512] {
-                    let place = memory.as_ptr().align_offset(4096) + shift;
-                    let into = &mut memory[place..place + len];
-                    file.read_exact_at(into, offset as u64).unwrap();
-                    assert!(*into == model[offset..offset + len], "{offset} {len} {shift}");
-                }
-                let data = &source[source.as_ptr().align_offset(4096) + (turn % 3) * 7..][..len];
-                file.write_all_at(data, offset as u64).unwrap();
-                model[offset..offset + len].copy_from_slice(data);
-                let (one, other) = data.split_at(len / 2);
-                file.write_all_vectored_at(&[IoSlice::new(one), IoSlice::new(other)], offset as u64).unwrap();
-                let (one, other) = memory[..len].split_at_mut(len / 3);
-                let parts = &mut [IoSliceMut::new(one), IoSliceMut::new(other)];
-                file.read_exact_vectored_at(parts, offset as u64).unwrap();
-                assert!(memory[..len] == model[offset..offset + len], "{offset} {len}");
-            }
-        }
-        assert!(fs::read(&path).unwrap() == model);
-        let counts = plan.counts();
-        assert!(counts.refused == 0 && counts.direct > 100, "{counts:?}");
-        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native));
-    });
-}
-
 #[test]
 fn streams_and_futures_over_direct_files_transfer_whole_sectors() {
     everywhere(|directory| {

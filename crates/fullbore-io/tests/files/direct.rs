@@ -2,8 +2,10 @@
 //! cache.
 
 use std::fs;
+use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
+use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{CachePolicy, File, Support};
 
 #[cfg(unix)]
@@ -11,9 +13,18 @@ use crate::drops::cached;
 use crate::{filled, made};
 use fullbore_testkit::ground::{NULL, bytes, everywhere};
 
+/// The device as it is, and one of large sectors, a rule that only a plan enforces.
+fn devices() -> [Plan; 2] {
+    [Plan::new(1), Plan::new(1).with(Fault::Sectors { size: 4096 })]
+}
+
 /// Returns a direct handle, or a plain one after printing the reason.
 fn direct(path: &Path) -> File {
-    let (file, support) = File::open_write(path).unwrap().with_cache(CachePolicy::Direct);
+    direct_on(path, &devices()[0])
+}
+
+fn direct_on(path: &Path, device: &Plan) -> File {
+    let (file, support) = File::open_write(path).unwrap().with_faults(device).with_cache(CachePolicy::Direct);
     match support {
         Support::Native => assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native)),
         Support::Unsupported(reason) => {
@@ -23,6 +34,16 @@ fn direct(path: &Path) -> File {
         other => panic!("{other}"),
     }
     file
+}
+
+/// Asserts that the direct transfers of a file were whole sectors.
+fn assert_whole(file: &File, device: &Plan) {
+    let counts = device.counts();
+    assert_eq!(counts.refused, 0, "{counts:?}");
+    if file.cache_policy().0 == CachePolicy::Direct {
+        assert!(counts.direct > 0, "{counts:?}");
+        assert_eq!(file.cache_policy().1, Support::Native);
+    }
 }
 
 /// Reads until the memory is full or the file ends; returns the number of bytes.
@@ -44,10 +65,10 @@ const PLACES: [usize; 17] = [
 fn reads_at_any_offset_and_length_into_any_memory() {
     everywhere(|directory| {
         let (path, data) = filled(directory, 600_003, 1);
-        let file = direct(&path);
         let mut memory = vec![0; 700_000];
-        for offset in PLACES {
-            for len in PLACES {
+        for device in devices() {
+            let file = direct_on(&path, &device);
+            for (offset, len) in PLACES.into_iter().flat_map(|offset| PLACES.map(|len| (offset, len))) {
                 for shift in [0, 1, 512] {
                     let place = memory.as_ptr().align_offset(4096) + shift;
                     let into = &mut memory[place..place + len];
@@ -55,8 +76,14 @@ fn reads_at_any_offset_and_length_into_any_memory() {
                     file.read_exact_at(into, offset as u64).unwrap();
                     assert!(*into == data[offset..offset + len], "{offset} {len} {shift}");
                 }
+                let (one, other) = memory[..len].split_at_mut(len / 3);
+                let parts = &mut [IoSliceMut::new(one), IoSliceMut::new(other)];
+                file.read_exact_vectored_at(parts, offset as u64).unwrap();
+                assert!(memory[..len] == data[offset..offset + len], "{offset} {len}");
             }
+            assert_whole(&file, &device);
         }
+        let file = direct(&path);
         // Across the end, at it and beyond it.
         for (offset, left) in [(599_000, 1003), (600_002, 1), (600_003, 0), (1_000_000, 0), (1 << 40, 0)] {
             let read = read_to_end(&file, &mut memory[..2000], offset);
@@ -74,16 +101,20 @@ fn writes_at_any_offset_and_length_keep_the_other_bytes_and_the_length() {
         let path = directory.join("file");
         let source = bytes(700_000, 2);
         // Into files that end before, within and after the range, and at a block.
-        for size in [0, 1, 4096, 5000, 262_144, 400_000] {
+        let sizes = [0, 1, 4096, 5000, 262_144, 400_000];
+        for (size, device) in sizes.into_iter().flat_map(|size| devices().map(|device| (size, device))) {
             let mut model = bytes(size, 3);
             fs::write(&path, &model).unwrap();
-            let file = direct(&path);
+            let file = direct_on(&path, &device);
             for (index, offset) in PLACES.into_iter().rev().enumerate() {
                 for (turn, len) in PLACES.into_iter().enumerate().filter(|(turn, _)| (turn + index) % 4 == 0)
                 {
                     let shift = (turn % 3) * 7;
                     let data = &source[source.as_ptr().align_offset(4096) + shift + turn * 4096..][..len];
                     file.write_all_at(data, offset as u64).unwrap();
+                    let (one, other) = data.split_at(len / 2);
+                    let parts = &[IoSlice::new(one), IoSlice::new(other)];
+                    file.write_all_vectored_at(parts, offset as u64).unwrap();
                     if len > 0 {
                         model.resize(model.len().max(offset + len), 0);
                         model[offset..offset + len].copy_from_slice(data);
@@ -95,6 +126,7 @@ fn writes_at_any_offset_and_length_keep_the_other_bytes_and_the_length() {
             file.read_exact_at(&mut read, 0).unwrap();
             assert!(read == model, "{size}");
             assert!(fs::read(&path).unwrap() == model, "{size}");
+            assert_whole(&file, &device);
         }
     });
 }

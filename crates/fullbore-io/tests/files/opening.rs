@@ -17,10 +17,14 @@ fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
     everywhere(|directory| {
         let (path, old) = filled(directory, 5000, 1);
         let held = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
-        for share in [Share::NONE, Share::READ | Share::WRITE] {
-            OpenOptions::new().mode(Mode::CreateOrTruncate).share(share).open(&path).unwrap_err();
-            // A share mode of Windows binds everybody.
-            assert!(cfg!(windows) || fs::read(&path).unwrap() == old);
+        assert_eq!(held.option_report()[0].option, "share=none");
+        for mode in [Mode::Open, Mode::Truncate, Mode::CreateOrTruncate] {
+            for share in [Share::NONE, Share::READ | Share::WRITE] {
+                let error = OpenOptions::new().mode(mode).share(share).open(&path).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Locked, "{mode:?}: {error}");
+                // A share mode of Windows binds everybody.
+                assert!(cfg!(windows) || fs::read(&path).unwrap() == old);
+            }
         }
         let unlocked = OpenOptions::new().share(Share::NONE).locking(false).open(&path);
         assert_eq!(unlocked.is_err(), cfg!(windows));
@@ -31,7 +35,9 @@ fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
         drop(unlocked);
         let emptied = OpenOptions::new().mode(Mode::CreateOrTruncate).share(Share::READ).open(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
-        OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
+        let shared = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
+        assert_eq!(shared.option_report()[0].option, "share=read|write");
+        drop(shared);
         OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
         drop(emptied);
         OpenOptions::new().share(Share::NONE).open(&path).unwrap();
@@ -300,26 +306,6 @@ fn a_temporary_file_has_no_name_until_it_is_linked() {
         }
         let contradiction = OpenOptions::new().temporary(true).mode(Mode::CreateOrTruncate).open(directory);
         assert_eq!(contradiction.unwrap_err().kind(), ErrorKind::Invalid);
-    });
-}
-
-#[test]
-fn a_conflicting_lock_has_a_kind_of_its_own_and_keeps_the_bytes() {
-    everywhere(|directory| {
-        let path = directory.join("file");
-        std::fs::write(&path, "bytes").unwrap();
-        let holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
-        assert_eq!(holder.option_report()[0].option, "share=none");
-        for mode in [Mode::Open, Mode::Truncate, Mode::CreateOrTruncate] {
-            for share in [Share::READ | Share::WRITE, Share::NONE] {
-                let error = OpenOptions::new().mode(mode).share(share).open(&path).unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Locked, "{mode:?}: {error}");
-            }
-        }
-        drop(holder);
-        assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
-        let shared = OpenOptions::new().share(Share::READ | Share::WRITE).open(&path).unwrap();
-        assert_eq!(shared.option_report()[0].option, "share=read|write");
     });
 }
 

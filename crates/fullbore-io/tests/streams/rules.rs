@@ -1,6 +1,6 @@
 //! .NET's rules for `FileStream`, by its names. Numbers of calls are exact only in builds that do not shorten transfers.
 
-use std::io::{BufRead, IoSlice, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::ops::RangeBounds;
 use std::path::Path;
 
@@ -151,21 +151,6 @@ fn seeks_out_of_range_fail_and_keep_the_position() {
 }
 
 #[test]
-fn setting_the_length_moves_a_position_behind_the_end() {
-    everywhere(|directory| {
-        let mut stream = FileStream::new(file_of(directory, b"1234567890"));
-        stream.read_exact(&mut [0; 8]).unwrap();
-        stream.set_len(3).unwrap();
-        assert_eq!(stream.stream_position().unwrap(), 3);
-        assert_eq!(stream.read(&mut [0; 4]).unwrap(), 0, "the read-ahead is discarded");
-        stream.set_len(5).unwrap();
-        let mut rest = Vec::new();
-        stream.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, [0, 0]);
-    });
-}
-
-#[test]
 fn append_writes_at_the_end_at_any_position() {
     everywhere(|directory| {
         let path = directory.join("log");
@@ -187,39 +172,6 @@ fn append_writes_at_the_end_at_any_position() {
             let found = std::fs::read(&path).unwrap();
             assert_eq!(found, [before.as_slice(), b"one\ntwo\nend\n"].concat(), "{size}");
         }
-    });
-}
-
-#[test]
-fn plain_and_gathered_writes_are_complete() {
-    everywhere(|directory| {
-        let data = bytes(300_000, 6);
-        for size in [0, 100, 8192] {
-            let _ = std::fs::remove_file(directory.join("file"));
-            let mut stream = FileStream::with_buffer(file_of(directory, b""), size);
-            for piece in data.chunks(30_000) {
-                let parts: Vec<IoSlice<'_>> = piece.chunks(7777).map(IoSlice::new).collect();
-                assert_eq!(stream.write_vectored(&parts).unwrap(), piece.len());
-            }
-            stream.close().unwrap();
-            assert!(std::fs::read(directory.join("file")).unwrap() == data, "{size}");
-        }
-    });
-}
-
-#[test]
-fn reads_see_pending_writes() {
-    everywhere(|directory| {
-        let mut stream = FileStream::new(file_of(directory, b"0123456789"));
-        let mut two = [0; 2];
-        stream.read_exact(&mut two).unwrap();
-        stream.write_all(b"ab").unwrap();
-        stream.read_exact(&mut two).unwrap();
-        assert_eq!(&two, b"45");
-        stream.rewind().unwrap();
-        let mut all = String::new();
-        stream.read_to_string(&mut all).unwrap();
-        assert_eq!(all, "01ab456789");
     });
 }
 
