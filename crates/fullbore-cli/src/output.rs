@@ -4,9 +4,10 @@ use std::io::IsTerminal;
 use std::sync::{Arc, LazyLock, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
+use fullbore::buf::Direction;
 use fullbore::lock::Mutex;
 use fullbore::quote::printable_bytes;
-use fullbore::sys::{self, Interest};
+use fullbore::sys;
 
 use crate::exit::Exit;
 use crate::progress::ProgressLine;
@@ -148,8 +149,8 @@ impl Buffered {
     fn write_some(&mut self) {
         let stdout = sys::stdout();
         while !self.bytes.is_empty() && self.failed.is_none() {
-            let ready = sys::wait_ready([stdout], Interest::Write, Some(Duration::ZERO));
-            if !ready.is_ok_and(|[ready]| ready) {
+            let ready = sys::wait_any(&[(stdout, Direction::Write)], Some(Duration::ZERO));
+            if !ready.is_ok_and(|ready| ready[0]) {
                 return;
             }
             let count = self.bytes.len().min(PIPE_WRITE);

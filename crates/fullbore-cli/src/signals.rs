@@ -14,7 +14,10 @@ use fullbore::file::cleanup;
 use fullbore::quote::Shown;
 use fullbore::sys;
 #[cfg(unix)]
-use fullbore::sys::{AsHandle, Handle, Interest};
+use fullbore::{
+    buf::Direction,
+    sys::{AsHandle, Handle},
+};
 
 /// The interval between checks of held output.
 const TICK: Duration = Duration::from_millis(100);
@@ -102,12 +105,12 @@ pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
 fn watch(woken: &impl AsHandle, caught: &AtomicUsize, flush_overdue: fn() -> bool) {
     let mut held = false;
     loop {
-        let polled = sys::wait_ready([woken.as_handle()], Interest::Read, held.then_some(TICK));
+        let polled = sys::wait_any(&[(woken.as_handle(), Direction::Read)], held.then_some(TICK));
         match caught.load(Ordering::Relaxed) {
             0 => {}
             signal => end(signal as i32),
         }
-        if polled.is_ok_and(|[ready]| ready) {
+        if polled.is_ok_and(|ready| ready[0]) {
             let _ = sys::read(woken, &mut [0; 64]);
         }
         held = flush_overdue();

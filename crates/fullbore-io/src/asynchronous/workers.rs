@@ -9,7 +9,7 @@ use super::slots::{IoResult, Key};
 use super::state::{Core, How, Operation};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
-use crate::sys::{self, AsHandle, Code, Interest, TransferFlags, Wake};
+use crate::sys::{self, AsHandle, Code, TransferFlags, Wake};
 
 impl Dispatch {
     /// Ensures that a thread takes the ready operations.
@@ -123,8 +123,8 @@ pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags
     let outcome = match sys::transfer_loan(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
         // A terminal, or a pipe before Linux 6.4. Another reader may still take the bytes first.
         Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
-            match sys::wait_ready([file.as_handle()], interest(loan.direction()), Some(Duration::ZERO)) {
-                Ok([false]) => return None,
+            match sys::wait_any(&[(file.as_handle(), loan.direction())], Some(Duration::ZERO)) {
+                Ok(ready) if ready == [false] => return None,
                 _ => sys::transfer_loan(loan, file.as_handle(), None, flags),
             }
         }
@@ -134,10 +134,6 @@ pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
         outcome => Some(outcome),
     }
-}
-
-fn interest(direction: Direction) -> Interest {
-    if direction == Direction::Read { Interest::Read } else { Interest::Write }
 }
 
 impl Dispatch {
@@ -190,7 +186,7 @@ impl Dispatch {
             waiting.extend(parked.iter().filter_map(|key| match slots.flight(*key) {
                 Some(Operation::Transfer(movement)) => {
                     let (file, _) = movement.owned.as_ref()?;
-                    Some((*key, file.clone(), interest(movement.direction)))
+                    Some((*key, file.clone(), movement.direction))
                 }
                 _ => None,
             }));
@@ -211,12 +207,12 @@ impl Dispatch {
 }
 
 /// Waits until a file is ready, or for `wake`, and returns the operations whose files are.
-fn ready(wake: &Wake, waiting: &[(Key, File, Interest)]) -> Vec<Key> {
-    let files: Vec<_> = std::iter::once((wake.file(), Interest::Read))
-        .chain(waiting.iter().map(|(_, file, interest)| (file.as_handle(), *interest)))
+fn ready(wake: &Wake, waiting: &[(Key, File, Direction)]) -> Vec<Key> {
+    let files: Vec<_> = std::iter::once((wake.file(), Direction::Read))
+        .chain(waiting.iter().map(|(_, file, direction)| (file.as_handle(), *direction)))
         .collect();
     // Interrupted, or out of memory.
-    let Ok(ready) = sys::wait_any(&files) else { return Vec::new() };
+    let Ok(ready) = sys::wait_any(&files, None) else { return Vec::new() };
     wake.clear();
     waiting.iter().zip(&ready[1..]).filter(|(_, is_ready)| **is_ready).map(|((key, ..), _)| *key).collect()
 }

@@ -12,6 +12,7 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::Rng;
 
 use super::call::Subject;
+use crate::file::held::directory_of;
 use crate::sys::{self, FileKind};
 
 /// A class of states that a power failure could leave; for [`Plan::crash`](super::Plan::crash).
@@ -125,14 +126,19 @@ impl Unsynced {
     }
 
     pub(super) fn synced_directory(&mut self, directory: &Path) -> io::Result<()> {
-        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let directory = resolved(directory);
         self.names.retain(|name| name.directory != directory);
         Ok(())
     }
 
     /// Records the first name of a nameless file.
     pub(super) fn linked(&mut self, name: &Path) -> io::Result<()> {
-        self.names.push(Name { directory: directory_of(name), from: None, to: name.to_owned(), old: None });
+        self.names.push(Name {
+            directory: resolved(directory_of(name)),
+            from: None,
+            to: name.to_owned(),
+            old: None,
+        });
         Ok(())
     }
 
@@ -151,7 +157,7 @@ impl Unsynced {
             Err(error) => return Err(error),
         };
         self.names.push(Name {
-            directory: directory_of(to),
+            directory: resolved(directory_of(to)),
             from: Some(from.to_owned()),
             to: to.to_owned(),
             old,
@@ -266,11 +272,7 @@ impl Pending {
     }
 }
 
-fn directory_of(name: &Path) -> PathBuf {
-    let directory = match name.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+fn resolved(directory: &Path) -> PathBuf {
     directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
 }
 

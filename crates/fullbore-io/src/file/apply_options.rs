@@ -43,25 +43,22 @@ impl OpenOptions {
 
     /// Reserves the requested space; content and length stay.
     pub(super) fn set_room_aside(&self, path: &Path, fd: &Handle) -> Result<Support> {
-        loop {
-            return match sys::allocate(fd, Allocate::KeepLength, 0, self.room) {
-                Ok(()) => Ok(Support::Native),
-                Err(Code::INTERRUPTED) => continue,
-                Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
-                    let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
-                    Err(Error::new(ErrorKind::NoSpace, "reserve space in", path, what)
-                        .advise("free some space or write somewhere else"))
-                }
-                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
-                    let kind = sys::status(fd).map_or(FileKind::Other, |stat| stat.kind());
-                    Ok(Support::Unsupported(match kind {
-                        FileKind::Regular => "the file system cannot reserve space".to_owned(),
-                        FileKind::BlockDevice => "a block device is always fully allocated".to_owned(),
-                        kind => format!("a {kind} has no blocks to reserve"),
-                    }))
-                }
-                Err(error) => Err(Error::io("reserve space in", path, error.into())),
-            };
+        match sys::uninterrupted(|| sys::allocate(fd, Allocate::KeepLength, 0, self.room)) {
+            Ok(()) => Ok(Support::Native),
+            Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
+                let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
+                Err(Error::new(ErrorKind::NoSpace, "reserve space in", path, what)
+                    .advise("free some space or write somewhere else"))
+            }
+            Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
+                let kind = sys::status(fd).map_or(FileKind::Other, |stat| stat.kind());
+                Ok(Support::Unsupported(match kind {
+                    FileKind::Regular => "the file system cannot reserve space".to_owned(),
+                    FileKind::BlockDevice => "a block device is always fully allocated".to_owned(),
+                    kind => format!("a {kind} has no blocks to reserve"),
+                }))
+            }
+            Err(error) => Err(Error::io("reserve space in", path, error.into())),
         }
     }
 

@@ -93,16 +93,10 @@ fn drops_by_flag(file: &File) -> bool {
         return false;
     }
     const NOWHERE: u64 = 1 << 62;
-    let ask = |file: &File| loop {
-        let read = sys::read_vectored_flagged(
-            file,
-            &mut [io::IoSliceMut::new(&mut [0])],
-            NOWHERE,
-            TransferFlags::DONT_CACHE,
-        );
-        if read != Err(Code::INTERRUPTED) {
-            return read;
-        }
+    let ask = |file: &File| {
+        let (mut byte, flags) = ([0], TransferFlags::DONT_CACHE);
+        let parts = &mut [io::IoSliceMut::new(&mut byte)];
+        sys::uninterrupted(|| sys::read_vectored_flagged(file, parts, NOWHERE, flags))
     };
     match ask(file) {
         Ok(_) => true,

@@ -336,12 +336,7 @@ impl Copying<'_> {
 
     /// As [`fails`](Self::fails); also records a method that these devices do not support for any file.
     fn falls(&self, method: CopyMethod, error: Code) -> Result<()> {
-        if matches!(
-            error,
-            Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
-        ) {
-            UNSUPPORTED.lock().insert((method, self.devices.0, self.devices.1));
-        }
+        note_error(method, self.devices, error);
         self.fails(error)
     }
 
@@ -368,6 +363,16 @@ impl Copying<'_> {
     }
 }
 
+/// Records a method that two devices do not support for any file, by its error.
+fn note_error(method: CopyMethod, devices: (u64, u64), error: Code) {
+    if matches!(
+        error,
+        Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
+    ) {
+        UNSUPPORTED.lock().insert((method, devices.0, devices.1));
+    }
+}
+
 /// True if sharing blocks between two devices may work: it has not failed for them so far.
 pub fn clones(devices: (u64, u64)) -> bool {
     devices.0 == devices.1 && !UNSUPPORTED.lock().contains(&(CopyMethod::Clone, devices.0, devices.1))
@@ -375,18 +380,9 @@ pub fn clones(devices: (u64, u64)) -> bool {
 
 /// Shares all blocks of a file with a new one; `true` if `target` is complete. For many files, so it makes few calls.
 pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
-    match sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0) {
-        Ok(()) => true,
-        Err(error) => {
-            if matches!(
-                error,
-                Code::CROSSES_DEVICES | Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::NOT_IMPLEMENTED
-            ) {
-                UNSUPPORTED.lock().insert((CopyMethod::Clone, devices.0, devices.1));
-            }
-            false
-        }
-    }
+    sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0)
+        .inspect_err(|error| note_error(CopyMethod::Clone, devices, *error))
+        .is_ok()
 }
 
 pub(super) fn positional(file: &File) -> bool {
@@ -419,12 +415,8 @@ pub(super) fn clone_once(
     if let Err(error) = plainly(target, allowed)? {
         return Ok(Err(error));
     }
-    Ok(loop {
-        match sys::clone_range(source.as_handle(), from, len, target.as_handle(), to) {
-            Err(Code::INTERRUPTED) => {}
-            result => break result,
-        }
-    })
+    let clone = || sys::clone_range(source.as_handle(), from, len, target.as_handle(), to);
+    Ok(sys::uninterrupted(clone))
 }
 
 #[cfg(test)]

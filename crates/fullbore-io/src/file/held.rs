@@ -52,6 +52,14 @@ static MOST: LazyLock<usize> = LazyLock::new(|| {
     (limit.saturating_sub(12) / 2).clamp(4, 1 << 10) as usize
 });
 
+/// The directory of a path.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and of threads that still have enough.
 pub fn spare() -> usize {
     *MOST / 4

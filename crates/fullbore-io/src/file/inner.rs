@@ -327,7 +327,7 @@ impl OnClose {
                 .map_err(|error| Error::io("release the reserved space of", path, error.into())),
         };
         if std::mem::take(&mut self.locked) {
-            let _ = sys::lock_whole(&self.fd, sys::WholeLock::Unlocked);
+            let _ = sys::lock_whole(&self.fd, sys::LockRequest::None);
         }
         ended
     }
@@ -358,12 +358,7 @@ pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
         return Ok(());
     }
     // ext4 ignores a hole that is punched past the end, and frees these blocks when the length is set.
-    loop {
-        match sys::truncate(&fd, len) {
-            Err(Code::INTERRUPTED) => {}
-            released => break released?,
-        }
-    }
+    sys::uninterrupted(|| sys::truncate(&fd, len))?;
     // Only the owner may set it. For others the file counts as modified by the truncation.
     let _ = sys::set_modified(&fd, &stat);
     Ok(())

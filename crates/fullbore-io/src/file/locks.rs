@@ -2,14 +2,13 @@
 //! fcntl_locking`, "Open file description locks"): threads with separate handles exclude one another, and closing another handle
 //! releases nothing. POSIX record locks do neither, which makes them useless to libraries.
 
-use std::io;
 use std::ops::Range;
 
 use super::inner::File;
 use super::options::Share;
 use super::types::Support;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, Code, Handle, LockRequest, WholeLock};
+use crate::sys::{self, AsHandle, Code, Handle, LockRequest};
 
 /// The reason for not trying a lock on a file system of this type: on NFS and SMB a shared lock with write access succeeds and
 /// writes are dropped (dotnet/runtime issues 44546, 53182).
@@ -32,18 +31,15 @@ pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result
     {
         return Ok(Support::Unsupported(why));
     }
-    let operation = if exclusive { WholeLock::Exclusive } else { WholeLock::Shared };
-    loop {
-        return match sys::lock_whole(fd, operation) {
-            Ok(()) if exclusive => Ok(Support::Native),
-            Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
-            Err(Code::INTERRUPTED) => continue,
-            Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
-            Err(error) => {
-                let error = crate::error::message(&error.into());
-                Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))
-            }
-        };
+    let operation = if exclusive { LockRequest::Exclusive } else { LockRequest::Shared };
+    match sys::uninterrupted(|| sys::lock_whole(fd, operation)) {
+        Ok(()) if exclusive => Ok(Support::Native),
+        Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
+        Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
+        Err(error) => {
+            let error = crate::error::message(&error.into());
+            Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))
+        }
     }
 }
 
@@ -66,7 +62,7 @@ pub struct RangeGuard {
 impl Drop for RangeGuard {
     fn drop(&mut self) {
         // The only failure on release is one that the caller could not handle.
-        let _ = sys::lock_range(self.file.as_handle(), &self.range, LockRequest::None);
+        let _ = sys::lock_range(self.file.as_handle(), &self.range, LockRequest::None, true);
     }
 }
 
@@ -97,7 +93,7 @@ impl File {
     /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
-        sys::lock_range(self.as_handle(), &range, request(lock))
+        sys::lock_range(self.as_handle(), &range, request(lock), true)
             .map_err(|error| self.refused(&range, error))?;
         Ok(RangeGuard { file: self.clone(), range })
     }
@@ -105,9 +101,11 @@ impl File {
     /// As [`lock_range`](Self::lock_range) without waiting; `None` if a conflicting lock is held.
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
-        let taken = sys::try_lock_range(self.as_handle(), &range, request(lock));
-        let taken = taken.map_err(|error| self.refused(&range, error))?;
-        Ok(taken.then(|| RangeGuard { file: self.clone(), range }))
+        match sys::lock_range(self.as_handle(), &range, request(lock), false) {
+            Ok(()) => Ok(Some(RangeGuard { file: self.clone(), range })),
+            Err(Code::WOULD_BLOCK | Code::LOCKED) => Ok(None),
+            Err(error) => Err(self.refused(&range, error)),
+        }
     }
 
     fn check_range(&self, range: &Range<u64>) -> Result<()> {
@@ -119,8 +117,8 @@ impl File {
         Err(Error::new(ErrorKind::Invalid, "lock", self.path(), what).advise("give a start below the end"))
     }
 
-    fn refused(&self, range: &Range<u64>, error: io::Error) -> Error {
-        Error::io("lock", self.path(), error).at(range.start)
+    fn refused(&self, range: &Range<u64>, error: Code) -> Error {
+        Error::io("lock", self.path(), error.into()).at(range.start)
     }
 }
 

@@ -10,7 +10,7 @@ mod copy;
 mod dir_opener;
 mod direct;
 mod handle;
-mod held;
+pub(crate) mod held;
 pub(crate) mod inner;
 mod interop;
 mod kind;

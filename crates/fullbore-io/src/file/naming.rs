@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use super::cleanup::Temporary;
-use super::held::HeldDir;
+use super::held::{HeldDir, directory_of};
 use super::inner::File;
 use super::types::{Call, CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
@@ -230,13 +230,6 @@ pub(super) fn sync_directory(
     })?;
     report.note(Step::SyncedDirectory);
     Ok(())
-}
-
-pub(crate) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// The process's umask (`umask(2)`).

@@ -1,6 +1,5 @@
 //! The length of a file, its allocated blocks and its holes.
 
-use std::io;
 use std::ops::Range;
 
 use super::inner::release;
@@ -25,25 +24,10 @@ impl File {
             CacheMode::Direct(direct) => Some(direct.edges()),
             _ => None,
         };
-        self.set_len_once(len).or_else(|error| self.set_len_again(len, error))
-    }
-
-    #[inline]
-    fn set_len_once(&self, len: u64) -> io::Result<()> {
-        self.sound()?;
-        self.judge(Call::SetLen { len })?;
-        Ok(sys::truncate(&self.inner.fd, len)?)
-    }
-
-    #[cold]
-    fn set_len_again(&self, len: u64, mut error: io::Error) -> Result<()> {
-        while error.kind() == io::ErrorKind::Interrupted {
-            match self.set_len_once(len) {
-                Ok(()) => return Ok(()),
-                Err(next) => error = next,
-            }
-        }
-        Err(Error::io("set the length of", &self.inner.path, error))
+        self.sound()
+            .and_then(|()| self.judge(Call::SetLen { len }))
+            .and_then(|()| Ok(sys::uninterrupted(|| sys::truncate(&self.inner.fd, len))?))
+            .map_err(|error| Error::io("set the length of", &self.inner.path, error))
     }
 
     /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`): a write behind the last written byte then
@@ -166,22 +150,19 @@ impl File {
             Allocate::KeepLength => Call::Allocate { offset, len, extends: false },
             Allocate::Extend => Call::Allocate { offset, len, extends: true },
         };
-        loop {
-            self.sound()
-                .and_then(|()| self.judge(call))
-                .map_err(|error| Error::io(doing, path, error).at(offset))?;
-            return match sys::allocate(&self.inner.fd, what, offset, len) {
-                Ok(()) => Ok(()),
-                Err(Code::INTERRUPTED) => continue,
-                Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
-                    let what = match self.kind() {
-                        FileKind::Regular => "the file system does not support it".to_owned(),
-                        kind => format!("a {kind} has no blocks"),
-                    };
-                    Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(offset))
-                }
-                Err(error) => Err(Error::io(doing, path, error.into()).at(offset)),
-            };
+        self.sound()
+            .and_then(|()| self.judge(call))
+            .map_err(|error| Error::io(doing, path, error).at(offset))?;
+        match sys::uninterrupted(|| sys::allocate(&self.inner.fd, what, offset, len)) {
+            Ok(()) => Ok(()),
+            Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
+                let what = match self.kind() {
+                    FileKind::Regular => "the file system does not support it".to_owned(),
+                    kind => format!("a {kind} has no blocks"),
+                };
+                Err(Error::new(ErrorKind::Unsupported, doing, path, what).at(offset))
+            }
+            Err(error) => Err(Error::io(doing, path, error.into()).at(offset)),
         }
     }
 

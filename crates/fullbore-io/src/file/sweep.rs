@@ -4,7 +4,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::held::HeldDir;
+use super::held::{HeldDir, directory_of};
 use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags};
 
@@ -139,9 +139,7 @@ pub(super) struct Name {
 impl Name {
     pub(super) fn of(path: &Path) -> Result<Self, Code> {
         let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
-        let directory = sys::open(directory.unwrap_or(Path::new(".")), flags, 0)?;
+        let directory = sys::open(directory_of(path), OpenFlags::PATH | OpenFlags::DIRECTORY, 0)?;
         Ok(Self { directory, name })
     }
 

@@ -95,17 +95,11 @@ impl File {
         }
         self.in_turn(|| {
             self.judge(Call::Sync(durability))?;
-            loop {
-                let synced = match durability {
-                    Durability::Full => sys::sync_all(&self.inner.fd),
-                    _ => data(self.inner.fd.as_handle()),
-                };
-                match synced {
-                    // Only the wait was interrupted; nothing failed.
-                    Err(Code::INTERRUPTED) => {}
-                    synced => return Ok(synced?),
-                }
-            }
+            // If the wait was interrupted, nothing failed.
+            Ok(sys::uninterrupted(|| match durability {
+                Durability::Full => sys::sync_all(&self.inner.fd),
+                _ => data(self.inner.fd.as_handle()),
+            })?)
         })
     }
 

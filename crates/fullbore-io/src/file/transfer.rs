@@ -8,7 +8,7 @@ use super::inner::{CacheMode, File};
 use super::near_copy;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, Code, Interest, TransferFlags};
+use crate::sys::{self, AsHandle, Code, TransferFlags};
 
 impl File {
     /// Reads into `data` at `offset`, in bytes; returns the number of bytes read, 0 at the end of the file.
@@ -37,22 +37,22 @@ impl File {
     pub(super) fn read_flagged(&self, data: &mut [u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.read_once(offset, data, flags) {
             Ok(count) => Ok(count),
-            Err(error) => self.read_again(data, offset, flags, error),
+            Err(error) => self.repeat("read", offset, error, move || self.read_once(offset, data, flags)),
         }
     }
 
-    /// Separate, so that the successful call runs straight through.
+    /// Repeats a call that was interrupted. Separate, so that the successful call runs straight through.
     #[cold]
-    fn read_again(
+    fn repeat(
         &self,
-        data: &mut [u8],
+        doing: &'static str,
         offset: u64,
-        flags: TransferFlags,
         mut error: io::Error,
+        mut call: impl FnMut() -> io::Result<usize>,
     ) -> Result<usize> {
         loop {
-            self.interrupted("read", offset, error)?;
-            match self.read_once(offset, data, flags) {
+            self.interrupted(doing, offset, error)?;
+            match call() {
                 Ok(count) => return Ok(count),
                 Err(next) => error = next,
             }
@@ -132,24 +132,7 @@ impl File {
     pub(super) fn write_flagged(&self, data: &[u8], offset: u64, flags: TransferFlags) -> Result<usize> {
         match self.write_once(offset, data, flags) {
             Ok(count) => Ok(count),
-            Err(error) => self.write_again(data, offset, flags, error),
-        }
-    }
-
-    #[cold]
-    fn write_again(
-        &self,
-        data: &[u8],
-        offset: u64,
-        flags: TransferFlags,
-        mut error: io::Error,
-    ) -> Result<usize> {
-        loop {
-            self.interrupted("write", offset, error)?;
-            match self.write_once(offset, data, flags) {
-                Ok(count) => return Ok(count),
-                Err(next) => error = next,
-            }
+            Err(error) => self.repeat("write", offset, error, move || self.write_once(offset, data, flags)),
         }
     }
 
@@ -179,7 +162,7 @@ impl File {
                     self.flows(Direction::Read, count);
                     return Ok(count);
                 }
-                Err(error) => self.comes_again("read", Interest::Read, error)?,
+                Err(error) => self.comes_again("read", Direction::Read, error)?,
             }
         }
     }
@@ -225,16 +208,16 @@ impl File {
                     self.flows(Direction::Write, count);
                     return Ok(count);
                 }
-                Err(error) => self.comes_again("write", Interest::Write, error)?,
+                Err(error) => self.comes_again("write", Direction::Write, error)?,
             }
         }
     }
 
     /// Returns `Ok` if the call is to be repeated: at once after an interruption, or when a non-blocking file is ready.
-    fn comes_again(&self, doing: &'static str, interest: Interest, error: io::Error) -> Result<()> {
+    fn comes_again(&self, doing: &'static str, direction: Direction, error: io::Error) -> Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock => match sys::wait_ready([self.as_handle()], interest, None) {
+            io::ErrorKind::WouldBlock => match sys::wait_any(&[(self.as_handle(), direction)], None) {
                 Ok(_) | Err(Code::INTERRUPTED) => Ok(()),
                 Err(error) => Err(Error::io("wait for", self.path(), error.into())),
             },

@@ -5,6 +5,17 @@ use std::io;
 
 pub type Result<T> = std::result::Result<T, Code>;
 
+/// Repeats a call while signals interrupt it.
+#[inline]
+pub fn uninterrupted<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        match call() {
+            Err(Code::INTERRUPTED) => {}
+            result => return result,
+        }
+    }
+}
+
 /// The use of a file by others that makes a call fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InUse {

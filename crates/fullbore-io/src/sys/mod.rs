@@ -23,7 +23,7 @@ mod windows;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use absent::*;
-pub use code::{Code, InUse, Result};
+pub use code::{Code, InUse, Result, uninterrupted};
 pub use file_system::FileSystemKind;
 pub use portable::*;
 pub use types::*;

@@ -3,15 +3,14 @@
 use std::io;
 
 use super::code::Code;
-#[cfg(not(target_os = "macos"))]
 use super::code::Result;
 #[cfg(unix)]
 use super::unix as platform;
 #[cfg(windows)]
 use super::windows as platform;
-use platform::AsHandle;
+use platform::{AsHandle, BorrowedHandle, Handle};
 #[cfg(not(target_os = "macos"))]
-use platform::{AtFlags, BorrowedHandle, Handle, OpenFlags};
+use platform::{AtFlags, OpenFlags};
 
 pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
@@ -70,6 +69,35 @@ pub fn prefetch(byte: &u8) {
     let _ = byte;
 }
 
+/// A way to wake a thread that waits for files.
+#[derive(Debug)]
+pub(crate) struct Wake {
+    reader: Handle,
+    writer: Handle,
+}
+
+impl Wake {
+    pub(crate) fn new() -> Result<Self> {
+        let (reader, writer) = platform::pipe_nonblocking()?;
+        Ok(Self { reader, writer })
+    }
+
+    /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
+    pub(crate) fn file(&self) -> BorrowedHandle<'_> {
+        self.reader.as_handle()
+    }
+
+    /// Wakes the thread, or the next that waits. A full pipe has woken it already.
+    pub(crate) fn wake(&self) {
+        let _ = platform::write(&self.writer, &[1]);
+    }
+
+    pub(crate) fn clear(&self) {
+        let mut bytes = [0; 64];
+        while platform::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 pub use simple::*;
 
@@ -81,7 +109,7 @@ mod simple {
     use std::path::{Component, Path};
 
     use crate::sys::code::{Code, Result, unsupported};
-    use crate::sys::portable::platform::{self, AsHandle, BorrowedHandle, Handle, OpenFlags, PathArg};
+    use crate::sys::portable::platform::{self, AsHandle, Handle, OpenFlags, PathArg};
     use crate::sys::types::{Splice, TransferFlags};
 
     #[cfg(not(windows))]
@@ -155,32 +183,5 @@ mod simple {
 
         /// There are no trace files.
         fn mount_trace_files() -> Handle;
-    }
-
-    #[derive(Debug)]
-    pub(crate) struct Wake {
-        reader: Handle,
-        writer: Handle,
-    }
-
-    impl Wake {
-        pub(crate) fn new() -> Result<Self> {
-            let (reader, writer) = platform::pipe_nonblocking()?;
-            Ok(Self { reader, writer })
-        }
-
-        pub(crate) fn file(&self) -> BorrowedHandle<'_> {
-            self.reader.as_handle()
-        }
-
-        /// Wakes the thread, or the next that waits. A full pipe has woken it already.
-        pub(crate) fn wake(&self) {
-            let _ = platform::write(&self.writer, &[1]);
-        }
-
-        pub(crate) fn clear(&self) {
-            let mut bytes = [0; 64];
-            while platform::read(&self.reader, &mut bytes) == Ok(bytes.len()) {}
-        }
     }
 }

@@ -30,20 +30,28 @@ pub enum FileKind {
     Other,
 }
 
+/// The kinds and their bits in a mode.
+const KINDS: [(FileKind, u32); 7] = [
+    (FileKind::Regular, 0o100_000),
+    (FileKind::Directory, 0o040_000),
+    (FileKind::Symlink, 0o120_000),
+    (FileKind::Fifo, 0o010_000),
+    (FileKind::Socket, 0o140_000),
+    (FileKind::CharacterDevice, 0o020_000),
+    (FileKind::BlockDevice, 0o060_000),
+];
+
 impl FileKind {
     /// The kind in the bits of a mode.
     #[doc(hidden)]
     pub fn of_mode(mode: u32) -> Self {
-        match mode & 0o170_000 {
-            0o100_000 => Self::Regular,
-            0o040_000 => Self::Directory,
-            0o120_000 => Self::Symlink,
-            0o010_000 => Self::Fifo,
-            0o140_000 => Self::Socket,
-            0o020_000 => Self::CharacterDevice,
-            0o060_000 => Self::BlockDevice,
-            _ => Self::Other,
-        }
+        KINDS.iter().find(|(_, bits)| mode & 0o170_000 == *bits).map_or(Self::Other, |(kind, _)| *kind)
+    }
+
+    /// The bits in a mode; all of them for another kind.
+    #[cfg(unix)]
+    pub(in crate::sys) fn mode(self) -> u32 {
+        KINDS.iter().find(|(kind, _)| *kind == self).map_or(0o170_000, |(_, bits)| *bits)
     }
 }
 
@@ -101,15 +109,6 @@ impl Status {
     pub fn allocated(&self) -> u64 {
         self.blocks.saturating_mul(512)
     }
-}
-
-/// The transfer that a file is to be ready for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interest {
-    /// Bytes, or the end.
-    Read,
-    /// Room.
-    Write,
 }
 
 /// Change of the blocks of a range.
@@ -171,17 +170,9 @@ pub struct Space {
     pub available: u64,
 }
 
-/// A lock of a whole file that belongs to the open file.
+/// Requested lock of a file or of a range, which belongs to the open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WholeLock {
-    Shared,
-    Exclusive,
-    Unlocked,
-}
-
-/// Requested lock of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LockRequest {
+pub enum LockRequest {
     Shared,
     Exclusive,
     None,

@@ -15,7 +15,7 @@ use crate::sys::code::{Code, Result};
 use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Allocate, InodeFlags, Splice, Time, TransferFlags};
 use crate::sys::unix::code::calls;
-use crate::sys::unix::files::{read, read_vectored_at, write, write_vectored_at};
+use crate::sys::unix::files::{read_vectored_at, write_vectored_at};
 use crate::sys::unix::open::{
     BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, PathArg, handle_path, open,
 };
@@ -166,30 +166,6 @@ pub fn mount_trace_files() -> Result<Handle> {
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(&context)?;
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
-}
-
-#[derive(Debug)]
-pub(crate) struct Wake(Handle);
-
-impl Wake {
-    pub(crate) fn new() -> Result<Self> {
-        use rustix::event::EventfdFlags;
-        Ok(Self(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
-    }
-
-    /// The file to wait for: it is ready for reading after [`wake`](Self::wake).
-    pub(crate) fn file(&self) -> BorrowedHandle<'_> {
-        self.0.as_fd()
-    }
-
-    pub(crate) fn wake(&self) {
-        let _ = write(&self.0, &1u64.to_ne_bytes());
-    }
-
-    /// Withdraws all calls so far.
-    pub(crate) fn clear(&self) {
-        let _ = read(&self.0, &mut [0; 8]);
-    }
 }
 
 pub fn pipe() -> Result<(Handle, Handle)> {

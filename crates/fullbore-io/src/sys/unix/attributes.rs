@@ -12,16 +12,7 @@ use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {
     fn from(found: FileType) -> Self {
-        match found {
-            FileType::RegularFile => Self::Regular,
-            FileType::Directory => Self::Directory,
-            FileType::Symlink => Self::Symlink,
-            FileType::Fifo => Self::Fifo,
-            FileType::Socket => Self::Socket,
-            FileType::CharacterDevice => Self::CharacterDevice,
-            FileType::BlockDevice => Self::BlockDevice,
-            FileType::Unknown => Self::Other,
-        }
+        Self::of_mode(found.as_raw_mode() as _)
     }
 }
 

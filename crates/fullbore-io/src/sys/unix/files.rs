@@ -1,6 +1,6 @@
 //! Calls on open files and file systems that the Unix systems share.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use rustix::time::ClockId;
 
 use super::code::calls;
 use super::open::{BorrowedHandle, PathArg};
+use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
 #[cfg(not(target_os = "macos"))]
 use crate::sys::types::Advice;
-use crate::sys::types::{Interest, LockRequest, Space, WholeLock};
+use crate::sys::types::{LockRequest, Space};
 
 /// False: a transfer at an offset leaves the position of its file.
 pub const TRANSFERS_MOVE_POSITION: bool = false;
@@ -61,34 +62,20 @@ pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, most: usize, offset
     Ok(count)
 }
 
-fn wanted(interest: Interest) -> PollFlags {
-    match interest {
-        Interest::Read => PollFlags::IN,
-        Interest::Write => PollFlags::OUT,
-    }
-}
-
-/// Waits until one of the files is ready, or failed, at most for `patience`; fails with [`Code::INTERRUPTED`] after a signal.
-pub fn wait_ready<const N: usize>(
-    files: [BorrowedHandle<'_>; N],
-    interest: Interest,
-    patience: Option<Duration>,
-) -> Result<[bool; N]> {
-    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, wanted(interest)));
+/// Waits until one of the files is ready for a transfer in its direction, or failed, at most for `patience`; returns which are. Fails
+/// with [`Code::INTERRUPTED`] after a signal.
+pub fn wait_any(files: &[(BorrowedHandle<'_>, Direction)], patience: Option<Duration>) -> Result<Vec<bool>> {
+    let wanted = |direction| match direction {
+        Direction::Read => PollFlags::IN,
+        Direction::Write => PollFlags::OUT,
+    };
+    let polled = files.iter().map(|&(file, direction)| PollFd::from_borrowed_fd(file, wanted(direction)));
+    let mut polled: Vec<_> = polled.collect();
     let patience = patience.map(|time| Timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: time.subsec_nanos().into(),
     });
     poll(&mut polled, patience.as_ref())?;
-    Ok(polled.map(|file| !file.revents().is_empty()))
-}
-
-/// Waits until one of any number of files is ready, or failed; returns which. Fails as [`wait_ready`].
-pub fn wait_any<'a>(files: &[(BorrowedHandle<'a>, Interest)]) -> Result<Vec<bool>> {
-    let polled =
-        |&(file, interest): &(BorrowedHandle<'a>, Interest)| PollFd::from_borrowed_fd(file, wanted(interest));
-    let mut polled: Vec<_> = files.iter().map(polled).collect();
-    poll(&mut polled, None)?;
     Ok(polled.iter().map(|file| !file.revents().is_empty()).collect())
 }
 
@@ -113,11 +100,11 @@ calls! {
 }
 
 /// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
-pub fn lock_whole(file: impl AsFd, lock: WholeLock) -> Result<()> {
-    let operation = match lock {
-        WholeLock::Shared => FlockOperation::NonBlockingLockShared,
-        WholeLock::Exclusive => FlockOperation::NonBlockingLockExclusive,
-        WholeLock::Unlocked => FlockOperation::Unlock,
+pub fn lock_whole(file: impl AsFd, request: LockRequest) -> Result<()> {
+    let operation = match request {
+        LockRequest::Shared => FlockOperation::NonBlockingLockShared,
+        LockRequest::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        LockRequest::None => FlockOperation::Unlock,
     };
     Ok(rustix::fs::flock(file, operation)?)
 }
@@ -167,13 +154,22 @@ pub fn set_valid_length(_: impl AsFd, _: u64) -> Result<()> {
 
 /// FreeBSD has locks on ranges only for processes: another part of the program that closes the file releases them.
 #[cfg(target_os = "freebsd")]
-fn set_lock(_: BorrowedHandle<'_>, _: &Range<u64>, _: LockRequest, _: bool) -> Result<()> {
+pub(crate) fn lock_range(_: BorrowedHandle<'_>, _: &Range<u64>, _: LockRequest, _: bool) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
+/// Sets, changes or releases the lock of a range that is not empty (`man 2 fcntl_locking`). Without `wait`, fails with
+/// [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 #[cfg(not(target_os = "freebsd"))]
-fn set_lock(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, wait: bool) -> Result<()> {
+pub(crate) fn lock_range(
+    fd: BorrowedHandle<'_>,
+    range: &Range<u64>,
+    request: LockRequest,
+    wait: bool,
+) -> Result<()> {
     use std::os::fd::AsRawFd;
+
+    use crate::sys::code::uninterrupted;
     let start = i64::try_from(range.start).map_err(|_| Code::INVALID)?;
     let kind = match request {
         LockRequest::Shared => libc::F_RDLCK,
@@ -188,31 +184,15 @@ fn set_lock(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest, wa
     // An end above every offset means any later length; zero means "to the end of the file, wherever it moves".
     lock.l_len = i64::try_from(range.end).map_or(0, |end| end - start);
     let command = if wait { libc::F_OFD_SETLKW } else { libc::F_OFD_SETLK };
-    loop {
+    uninterrupted(|| {
         // SAFETY: the command takes a pointer to this structure, which lives through the call, and the descriptor is
         // open as long as it is borrowed.
         match unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut lock) } {
-            0 => return Ok(()),
-            _ if Code::last() == Code::INTERRUPTED => {}
-            _ => return Err(Code::last()),
+            0 => Ok(()),
+            _ => match Code::last() {
+                Code::ACCESS_DENIED if !wait => Err(Code::WOULD_BLOCK),
+                error => Err(error),
+            },
         }
-    }
-}
-
-/// Sets, changes or releases the lock of a range that is not empty, of the open file (`man 2 fcntl_locking`); waits for others.
-pub(crate) fn lock_range(fd: BorrowedHandle<'_>, range: &Range<u64>, request: LockRequest) -> io::Result<()> {
-    Ok(set_lock(fd, range, request, true)?)
-}
-
-/// Like [`lock_range`] without waiting; returns true on success.
-pub(crate) fn try_lock_range(
-    fd: BorrowedHandle<'_>,
-    range: &Range<u64>,
-    request: LockRequest,
-) -> io::Result<bool> {
-    match set_lock(fd, range, request, false) {
-        Ok(()) => Ok(true),
-        Err(Code::WOULD_BLOCK | Code::ACCESS_DENIED) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    })
 }

@@ -140,17 +140,7 @@ pub fn make_special(
     mode: u32,
     device: u64,
 ) -> Result<()> {
-    use rustix::fs::FileType;
-    let kind = match kind {
-        FileKind::Fifo => FileType::Fifo,
-        FileKind::Socket => FileType::Socket,
-        FileKind::CharacterDevice => FileType::CharacterDevice,
-        FileKind::BlockDevice => FileType::BlockDevice,
-        FileKind::Regular => FileType::RegularFile,
-        FileKind::Directory => FileType::Directory,
-        FileKind::Symlink => FileType::Symlink,
-        FileKind::Other => FileType::Unknown,
-    };
+    let kind = rustix::fs::FileType::from_raw_mode(kind.mode() as _);
     Ok(rustix::fs::mknodat(directory, name, kind, permissions(mode), device as _)?)
 }
 
@@ -167,14 +157,11 @@ pub fn make_special(
     let name = name.into_c_str()?;
     let path = path_in(directory, std::ffi::OsStr::from_bytes(name.to_bytes()));
     let path = path.as_path().into_c_str()?;
-    let kind = match kind {
-        FileKind::Fifo => libc::S_IFIFO,
-        FileKind::CharacterDevice => libc::S_IFCHR,
-        FileKind::BlockDevice => libc::S_IFBLK,
-        _ => return Err(Code::UNSUPPORTED),
-    };
+    if !matches!(kind, FileKind::Fifo | FileKind::CharacterDevice | FileKind::BlockDevice) {
+        return Err(Code::UNSUPPORTED);
+    }
     // SAFETY: the path is a string of C that lives through the call.
-    match unsafe { libc::mknod(path.as_ptr(), kind | mode as libc::mode_t, device as libc::dev_t) } {
+    match unsafe { libc::mknod(path.as_ptr(), (kind.mode() | mode) as libc::mode_t, device as libc::dev_t) } {
         0 => Ok(()),
         _ => Err(Code::last()),
     }

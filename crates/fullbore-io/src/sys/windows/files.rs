@@ -24,7 +24,7 @@ use super::status::{stat, status};
 use super::volume::{cluster, file_system, shares_blocks};
 use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::file_system::FileSystemKind;
-use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time, WholeLock};
+use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time};
 
 /// There are no files about processes and the machine: a path that nobody has.
 pub const PROC: &str = r"\\.\no-proc";
@@ -57,7 +57,7 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
 
 unsupported! {
     /// A share mode excludes others, from the opening on.
-    fn lock_whole(impl AsHandle, WholeLock) -> ();
+    fn lock_whole(impl AsHandle, LockRequest) -> ();
 }
 
 /// Copies inside the system are Windows' own for whole files only.
@@ -363,11 +363,13 @@ pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> io::R
     Ok(write_out(file)?)
 }
 
-fn lock_bytes(
+/// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too. Without `wait`,
+/// fails with [`Code::LOCKED`] if another has a lock that conflicts.
+pub(crate) fn lock_range(
     file: BorrowedHandle<'_>,
     range: &Range<u64>,
     request: LockRequest,
-    waiting: u32,
+    wait: bool,
 ) -> Result<()> {
     let mut at = call_at(range.start);
     // No file is longer.
@@ -385,29 +387,9 @@ fn lock_bytes(
     if status_flags(file)? & OpenFlags::ACCESS == lacking {
         return Err(Code::ACCESS_DENIED);
     }
+    let waiting = if wait { 0 } else { fs::LOCKFILE_FAIL_IMMEDIATELY };
     // SAFETY: the structure lives through the call; the handle is synchronous, so the call ends with the lock.
     check_lock(unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) })
-}
-
-/// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too; waits for conflicting locks.
-pub(crate) fn lock_range(
-    file: BorrowedHandle<'_>,
-    range: &Range<u64>,
-    request: LockRequest,
-) -> io::Result<()> {
-    Ok(lock_bytes(file, range, request, 0)?)
-}
-
-pub(crate) fn try_lock_range(
-    file: BorrowedHandle<'_>,
-    range: &Range<u64>,
-    request: LockRequest,
-) -> io::Result<bool> {
-    match lock_bytes(file, range, request, fs::LOCKFILE_FAIL_IMMEDIATELY) {
-        Ok(()) => Ok(true),
-        Err(Code::LOCKED | Code::WOULD_BLOCK) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// No call shows the pages of a file in the page cache.

@@ -8,8 +8,8 @@ use windows_sys::Win32::System::Pipes as pipes;
 
 use super::code::check;
 use super::handle::{BorrowedHandle, Handle, owned, raw};
+use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
-use crate::sys::types::Interest;
 
 /// Pause between two looks at files that can block: the system has no call that waits for pipes.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -35,9 +35,9 @@ pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
 }
 
 /// True if a transfer would not wait. Only the reading end of a pipe reports it; everything else counts as ready.
-fn is_ready(file: BorrowedHandle<'_>, interest: Interest) -> bool {
+fn is_ready(file: BorrowedHandle<'_>, direction: Direction) -> bool {
     // SAFETY: a call with a borrowed handle.
-    if interest == Interest::Write || unsafe { fs::GetFileType(raw(&file) as _) } != fs::FILE_TYPE_PIPE {
+    if direction == Direction::Write || unsafe { fs::GetFileType(raw(&file) as _) } != fs::FILE_TYPE_PIPE {
         return true;
     }
     let mut available = 0;
@@ -59,25 +59,11 @@ fn is_ready(file: BorrowedHandle<'_>, interest: Interest) -> bool {
     }
 }
 
-pub fn wait_ready<const N: usize>(
-    files: [BorrowedHandle<'_>; N],
-    interest: Interest,
-    patience: Option<Duration>,
-) -> Result<[bool; N]> {
+pub fn wait_any(files: &[(BorrowedHandle<'_>, Direction)], patience: Option<Duration>) -> Result<Vec<bool>> {
     let start = Instant::now();
     loop {
-        let ready = files.map(|file| is_ready(file, interest));
+        let ready: Vec<bool> = files.iter().map(|&(file, direction)| is_ready(file, direction)).collect();
         if ready.contains(&true) || patience.is_some_and(|patience| start.elapsed() >= patience) {
-            return Ok(ready);
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
-pub fn wait_any(files: &[(BorrowedHandle<'_>, Interest)]) -> Result<Vec<bool>> {
-    loop {
-        let ready: Vec<bool> = files.iter().map(|&(file, interest)| is_ready(file, interest)).collect();
-        if ready.contains(&true) {
             return Ok(ready);
         }
         std::thread::sleep(PAUSE);

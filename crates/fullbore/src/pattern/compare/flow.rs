@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::result::Which;
 use crate::pattern::progress::{Progress, Stats};
-use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::buf::{Buf, Direction, Pool};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
-use fullbore_io::sys::{self, AsHandle, Code, Handle, Interest};
+use fullbore_io::sys::{self, AsHandle, Code, Handle};
 
 /// One side.
 pub(super) struct Flow<'a> {
@@ -78,17 +78,14 @@ impl<'a> Flow<'a> {
         if self.at.is_some() {
             return true;
         }
+        let files = std::iter::once(self.file.as_handle()).chain(stop.map(AsHandle::as_handle));
+        let files: Vec<_> = files.map(|file| (file, Direction::Read)).collect();
         loop {
-            let file = self.file.as_handle();
-            let ready = match stop {
-                Some(stop) => sys::wait_ready([file, stop.as_handle()], Interest::Read, patience),
-                None => sys::wait_ready([file], Interest::Read, patience).map(|[ready]| [ready, false]),
-            };
-            match ready {
+            match sys::wait_any(&files, patience) {
                 Err(Code::INTERRUPTED) => {}
                 // The read reports the error.
                 Err(_) => return true,
-                Ok([ready, stopped]) => return ready && !stopped,
+                Ok(ready) => return ready[0] && ready.get(1) != Some(&true),
             }
         }
     }

@@ -167,7 +167,7 @@ pub(super) fn random() -> String {
 
 fn lock(fd: impl AsHandle, directory: &HeldDir, name: &OsStr) -> Result<()> {
     loop {
-        match sys::lock_whole(&fd, sys::WholeLock::Exclusive) {
+        match sys::lock_whole(&fd, sys::LockRequest::Exclusive) {
             Err(Code::INTERRUPTED) => {}
             Err(Code::WOULD_BLOCK) => {
                 let what = "another process has locked it";
