@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
 use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, Availability, EngineConfig, IoQueue, METHODS, Method};
+use fullbore_io::engine::{self, Method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
@@ -16,6 +16,8 @@ use fullbore_io::stream::FileStream;
 use fullbore_testkit::ground::{bytes, everywhere};
 use futures_lite::future::block_on;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{each_in, queue};
 
 /// Bytes per request, and length of the files: many requests, not a multiple of the sector.
 const REQUEST: usize = 3 * ALIGNMENT;
@@ -37,56 +39,10 @@ fn drivers() -> Vec<Driver> {
     drivers
 }
 
-/// Calls `test` for every transferring method and policy that works in `directory`.
-fn each_method(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
-    let path = directory.join("probe");
-    fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
-    let file = File::open_write(&path).unwrap();
-    let mut tested = 0;
-    for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
-        let capabilities = &method.capabilities;
-        for (cache, takes) in [
-            (CachePolicy::Keep, capabilities.direct != Availability::Always),
-            (CachePolicy::Direct, capabilities.direct != Availability::Never),
-        ] {
-            match engine::probe(method, &file, None, true, cache) {
-                Ok(()) if takes => {
-                    tested += 1;
-                    test(method, cache);
-                }
-                Ok(()) => {}
-                Err(error) if takes => println!("skipped: {}: {error}", directory.display()),
-                Err(_) => {}
-            }
-        }
-    }
-    assert!(tested >= 3, "only {tested} methods work in {}", directory.display());
-    fs::remove_file(&path).unwrap();
-}
-
-fn queue(
-    method: &Method,
-    cache: CachePolicy,
-    file: &File,
-    write: bool,
-    pool: &Pool,
-    limit: Option<u64>,
-) -> Result<IoQueue> {
-    let config = EngineConfig {
-        write,
-        cache,
-        depth: 4.min(method.capabilities.depth),
-        pool: Some(pool),
-        window: Some(8 * ALIGNMENT),
-        ..EngineConfig::reading(file)
-    };
-    IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
-}
-
 /// Writes `content` by a method, in requests of which most start inside sectors.
 fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
     let mut pool = Pool::new(1, REQUEST).unwrap();
-    let mut queue = queue(method, cache, file, true, &pool, None)?;
+    let mut queue = queue(method, cache, file, true, 1, &pool, None)?;
     for (index, part) in content.chunks(REQUEST - 5).enumerate() {
         let mut buf = pool.take().unwrap();
         let offset = (index * (REQUEST - 5)) as u64;
@@ -105,7 +61,7 @@ fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Re
 /// Reads the file by a method, in such requests.
 fn read(method: &Method, cache: CachePolicy, file: &File, len: usize) -> Result<Vec<u8>> {
     let mut pool = Pool::new(1, REQUEST).unwrap();
-    let mut queue = queue(method, cache, file, false, &pool, Some(len as u64))?;
+    let mut queue = queue(method, cache, file, false, 1, &pool, Some(len as u64))?;
     let mut found = Vec::new();
     while found.len() < len {
         let part = (REQUEST - 5).min(len - found.len());
@@ -129,7 +85,7 @@ fn assert_locked(name: &str, path: &Path, error: &Error) {
 fn direct_requests_of_every_method_are_whole_sectors() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 2);
-        each_method(directory, |method, cache| {
+        each_in(directory, |method, cache| {
             let name = format!("{} cache={cache}", method.name);
             let path = directory.join(method.name);
             // Shortened transfers are continued at a sector.
@@ -151,7 +107,7 @@ fn direct_requests_of_every_method_are_whole_sectors() {
 #[test]
 fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
     everywhere(|directory| {
-        each_method(directory, |method, cache| {
+        each_in(directory, |method, cache| {
             if !method.capabilities.passes_cache(cache) {
                 return;
             }
@@ -160,7 +116,7 @@ fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
             let plan = Plan::new(1);
             let file = File::open_write(&path).unwrap().with_faults(&plan);
             let mut pool = Pool::new(1, REQUEST).unwrap();
-            let mut queue = queue(method, cache, &file, true, &pool, None).unwrap();
+            let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
             // The device announced less.
             let plan = plan.with(Fault::Sectors { size: 8192 });
             let rejected =
@@ -273,7 +229,7 @@ fn a_locked_range_stops_every_method_with_an_explanation() {
     everywhere(|directory| {
         let content = bytes(LENGTH, 7);
         let path = directory.join("file");
-        each_method(directory, |method, cache| {
+        each_in(directory, |method, cache| {
             let name = format!("{} cache={cache}", method.name);
             fs::write(&path, &content).unwrap();
             let plan = Plan::new(1).with(LOCKED);
@@ -335,7 +291,7 @@ fn a_locked_file_does_not_refute_a_method() {
         let locked = File::open(directory.join("locked")).unwrap();
         let locked = locked.with_faults(&Plan::new(1).with(Fault::Locked { offset: 0, len: 1 }));
         let free = File::open(directory.join("free")).unwrap();
-        each_method(directory, |method, cache| {
+        each_in(directory, |method, cache| {
             if method.capabilities.mapped {
                 return; // locks do not bind mapped bytes
             }
@@ -372,7 +328,7 @@ fn a_mapped_file_is_not_truncated_and_the_error_says_so() {
         // An engine maps until it is dropped.
         let method = engine::method("mmap").unwrap();
         let pool = Pool::new(1, REQUEST).unwrap();
-        let mut queue = queue(method, CachePolicy::Keep, &file, true, &pool, None).unwrap();
+        let mut queue = queue(method, CachePolicy::Keep, &file, true, 1, &pool, None).unwrap();
         queue.view(0, 100).unwrap();
         assert!(file.set_len(50).is_err());
         drop(queue);

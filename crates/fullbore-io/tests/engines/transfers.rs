@@ -1,72 +1,15 @@
-//! The conformance suite of the engines: every engine moves any bytes at any offset on every available file system, and
-//! reports a truncated file in the same way. The results are checked through `std::fs`, not through the engine.
+//! Every engine moves any bytes at any offset, and reports a truncated file in the same way. The results are checked through
+//! `std::fs`, not through the engine.
 
 use std::fs;
-use std::path::Path;
 
 use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, Availability, CachePolicy, EngineConfig, IoQueue, METHODS, Method};
+use fullbore_io::engine::{self, CachePolicy, EngineConfig, IoQueue, METHODS};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, directories, everywhere, read_at};
+use fullbore_testkit::ground::{bytes, directories, read_at};
 
-/// Runs a test on every file system with every engine and cache policy that works there; prints the reason for each
-/// combination skipped.
-fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
-    everywhere(|directory| {
-        let path = directory.join("probe");
-        fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
-        let file = File::open_write(&path).unwrap();
-        for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null")
-        {
-            for cache in policies(method) {
-                match engine::probe(method, &file, None, true, cache) {
-                    Ok(()) => test(directory, method, cache),
-                    Err(unsupported) => println!(
-                        "skipped: {} with cache={cache} in {}: {unsupported}",
-                        method.name,
-                        path.display()
-                    ),
-                }
-            }
-        }
-    });
-}
-
-fn policies(method: &Method) -> Vec<CachePolicy> {
-    let capabilities = &method.capabilities;
-    let mut policies = Vec::new();
-    if capabilities.direct != Availability::Always && capabilities.drops != Availability::Always {
-        policies.push(CachePolicy::Keep);
-    }
-    if capabilities.direct != Availability::Never {
-        policies.push(CachePolicy::Direct);
-    }
-    if capabilities.drops != Availability::Never {
-        policies.push(CachePolicy::DontCache);
-    }
-    policies
-}
-
-fn queue(
-    method: &Method,
-    cache: CachePolicy,
-    file: &File,
-    write: bool,
-    depth: usize,
-    pool: &Pool,
-    limit: Option<u64>,
-) -> IoQueue {
-    let config = EngineConfig {
-        write,
-        cache,
-        depth,
-        pool: Some(pool),
-        window: Some(5 * ALIGNMENT),
-        ..EngineConfig::reading(file)
-    };
-    IoQueue::open(method, &config, limit).unwrap()
-}
+use crate::{each, queue};
 
 /// Returns offsets and lengths around all block and sector edges.
 fn runs() -> Vec<(u64, usize)> {
@@ -85,7 +28,7 @@ fn reads_any_run_of_a_file() {
         fs::write(&path, &content).unwrap();
         let file = File::open(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64)).unwrap();
         for (offset, len) in runs() {
             let len = len.min(content.len() - offset as usize);
             queue.read(9, offset, len, pool.take().unwrap()).unwrap();
@@ -105,7 +48,7 @@ fn ranges_that_no_file_can_contain_are_refused() {
         fs::write(&path, "old").unwrap();
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, true, 1, &pool, None);
+        let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63, i64::MAX as u64] {
             let error = queue.read(0, offset, 1, pool.take().unwrap()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{}: {error}", method.name);
@@ -133,7 +76,7 @@ fn reads_up_to_an_unknown_end() {
             fs::write(&path, &content).unwrap();
             let file = File::open(&path).unwrap();
             let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-            let mut queue = queue(method, cache, &file, false, 1, &pool, None);
+            let mut queue = queue(method, cache, &file, false, 1, &pool, None).unwrap();
             queue.read(0, 0, 6 * ALIGNMENT, pool.take().unwrap()).unwrap();
             let done = queue.next().unwrap().unwrap();
             assert!(done.buf.data() == content, "{} cache={cache}: {len} bytes", method.name);
@@ -152,7 +95,7 @@ fn writes_change_exactly_their_range() {
         // Windows drops written pages after a flush of the device, which takes its time.
         let step = if cfg!(windows) && cache == CachePolicy::DontCache { 7 } else { 1 };
         for (round, (offset, len)) in runs().into_iter().enumerate().step_by(step) {
-            let mut queue = queue(method, cache, &file, true, 1, &pool, None);
+            let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
             let len = len.min(content.len() - offset as usize);
             let new = bytes(len, 100 + round as u64);
             content[offset as usize..offset as usize + len].copy_from_slice(&new);
@@ -184,7 +127,7 @@ fn writes_files_of_any_size_with_many_requests_in_flight() {
                 let file = File::create_new(&path).unwrap();
                 let depth = method.capabilities.depth.min(8);
                 let mut pool = Pool::new(depth, request).unwrap();
-                let mut queue = queue(method, cache, &file, true, depth, &pool, None);
+                let mut queue = queue(method, cache, &file, true, depth, &pool, None).unwrap();
                 for (index, part) in content.chunks(request).enumerate() {
                     let mut buf = loop {
                         match pool.take() {
@@ -217,7 +160,7 @@ fn queues_reach_their_depth() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(16);
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(content.len() as u64));
+        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(content.len() as u64)).unwrap();
         let mut seen = vec![0; 64];
         let mut queued = 0;
         loop {
@@ -251,7 +194,8 @@ fn polled_requests_complete_and_are_timed() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(8);
         let mut pool = Pool::new(depth, 4 * ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(64 * ALIGNMENT as u64));
+        let mut queue =
+            queue(method, cache, &file, false, depth, &pool, Some(64 * ALIGNMENT as u64)).unwrap();
         queue.time_requests();
         let begun = std::time::Instant::now();
         let mut done = 0;
@@ -287,7 +231,7 @@ fn latencies_end_at_delivery() {
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(4);
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(8 * ALIGNMENT as u64));
+        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(8 * ALIGNMENT as u64)).unwrap();
         queue.time_requests();
         for token in 0..depth as u64 {
             queue.read(token, token * ALIGNMENT as u64, ALIGNMENT, pool.take().unwrap()).unwrap();
@@ -314,12 +258,12 @@ fn views_show_the_file() {
         fs::write(&path, &content).unwrap();
         let file = File::open_write(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64)).unwrap();
         for (offset, len) in runs() {
             let range = offset as usize..(offset as usize + len).min(content.len());
             assert!(reader.view(offset, range.len()).unwrap() == &content[range]);
         }
-        let mut writer = queue(method, cache, &file, true, 1, &pool, None);
+        let mut writer = queue(method, cache, &file, true, 1, &pool, None).unwrap();
         writer.view_mut(4097, 3).unwrap().copy_from_slice(b"new");
         writer.check("write", 4097).unwrap();
         assert_eq!(read_at(&path, 4096, 5), [content[4096], b'n', b'e', b'w', content[4100]]);
@@ -339,7 +283,7 @@ fn a_truncated_file_has_an_error_of_its_own() {
             fs::write(&path, &content).unwrap();
             let file = File::open(&path).unwrap();
             let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
-            let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64));
+            let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64)).unwrap();
             queue.read(0, 0, ALIGNMENT, pool.take().unwrap()).unwrap();
             pool.put(queue.next().unwrap().unwrap().buf);
             fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
@@ -376,7 +320,7 @@ fn a_view_truncated_during_use_has_the_same_error() {
         fs::write(&path, bytes(64 * ALIGNMENT, 8)).unwrap();
         let file = File::open(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
-        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64));
+        let mut reader = queue(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64)).unwrap();
         let view = reader.view(0, 4 * ALIGNMENT).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
         let sum: u64 = view.iter().map(|&byte| u64::from(byte)).sum();
