@@ -102,7 +102,7 @@ fn described(device: &probe::Device) -> Device {
 /// Returns the engines that work on `file`, each by a trial call.
 pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
     engine::methods()
-        .filter(|method| method.capabilities.transfers && method.name != "null")
+        .filter(|method| method.capabilities.transfers && method.capabilities.storage)
         .map(|method| {
             let cache = match (method.capabilities.direct, method.capabilities.drops) {
                 (Availability::Always, _) => CachePolicy::Direct,

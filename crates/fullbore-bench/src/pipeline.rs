@@ -5,7 +5,9 @@ use fullbore::probe::{Device, Facts, Machine};
 use fullbore::size;
 use serde::Deserialize;
 
-use crate::document::{CacheState, Cell, Environment, Labels, Pipeline, Stage};
+use crate::document::{
+    AccessMethod, CacheState, Cell, Environment, Labels, Operation, Order, Pipeline, Stage,
+};
 
 #[derive(Deserialize)]
 struct Found {
@@ -20,7 +22,7 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
     let memory = Stage {
         what: found.as_ref().map_or_else(String::new, |found| memory(&found.machine)),
         advertised_by: "none: workers read memory or copy it to their caches".into(),
-        ..stage("memory", cells, |labels| labels.method == "memory")
+        ..stage("memory", cells, |labels| labels.method == AccessMethod::Memory)
     };
     let through = |labels: &Labels, cache| {
         plain_read(labels) && labels.cache == Some(cache) && !labels.bypasses_cache()
@@ -66,8 +68,8 @@ fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
 
 /// True if a cell read one file sequentially, by this program, without restrictions.
 fn plain_read(labels: &Labels) -> bool {
-    labels.operation == "read"
-        && labels.order.as_deref() == Some("sequential")
+    labels.operation == Operation::Read
+        && labels.order == Some(Order::Sequential)
         && labels.peer.is_none()
         && labels.memory_limit_bytes.is_none()
         && labels.load_per_s.is_none()

@@ -2,7 +2,7 @@
 
 use fullbore::engine;
 
-use crate::document::{Cell, Labels, Summary};
+use crate::document::{Allocation, Cell, FileState, Labels, Summary};
 
 /// Strategies whose median rate is within this share of the fastest count as equal to it.
 pub(crate) const EQUAL: f64 = 0.05;
@@ -28,11 +28,12 @@ struct Effort {
 
 impl Effort {
     fn of(labels: &Labels) -> Self {
-        let allocated = labels.allocation.as_deref().is_some_and(|allocation| allocation != "extend")
-            || labels.file_state.as_deref() == Some("preallocated");
+        let allocated =
+            labels.allocation.as_ref().is_some_and(|allocation| *allocation != Allocation::Extend)
+                || labels.file_state == Some(FileState::Preallocated);
         Self {
             workers: labels.workers.unwrap_or(1),
-            method: labels.method.split('+').map(rank).max().unwrap_or(0),
+            method: labels.method.parts().map(rank).max().unwrap_or(0),
             depth: labels.depth.unwrap_or(1),
             preparations: u32::from(allocated) + u32::from(labels.variant.is_some()),
         }

@@ -116,8 +116,8 @@ fn paths(sheet: &mut Sheet, document: &Document, peaks: &[&Peak]) {
         let per_mb = summary.map(|s| units::ms_per_mb(s.cpu_per_mb.charged.value));
         // The rate of small random requests is given in requests per second.
         let small = |bytes: u64| bytes <= 16 << 10;
-        let random = peak.series.labels.order.as_deref() == Some("random")
-            && peak.series.labels.request_bytes.is_some_and(small);
+        let random =
+            peak.series.labels.is_random_over_file() && peak.series.labels.request_bytes.is_some_and(small);
         let requests = summary.and_then(|s| s.requests_per_s).filter(|_| random);
         let values = [
             requests.map_or_else(|| units::rate(peak.rate.value), units::requests_rate),

@@ -209,7 +209,7 @@ impl Workload for AccessWorkload {
     fn labels(&self) -> Labels {
         let oldest_first = self.io.strategy().completion == Completion::Ordered;
         Labels {
-            file_state: self.io.writes().then(|| word(self.spec.file)),
+            file_state: self.io.writes().then(|| word(self.spec.file).into()),
             cache: self.spec.cache,
             order: Some(self.spec.order.words().into()),
             flush: self.spec.flush,

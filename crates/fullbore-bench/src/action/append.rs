@@ -95,7 +95,7 @@ impl Workload for AppendWorkload {
             request_bytes: Some(self.record),
             depth: Some(1),
             workers: Some(1),
-            file_state: Some(word(self.spec.file)),
+            file_state: Some(word(self.spec.file).into()),
             order: Some("sequential".into()),
             flush: Some(true),
             variant: (self.spec.sync == SyncCall::Dsync).then(|| "O_DSYNC".into()),

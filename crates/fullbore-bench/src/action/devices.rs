@@ -18,7 +18,7 @@ use super::striped::{self, Layout};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
 };
-use crate::document::{CacheState, Labels, TOGETHER, alone};
+use crate::document::{CacheState, Disks, Labels};
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample on a disk, in multiples of the requests in flight.
@@ -232,14 +232,15 @@ impl Workload for DevicesWorkload {
 
     fn labels(&self) -> Labels {
         let variant = match self.mode {
-            Mode::Alone => alone(self.selection.highest()),
-            Mode::Together if self.selection.is_prefix() => TOGETHER.into(),
-            Mode::Striped if self.selection.is_prefix() => "striped".into(),
-            Mode::Together | Mode::Striped => {
-                let disks: Vec<String> = self.selection.0.iter().map(ToString::to_string).collect();
-                let how = if self.mode == Mode::Striped { "striped" } else { TOGETHER };
-                format!("disks {} {how}", disks.join("+"))
-            }
+            Mode::Alone => Disks::Alone(self.selection.highest()),
+            Mode::Together => Disks::Together,
+            Mode::Striped => Disks::Striped,
+        };
+        let variant = if self.mode == Mode::Alone || self.selection.is_prefix() {
+            variant.to_string()
+        } else {
+            let disks: Vec<String> = self.selection.0.iter().map(ToString::to_string).collect();
+            format!("disks {} {variant}", disks.join("+"))
         };
         Labels {
             cache: (!self.io.writes() && !self.io.direct()).then_some(CacheState::Cold),

@@ -103,12 +103,12 @@ impl RequestedStrategy {
             false => format!("{}+{}", strategy.read.name, strategy.write.name),
         };
         Labels {
-            method,
+            method: method.into(),
             request_bytes: Some(strategy.request as u64),
             depth: Some(strategy.depth as u32),
             workers: Some(strategy.workers as u32),
             model: Some(strategy.model.to_string()),
-            allocation: writes.then(|| strategy.allocation.to_string()),
+            allocation: writes.then(|| strategy.allocation.to_string().into()),
             cache_policy: Some(strategy.read_cache.to_string()),
             ..labels
         }

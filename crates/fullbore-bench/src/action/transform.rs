@@ -134,7 +134,7 @@ impl Workload for TransformWorkload {
     fn labels(&self) -> Labels {
         let state = if self.spec.output == OutputTarget::New { "extended" } else { "overwritten" };
         Labels {
-            operation: self.spec.operation.clone(),
+            operation: self.spec.operation.as_str().into(),
             file_state: Some(state.into()),
             cache: self.spec.cache,
             order: Some("sequential".into()),

@@ -2,7 +2,7 @@
 
 use fullbore::strategy::{CacheState as JobCache, ProfileJob};
 
-use crate::document::{CacheState, Cell, Findings, Labels, Summary};
+use crate::document::{Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary};
 use crate::stats::{Bootstrap, Estimate};
 
 /// Fewest usable samples for a confident result.
@@ -54,15 +54,10 @@ pub(super) struct AdviceInput<'a> {
     pub(super) bootstrap: &'a Bootstrap,
 }
 
-/// Words in a variant that describe a test of the device, not a choice of a program.
-const NO_CHOICE: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
-
 impl<'a> AdviceInput<'a> {
     pub(super) fn new(cells: &'a [Cell], findings: &'a Findings, bootstrap: &'a Bootstrap) -> Self {
-        let eligible_cells = cells.iter().filter_map(EligibleCell::of).filter(|w| {
-            let method = w.labels.method.as_str();
-            method != "memory" && method != "null"
-        });
+        let eligible_cells =
+            cells.iter().filter_map(EligibleCell::of).filter(|w| w.labels.method.uses_storage());
         Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
     }
 
@@ -73,10 +68,8 @@ impl<'a> AdviceInput<'a> {
 
     /// Fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
     pub(super) fn own(&self) -> Vec<EligibleCell<'a>> {
-        let choosable = |l: &Labels| {
-            l.variant.as_ref().is_none_or(|v| !NO_CHOICE.iter().any(|word| v.to_lowercase().contains(word)))
-        };
-        self.eligible_cells.iter().copied().filter(|w| is_usual(w.labels) && choosable(w.labels)).collect()
+        let choosable = |labels: &Labels| is_usual(labels) && !labels.tests_device();
+        self.eligible_cells.iter().copied().filter(|w| choosable(w.labels)).collect()
     }
 
     /// Own cells without a variant, determined by strategy alone.
@@ -120,11 +113,15 @@ pub(super) enum End {
 
 /// Source of the bytes (reads, operations) or their destination (writes).
 pub(super) fn end(labels: &Labels) -> End {
-    match (labels.operation.as_str(), labels.cache) {
-        ("write" | "append", _) if labels.bypasses_cache() || labels.flush == Some(true) => End::Device,
-        ("write", _) | (_, Some(CacheState::Warm)) => End::Cache,
+    match (&labels.operation, labels.cache) {
+        (Operation::Write | Operation::Append, _)
+            if labels.bypasses_cache() || labels.flush == Some(true) =>
+        {
+            End::Device
+        }
+        (Operation::Write, _) | (_, Some(CacheState::Warm)) => End::Cache,
         (_, Some(CacheState::Cold)) => End::Device,
-        ("read", _) if labels.bypasses_cache() => End::Device,
+        (Operation::Read, _) if labels.bypasses_cache() => End::Device,
         _ => End::Unsaid,
     }
 }
@@ -144,13 +141,15 @@ pub(super) enum Growth {
 
 /// The way in which a cell's output grows; `None` if it has no output, or the labels do not specify it.
 pub(super) fn growth(labels: &Labels) -> Option<Growth> {
-    Some(match (labels.file_state.as_deref(), labels.allocation.as_deref()) {
-        (Some("overwritten" | "existing"), _) => Growth::Over,
-        (Some("truncated"), _) => Growth::Truncated,
-        (Some("preallocated"), _) => Growth::Preallocated,
-        (Some("extended" | "new") | None, Some("fallocate" | "reserve")) => Growth::Preallocated,
-        (Some("extended" | "new") | None, Some("size")) => Growth::Sized,
-        (Some("extended" | "new"), None | Some("extend")) | (None, Some("extend")) => Growth::Extended,
+    use Allocation::{Extend, Fallocate, Reserve, Size};
+    use FileState::{Existing, Extended, New, Overwritten, Preallocated, Truncated};
+    Some(match (&labels.file_state, &labels.allocation) {
+        (Some(Overwritten | Existing), _) => Growth::Over,
+        (Some(Truncated), _) => Growth::Truncated,
+        (Some(Preallocated), _) => Growth::Preallocated,
+        (Some(Extended | New) | None, Some(Fallocate | Reserve)) => Growth::Preallocated,
+        (Some(Extended | New) | None, Some(Size)) => Growth::Sized,
+        (Some(Extended | New), None | Some(Extend)) | (None, Some(Extend)) => Growth::Extended,
         _ => return None,
     })
 }
@@ -184,7 +183,7 @@ impl<'a> TaskKey<'a> {
             over: matches!(growth(labels), None | Some(Growth::Over)),
             flush: labels.flush,
             file_bytes: labels.file_bytes,
-            request: labels.request_bytes.filter(|_| !is_sequential(labels)),
+            request: labels.request_bytes.filter(|_| !labels.is_sequential()),
             variant: labels.variant.as_deref(),
         }
     }
@@ -203,15 +202,6 @@ impl TaskKey<'_> {
 
 pub(super) fn is_single(labels: &Labels) -> bool {
     labels.depth.is_none_or(|depth| depth == 1) && labels.workers.is_none_or(|workers| workers == 1)
-}
-
-pub(super) fn is_sequential(labels: &Labels) -> bool {
-    labels.order.as_deref().is_none_or(|order| order == "sequential")
-}
-
-/// True for requests at random places of the file, or of a part of it.
-pub(super) fn is_random(labels: &Labels) -> bool {
-    labels.order.as_deref().is_some_and(|order| order.starts_with("random"))
 }
 
 pub(super) fn by_task<'a>(cells: &[EligibleCell<'a>]) -> Vec<Vec<EligibleCell<'a>>> {
@@ -256,9 +246,9 @@ pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(ProfileJob, Vec<&Cell>
     let reads = |l: &Labels| {
         is_usual(l)
             && l.variant.is_none()
-            && l.operation == "read"
+            && l.operation == Operation::Read
             && l.job.is_empty()
-            && is_sequential(l)
+            && l.is_sequential()
             && l.file_bytes.is_none()
             && l.strategy.is_some()
     };

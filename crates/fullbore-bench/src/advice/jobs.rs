@@ -1,11 +1,12 @@
 //! The kinds of job that most programs do: their cells, and the settings to type.
 
-use fullbore::engine;
 use fullbore::size::exact;
 
-use super::input::{AdviceInput, EligibleCell, End, end, is_random, is_sequential, is_usual};
+use super::input::{AdviceInput, EligibleCell, End, end, is_usual};
 use super::words::way;
-use crate::document::{Cell, JobKind, Labels, RateUnit, Recommendation, page_size};
+use crate::document::{
+    AccessMethod, Cell, FileState, JobKind, Labels, Operation, RateUnit, Recommendation, page_size,
+};
 use crate::simplicity::choose;
 use crate::stats::Estimate;
 
@@ -56,33 +57,33 @@ pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> 
 }
 
 pub(super) fn is_of(kind: JobKind, labels: &Labels) -> bool {
-    let operation = labels.operation.as_str();
+    let operation = &labels.operation;
     let usual = is_usual(labels);
     let plain = usual && labels.variant.is_none() && labels.file_bytes.is_none();
-    let over = labels.file_state.as_deref().is_none_or(|state| state == "overwritten");
+    let over = labels.file_state.as_ref().is_none_or(|state| *state == FileState::Overwritten);
     match kind {
         // Counting lines reads every byte; the rate of reading alone is at least as high.
         JobKind::BulkRead => {
             plain
-                && is_sequential(labels)
-                && matches!(operation, "read" | "count lines")
-                && labels.method != "command"
+                && labels.is_sequential()
+                && matches!(operation, Operation::Read | Operation::CountLines)
+                && labels.method != AccessMethod::Command
         }
-        JobKind::BulkWrite => plain && is_sequential(labels) && operation == "write" && over,
+        JobKind::BulkWrite => plain && labels.is_sequential() && *operation == Operation::Write && over,
         JobKind::Copy => {
             let cp = Labels { peer: None, ..labels.clone() };
-            operation == "copy"
+            *operation == Operation::Copy
                 && (plain || labels.peer.as_deref() == Some(CP) && is_usual(&cp))
-                && labels.file_state.as_deref() != Some("existing")
+                && labels.file_state != Some(FileState::Existing)
         }
         JobKind::RandomReads => {
             plain
-                && is_random(labels)
-                && operation == "read"
+                && labels.is_random()
+                && *operation == Operation::Read
                 && labels.request_bytes.is_some_and(|bytes| bytes <= PAGE)
         }
-        JobKind::SmallFiles => usual && operation == "small files",
-        JobKind::Append => usual && operation == "append",
+        JobKind::SmallFiles => usual && *operation == Operation::SmallFiles,
+        JobKind::Append => usual && *operation == Operation::Append,
     }
 }
 
@@ -130,15 +131,15 @@ pub(super) fn describe(kind: JobKind, labels: &Labels) -> String {
     let workers = labels.workers.unwrap_or(1);
     match kind {
         JobKind::Copy if labels.peer.is_some() => labels.peer.clone().unwrap_or_default(),
-        JobKind::Copy if labels.method == "command" => "fullbore copy".into(),
+        JobKind::Copy if labels.method == AccessMethod::Command => "fullbore copy".into(),
         JobKind::SmallFiles if labels.workers.is_none() => "workers added while files wait".into(),
         JobKind::SmallFiles if workers == 1 => "one file after another".into(),
         JobKind::SmallFiles => format!("{workers} files at a time"),
         JobKind::Append => {
             let sync = if labels.variant.is_some() { "O_DSYNC" } else { "fdatasync" };
-            let file = match labels.file_state.as_deref() {
-                Some("preallocated") => "blocks allocated in advance",
-                Some("overwritten") => "blocks written in advance",
+            let file = match labels.file_state {
+                Some(FileState::Preallocated) => "blocks allocated in advance",
+                Some(FileState::Overwritten) => "blocks written in advance",
                 _ => "the file grows",
             };
             format!("{sync}, {file}")
@@ -174,42 +175,45 @@ fn command(kind: JobKind, labels: &Labels) -> Option<String> {
 fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
     let one = labels.workers.unwrap_or(1) == 1 && labels.depth.unwrap_or(1) == 1;
     let request = labels.request_bytes.map(exact);
-    let (method, flushed) = (labels.method.as_str(), labels.flush == Some(true));
-    let direct = method == "direct";
-    let queues = engine::method(method)
+    let queues = labels
+        .method
+        .registered()
         .map(|method| method.capabilities)
         .is_some_and(|can| can.depth > 1 && !can.batched);
-    let flush = if flushed { ",fdatasync" } else { "" };
-    match (kind, method, request) {
+    let flush = if labels.flush == Some(true) { ",fdatasync" } else { "" };
+    match (kind, &labels.method, request) {
         // Direct transfers of `dd` are slower on some devices: its memory is not on huge pages.
-        (JobKind::BulkRead, "buffered", Some(request)) if one => {
+        (JobKind::BulkRead, AccessMethod::Buffered, Some(request)) if one => {
             Some(format!("dd if=FILE of=/dev/null bs={request}"))
         }
-        (JobKind::BulkWrite, "buffered", Some(request)) if one => {
+        (JobKind::BulkWrite, AccessMethod::Buffered, Some(request)) if one => {
             Some(format!("dd of=FILE bs={request} conv=notrunc{flush}"))
         }
-        (JobKind::Copy, "command", _) => labels.peer.as_ref().map(|peer| format!("{peer} FROM TO")),
-        (JobKind::Copy, "buffered", Some(request)) if one => Some(format!("dd if=FROM of=TO bs={request}")),
-        (JobKind::RandomReads, "buffered" | "direct", Some(request)) => {
-            let flag = if direct { "O_DIRECT, " } else { "" };
+        (JobKind::Copy, AccessMethod::Command, _) => {
+            labels.peer.as_ref().map(|peer| format!("{peer} FROM TO"))
+        }
+        (JobKind::Copy, AccessMethod::Buffered, Some(request)) if one => {
+            Some(format!("dd if=FROM of=TO bs={request}"))
+        }
+        (JobKind::RandomReads, method @ (AccessMethod::Buffered | AccessMethod::Direct), Some(request)) => {
+            let flag = if *method == AccessMethod::Direct { "O_DIRECT, " } else { "" };
             let threads = labels.workers.unwrap_or(1);
             let by = if one { ", one at a time".into() } else { format!(" by {threads} threads") };
             Some(format!("{flag}pread of {request}{by}"))
         }
         // The library's asynchronous files use the same mechanisms.
         (JobKind::RandomReads, _, Some(request)) if queues => {
-            let direct = labels.cache_policy.as_deref() == Some("direct");
-            let policy = if direct { " with CachePolicy::Direct" } else { "" };
+            let policy = if labels.has_direct_policy() { " with CachePolicy::Direct" } else { "" };
             let flying = labels.workers.unwrap_or(1) * labels.depth.unwrap_or(1);
             Some(format!("AsyncFile::read_at{policy}, {flying} reads of {request} in flight"))
         }
-        (JobKind::SmallFiles, "buffered", _) => match labels.workers {
+        (JobKind::SmallFiles, AccessMethod::Buffered, _) => match labels.workers {
             None | Some(0 | 1) => Some("cat FILES".into()),
             Some(workers) => Some(format!("xargs -P {workers} -n 16 cat")),
         },
         (JobKind::Append, _, Some(request)) if labels.variant.is_some() => {
             // Blocks that exist are overwritten from the start of the log.
-            let append = if labels.file_state.as_deref() == Some("extended") { "append," } else { "" };
+            let append = if labels.file_state == Some(FileState::Extended) { "append," } else { "" };
             Some(format!("dd of=LOG bs={request} oflag={append}dsync conv=notrunc"))
         }
         (JobKind::Append, ..) => Some("write, fdatasync".into()),

@@ -1,7 +1,7 @@
 //! The ratio of two cells' rates or CPU times, its confidence, and phrases: tasks, methods, figures with their ratios.
 
 use super::input::{EligibleCell, End, Growth, end, growth};
-use crate::document::{Confidence, Labels, StopReason};
+use crate::document::{AccessMethod, Confidence, Labels, Operation, StopReason};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
 
@@ -106,16 +106,16 @@ pub(super) fn task(labels: &Labels) -> String {
         Some(_) => " to a new file",
         None => "",
     };
-    let mut text = match (labels.operation.as_str(), end(labels)) {
-        ("read", End::Cache) => format!("{order} reads from the page cache"),
-        ("read", End::Device) => format!("{order} reads from the device"),
-        ("write", End::Cache) => format!("{order} writes into the page cache{output}"),
-        ("write", End::Device) => format!("{order} writes to the device{output}"),
-        ("append", _) => format!("appends with a flush after each record{output}"),
-        ("small files", End::Cache) => "reads of cached small files".into(),
-        ("small files", _) => "reads of small files from the device".into(),
-        ("", _) => format!("{order} requests"),
-        (operation @ ("read" | "write"), End::Unsaid) => format!("{order} {operation}s{output}"),
+    let mut text = match (&labels.operation, end(labels)) {
+        (Operation::Read, End::Cache) => format!("{order} reads from the page cache"),
+        (Operation::Read, End::Device) => format!("{order} reads from the device"),
+        (Operation::Write, End::Cache) => format!("{order} writes into the page cache{output}"),
+        (Operation::Write, End::Device) => format!("{order} writes to the device{output}"),
+        (Operation::Append, _) => format!("appends with a flush after each record{output}"),
+        (Operation::SmallFiles, End::Cache) => "reads of cached small files".into(),
+        (Operation::SmallFiles, _) => "reads of small files from the device".into(),
+        (operation, _) if operation.is_empty() => format!("{order} requests"),
+        (operation, End::Unsaid) if operation.is_transfer() => format!("{order} {operation}s{output}"),
         (operation, End::Cache) => format!("{operation} of a cached file{output}"),
         (operation, End::Device) => format!("{operation} of a file on the device{output}"),
         (operation, End::Unsaid) => format!("{operation}{output}"),
@@ -131,13 +131,13 @@ pub(super) fn task(labels: &Labels) -> String {
 
 /// The access method in words: `direct uring`.
 pub(super) fn method(labels: &Labels) -> String {
-    let described = labels.always_bypasses_cache() || !labels.bypasses_cache();
-    match labels.method.as_str() {
-        "" => "an unnamed method".into(),
-        "command" => "the command".into(),
-        name if described => name.into(),
+    let described = labels.method.always_bypasses_cache() || !labels.bypasses_cache();
+    match &labels.method {
+        name if name.is_empty() => "an unnamed method".into(),
+        AccessMethod::Command => "the command".into(),
+        name if described => name.to_string(),
         // A transformation's method names both; only the reads bypass the cache.
-        name if name.contains('+') => format!("{name} (direct reads)"),
+        name if name.is_pair() => format!("{name} (direct reads)"),
         name => format!("direct {name}"),
     }
 }

@@ -3,8 +3,8 @@
 //! SCSI bus, three buses a PCI bus).
 
 use crate::document::{
-    Cell, DeviceCredit, DeviceVariation, Labels, RateUnit, Sample, Saturation, SaturationStep, Series,
-    SeriesRef, alone,
+    Cell, DeviceCredit, DeviceVariation, Disks, Labels, RateUnit, Sample, Saturation, SaturationStep, Series,
+    SeriesRef,
 };
 use crate::stats::{
     Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_credit, median, variation,
@@ -15,12 +15,12 @@ pub(super) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit
     let credit = |cell: &Cell| {
         let course = cell.samples.iter().filter(|sample| sample.usable()).find_map(|s| s.course.as_ref())?;
         let fit = fit_credit(course, bootstrap.confidence)?;
-        let request = cell.labels.request_bytes.filter(|_| cell.labels.order.as_deref() == Some("random"));
+        let request = cell.labels.request_bytes.filter(|_| cell.labels.is_random_over_file());
         let (unit, fit) = match request {
             Some(bytes) => (RateUnit::Requests, fit.scaled(1.0 / bytes as f64)),
             None => (RateUnit::Bytes, fit),
         };
-        Some(DeviceCredit { cell: cell.id.clone(), operation: cell.labels.operation.clone(), unit, fit })
+        Some(DeviceCredit { cell: cell.id.clone(), operation: cell.labels.operation.to_string(), unit, fit })
     };
     cells.iter().filter_map(credit).collect()
 }
@@ -129,8 +129,7 @@ fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
         .collect();
     (1..=here.len())
         .map(|disk| {
-            let name = alone(disk);
-            let cell = here.iter().find(|cell| cell.labels.variant.as_ref() == Some(&name))?;
+            let cell = here.iter().find(|cell| cell.labels.disks() == Some(Disks::Alone(disk)))?;
             cell.summary.as_ref().map(|summary| summary.rate.value)
         })
         .collect()
@@ -140,7 +139,7 @@ fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
 mod tests {
     use super::*;
     use crate::analysis::findings;
-    use crate::document::{Axis, Experiment, Labels, Proof, Regime, Sample, SummaryOptions, TOGETHER};
+    use crate::document::{Axis, Experiment, Labels, Proof, Regime, Sample, SummaryOptions};
     use crate::stats::{Course, Stretch};
 
     #[test]
@@ -211,12 +210,12 @@ mod tests {
         assert!((2.0..=10.0).contains(&scale), "{scale}");
     }
 
-    fn disks(targets: u32, variant: &str, chunk: Option<u64>, rate: f64, noise: f64) -> Cell {
+    fn disks(targets: u32, variant: Disks, chunk: Option<u64>, rate: f64, noise: f64) -> Cell {
         let labels = Labels {
             operation: "read".into(),
             method: "direct".into(),
             targets: Some(targets),
-            variant: Some(variant.into()),
+            variant: Some(variant.to_string()),
             chunk_bytes: chunk,
             ..Labels::default()
         };
@@ -243,9 +242,10 @@ mod tests {
 
     #[test]
     fn a_bus_is_full_with_three_disks() {
-        let mut cells: Vec<Cell> = (1..=4).map(|disk| disks(1, &alone(disk), None, 6e6, 0.01)).collect();
+        let mut cells: Vec<Cell> =
+            (1..=4).map(|disk| disks(1, Disks::Alone(disk), None, 6e6, 0.01)).collect();
         for (targets, rate) in [(1, 6e6), (2, 12e6), (3, 16.1e6), (4, 16e6)] {
-            cells.push(disks(targets, TOGETHER, None, rate, 0.01));
+            cells.push(disks(targets, Disks::Together, None, rate, 0.01));
         }
         let [found] = found(&cells).try_into().unwrap();
         assert_eq!((found.at, found.still_rising, found.sure), (3, false, true));
@@ -259,11 +259,11 @@ mod tests {
         let mut cells: Vec<Cell> = [10e6, 30e6]
             .iter()
             .zip(1..)
-            .map(|(&rate, disk)| disks(1, &alone(disk), None, rate, 0.01))
+            .map(|(&rate, disk)| disks(1, Disks::Alone(disk), None, rate, 0.01))
             .collect();
         for (targets, together, striped) in [(1, 10e6, 10e6), (2, 40e6, 20e6)] {
-            cells.push(disks(targets, TOGETHER, None, together, 0.01));
-            cells.push(disks(targets, "striped", Some(65_536), striped, 0.01));
+            cells.push(disks(targets, Disks::Together, None, together, 0.01));
+            cells.push(disks(targets, Disks::Striped, Some(65_536), striped, 0.01));
         }
         let found = found(&cells);
         assert_eq!(found.len(), 2);
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn noise_gives_no_saturation() {
         let cells: Vec<Cell> = [(1, 10e6), (2, 10.5e6), (3, 10.4e6)]
-            .map(|(targets, rate)| disks(targets, TOGETHER, None, rate, 0.3))
+            .map(|(targets, rate)| disks(targets, Disks::Together, None, rate, 0.3))
             .into();
         let [found] = found(&cells).try_into().unwrap();
         assert!(!found.sure, "{found:?}");
@@ -285,6 +285,6 @@ mod tests {
 
     #[test]
     fn one_disk_count_gives_none() {
-        assert_eq!(found(&[disks(2, TOGETHER, None, 1e6, 0.0)]), []);
+        assert_eq!(found(&[disks(2, Disks::Together, None, 1e6, 0.0)]), []);
     }
 }

@@ -4,8 +4,8 @@ use super::devices::{credits, saturation};
 use super::rounds::{peers, regrets};
 use crate::advice::{advice, reads_without_trial, recommendations, rules};
 use crate::document::{
-    Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost, SeriesHalfPower,
-    SeriesRef, SeriesRequestTime, experiments, series,
+    AccessMethod, Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost,
+    SeriesHalfPower, SeriesRef, SeriesRequestTime, experiments, series,
 };
 use crate::simplicity::{EQUAL, choose, fastest_cell};
 use crate::stats::{
@@ -16,13 +16,14 @@ use crate::units;
 
 /// Computes all findings from summarised cells.
 ///
-/// `described` are the document's experiments (may be empty). The roof is the fastest cell of the experiment `memory`.
+/// `described` are the document's experiments (may be empty). The roof is the fastest cell of memory alone.
 /// Cells without a summary are skipped.
 pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
     let mut findings = Findings { roof: roof(cells), ..Findings::default() };
     let roof = findings.roof.clone();
-    for experiment in experiments(described, cells).iter().filter(|e| e.name != MEMORY) {
-        for line in series(cells, experiment) {
+    for experiment in &experiments(described, cells) {
+        let files = |line: &Series| line.labels.method != AccessMethod::Memory;
+        for line in series(cells, experiment).into_iter().filter(files) {
             let path = SeriesRef::new(experiment, &line, cells);
             findings.peaks.extend(peak(cells, &line, &path, roof.as_ref()));
             if experiment.axis == Axis::Targets {
@@ -73,11 +74,8 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
     findings
 }
 
-/// Name of the experiment whose fastest cell is the roof.
-const MEMORY: &str = "memory";
-
 fn roof(cells: &[Cell]) -> Option<Roof> {
-    let (cell, summary) = fastest_cell(cells.iter().filter(|c| c.experiment == MEMORY))?;
+    let (cell, summary) = fastest_cell(cells.iter().filter(|c| c.labels.method == AccessMethod::Memory))?;
     Some(Roof { rate: summary.rate, cell: cell.id.clone() })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
+use crate::document::{AccessMethod, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates, median};
 
 /// Minimum number of rounds with a sample of both for a paired comparison.
@@ -43,13 +43,13 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
             let own: Vec<&Sample> = auto.counted().collect();
             let comparison = compare_in_rounds(&best_elsewhere(best, &others), &own, bootstrap)?;
             let Estimate { value, low, high } = comparison.ratio;
-            let job = others.iter().map(|cell| &cell.labels.job).find(|job| !job.is_empty());
+            let job = others.iter().map(|cell| cell.labels.job.as_str()).find(|job| !job.is_empty());
             let job = job.unwrap_or(&auto.labels.operation);
             Some(Regret {
                 job: auto
                     .labels
                     .cache
-                    .map_or_else(|| job.clone(), |cache| format!("{job}, {}", cache.word())),
+                    .map_or_else(|| job.to_owned(), |cache| format!("{job}, {}", cache.word())),
                 cell: auto.id.clone(),
                 best: best.id.clone(),
                 strategy: best.labels.strategy_text(),
@@ -87,7 +87,7 @@ fn is_auto(cell: &Cell) -> bool {
 fn work(labels: &Labels) -> Labels {
     Labels {
         job: String::new(),
-        method: String::new(),
+        method: AccessMethod::default(),
         request_bytes: None,
         depth: None,
         workers: None,

@@ -159,7 +159,7 @@ impl CellChange {
             Change::of(measure, &all(baseline)?, &all(this)?, &pairs, options.margin, &options.bootstrap)
         };
         let rate = change(Measure::Rate, &|sample| Some(sample.rate()))?;
-        let cost = if this.labels.order.as_deref() == Some("random") {
+        let cost = if this.labels.is_random_over_file() {
             // For small random requests the number per second counts.
             change(Measure::CostPerRequest, &|sample| {
                 (sample.requests > 0).then(|| sample.charged_s() / sample.requests as f64)

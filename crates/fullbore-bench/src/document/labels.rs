@@ -1,7 +1,12 @@
 //! Labels of a cell: the settings that distinguish it from the other cells of its experiment; and the headline figure that
 //! it contributes to.
 
+use std::fmt;
+
+use fullbore::size;
 use serde::{Deserialize, Deserializer, Serialize};
+
+use super::terms::{AccessMethod, Allocation, FileState, Operation, Order};
 
 /// Labels that distinguish a cell from the others of its experiment. Text fields use the words of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -10,9 +15,9 @@ pub struct Labels {
     /// Kind of job, such as `sequential read`; the strategies of one job compete for its choice.
     pub job: String,
     /// Operation: `read`, `write`, `copy`, or one such as `shift:10`.
-    pub operation: String,
+    pub operation: Operation,
     /// Access method.
-    pub method: String,
+    pub method: AccessMethod,
     /// Request size in bytes.
     pub request_bytes: Option<u64>,
     /// Requests each worker keeps in flight.
@@ -22,16 +27,15 @@ pub struct Labels {
     /// Distribution of stripes to workers: `serial`, `striped`, `pool`.
     pub model: Option<String>,
     /// Allocation of the output, such as `fallocate`.
-    #[serde(deserialize_with = "with_current_allocation")]
-    pub allocation: Option<String>,
+    pub allocation: Option<Allocation>,
     /// Cache policy: `keep`, `drop`, `direct`.
     pub cache_policy: Option<String>,
     /// State of the output before: `existing`, `truncated`, `extended`, `preallocated`, `overwritten`.
-    pub file_state: Option<String>,
+    pub file_state: Option<FileState>,
     /// Requested page-cache state.
     pub cache: Option<CacheState>,
     /// `sequential`, `random` or `strided`.
-    pub order: Option<String>,
+    pub order: Option<Order>,
     /// The strategy in the syntax of `--strategy`: a name, or fields.
     #[serde(deserialize_with = "with_current_allocation")]
     pub strategy: Option<String>,
@@ -57,7 +61,7 @@ pub struct Labels {
     pub variant: Option<String>,
 }
 
-/// Reads a label in which documents of earlier builds say `preallocate` for `fallocate`.
+/// Reads a strategy in which documents of earlier builds say `preallocate` for `fallocate`.
 fn with_current_allocation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let label = Option::<String>::deserialize(deserializer)?;
     Ok(label.map(|label| label.replace("preallocate", "fallocate")))
@@ -86,12 +90,100 @@ impl CacheState {
     }
 }
 
-/// Variant label of disks measured concurrently.
-pub(crate) const TOGETHER: &str = "together";
+/// The disks of a cell, in its variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Disks {
+    /// The first disks, measured concurrently.
+    Together,
+    /// A file striped over the first disks.
+    Striped,
+    /// This disk only; disks count from 1.
+    Alone(usize),
+}
 
-/// Returns the variant label of a disk measured alone; disks count from 1.
-pub(crate) fn alone(disk: usize) -> String {
-    format!("disk {disk} alone")
+impl fmt::Display for Disks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Together => f.write_str("together"),
+            Self::Striped => f.write_str("striped"),
+            Self::Alone(disk) => write!(f, "disk {disk} alone"),
+        }
+    }
+}
+
+/// Words in a variant that describe a test of the device, not a choice of a program.
+const DEVICE_TEST: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
+
+impl Labels {
+    /// True if requests bypass the page cache: by the policy, or because the access method always does.
+    pub fn bypasses_cache(&self) -> bool {
+        self.has_direct_policy() || self.method.always_bypasses_cache()
+    }
+
+    /// True if the cache policy is to bypass the page cache.
+    pub(crate) fn has_direct_policy(&self) -> bool {
+        self.cache_policy.as_deref() == Some("direct")
+    }
+
+    /// Returns the state of the page cache; requests that bypass it find nothing there.
+    pub(crate) fn cache_state(&self) -> Option<CacheState> {
+        self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
+    }
+
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.order.as_ref().is_none_or(|order| *order == Order::Sequential)
+    }
+
+    /// True for requests at random places of the file, or of a part of it.
+    pub(crate) fn is_random(&self) -> bool {
+        self.order.as_ref().is_some_and(Order::is_random)
+    }
+
+    /// True for requests at random places of the whole file.
+    pub(crate) fn is_random_over_file(&self) -> bool {
+        self.order == Some(Order::Random)
+    }
+
+    /// Returns the disks that the variant names.
+    pub(crate) fn disks(&self) -> Option<Disks> {
+        match self.variant.as_deref()? {
+            "together" => Some(Disks::Together),
+            "striped" => Some(Disks::Striped),
+            other => {
+                let disk = other.strip_prefix("disk ")?.strip_suffix(" alone")?;
+                Some(Disks::Alone(disk.parse().ok()?))
+            }
+        }
+    }
+
+    /// True if the variant is a test of the device, not a choice of a program.
+    pub(crate) fn tests_device(&self) -> bool {
+        let variant = self.variant.as_deref().unwrap_or("").to_lowercase();
+        DEVICE_TEST.iter().any(|word| variant.contains(word))
+    }
+
+    /// Returns true if the variant sets the drive's write cache on, false if off.
+    pub(crate) fn write_cache(&self) -> Option<bool> {
+        let variant = self.variant.as_ref()?.to_lowercase().replace('-', " ");
+        match variant.strip_prefix("write cache ")?.trim() {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns the size of the stream's buffer that the variant names (`buffer 64K`, `buffer 4 KiB`, `no buffer`): 0 without
+    /// one, `None` for other variants.
+    pub(crate) fn buffer_bytes(&self) -> Option<u64> {
+        let text = self.variant.as_deref()?.to_lowercase().replace("stream ", "").replace('=', " ");
+        match text.trim() {
+            "no buffer" | "unbuffered" | "buffer none" => Some(0),
+            other => {
+                let said = other.strip_prefix("buffer ")?.replace(' ', "").replace("ib", "");
+                size::parse(said.to_uppercase().as_str()).ok()
+            }
+        }
+    }
 }
 
 /// A headline figure: the highest throughput of its cells. Reads and writes are sequential unless named random; cached
@@ -117,21 +209,20 @@ impl Headline {
 
     /// Returns the figure that a cell, or a path, with these labels contributes to.
     pub(crate) fn of(labels: &Labels) -> Option<Self> {
-        if labels.method == "memory" {
+        if labels.method == AccessMethod::Memory {
             return Some(Self::Roof);
         }
         if !is_ordinary(labels) {
             return None;
         }
-        let random = labels.order.as_deref() == Some("random");
-        match (labels.operation.as_str(), labels.cache_state(), random) {
-            ("read", Some(CacheState::Warm), false) => Some(Self::CachedReads),
-            ("read", Some(CacheState::Cold), false) => Some(Self::DeviceReads),
-            ("read", Some(CacheState::Cold), true) => Some(Self::RandomReads),
-            ("read", _, true) => Some(Self::CachedRandomReads),
-            ("write", _, false) if labels.flush == Some(true) => Some(Self::FlushedWrites),
-            ("write", _, false) if labels.bypasses_cache() => Some(Self::DirectWrites),
-            ("write", _, false) => Some(Self::CachedWrites),
+        match (&labels.operation, labels.cache_state(), labels.is_random_over_file()) {
+            (Operation::Read, Some(CacheState::Warm), false) => Some(Self::CachedReads),
+            (Operation::Read, Some(CacheState::Cold), false) => Some(Self::DeviceReads),
+            (Operation::Read, Some(CacheState::Cold), true) => Some(Self::RandomReads),
+            (Operation::Read, _, true) => Some(Self::CachedRandomReads),
+            (Operation::Write, _, false) if labels.flush == Some(true) => Some(Self::FlushedWrites),
+            (Operation::Write, _, false) if labels.bypasses_cache() => Some(Self::DirectWrites),
+            (Operation::Write, _, false) => Some(Self::CachedWrites),
             _ => None,
         }
     }
@@ -149,4 +240,41 @@ pub(crate) fn is_ordinary(labels: &Labels) -> bool {
         && labels.targets.unwrap_or(1) <= 1
         && labels.streams.unwrap_or(1) <= 1
         && labels.memory_limit_bytes.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore::engine;
+
+    use super::*;
+
+    #[test]
+    fn labels_follow_the_capabilities_of_every_registered_method() {
+        for method in engine::METHODS {
+            let mut labels = Labels { method: method.name.into(), ..Labels::default() };
+            assert_eq!(labels.method.is_mapped(), method.capabilities.mapped, "{}", method.name);
+            let always = method.capabilities.passes_cache(engine::CachePolicy::Keep);
+            assert_eq!(labels.bypasses_cache(), always, "{}", method.name);
+            labels.cache_policy = Some("direct".into());
+            assert!(labels.bypasses_cache());
+        }
+        let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
+        assert!(joined.method.is_mapped() && !joined.bypasses_cache());
+    }
+
+    #[test]
+    fn buffer_sizes_are_parsed_from_variants() {
+        for (text, bytes) in [
+            ("buffer 4096", Some(4096)),
+            ("buffer 64K", Some(65536)),
+            ("stream buffer 4 KiB", Some(4096)),
+            ("buffer=1M", Some(1 << 20)),
+            ("no buffer", Some(0)),
+            ("scalar", None),
+            ("buffer of gold", None),
+        ] {
+            let labels = Labels { variant: Some(text.into()), ..Labels::default() };
+            assert_eq!(labels.buffer_bytes(), bytes, "{text}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod results;
 mod sample;
 mod series;
 mod summary;
+mod terms;
 
 pub use advice::{Advice, Confidence, JobKind, RateUnit, Recommendation, Rule, RuleVerdict};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
@@ -23,9 +24,10 @@ pub use findings::{
 };
 pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
-pub(crate) use labels::{Headline, TOGETHER, alone, is_ordinary, page_size};
+pub(crate) use labels::{Disks, Headline, is_ordinary, page_size};
 pub use regime::{Burst, DeviceCredit, DeviceLimit, DeviceVariation, Regime, Slices, SteadyPart};
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION, rfc3339};
 pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{Cell, CpuCost, StopReason, Summary, SummaryOptions, summarise};
+pub use terms::{AccessMethod, Allocation, FileState, Operation, Order};

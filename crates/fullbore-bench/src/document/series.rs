@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fullbore::engine;
+use fullbore::size;
 use serde::{Deserialize, Serialize};
 
-use super::labels::{CacheState, Labels};
+use super::labels::Labels;
 use super::summary::Cell;
 use crate::units;
 
@@ -335,10 +335,10 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
         labels.depth.map(|d| format!("depth {d}")),
         labels.workers.map(|w| units::count(w as usize, "worker")),
         labels.model.clone(),
-        labels.allocation.clone(),
+        labels.allocation.clone().map(String::from),
         labels.cache_policy.as_ref().map(|p| format!("cache {p}")),
         labels.file_state.as_ref().map(|s| format!("file {s}")),
-        labels.order.clone(),
+        labels.order.clone().map(String::from),
         labels.flush.map(|flush| if flush { "flushed" } else { "not flushed" }.to_owned()),
         labels.file_bytes.map(|len| format!("file of {}", units::size(len))),
         labels.streams.map(|n| units::count(n as usize, "stream")),
@@ -356,40 +356,6 @@ fn described_fields(labels: &Labels) -> Vec<Option<String>> {
 }
 
 impl Labels {
-    /// True if requests bypass the page cache: by the policy, or because the access method always does.
-    pub fn bypasses_cache(&self) -> bool {
-        self.cache_policy.as_deref() == Some("direct") || self.always_bypasses_cache()
-    }
-
-    /// Returns the state of the page cache; requests that bypass it find nothing there.
-    pub(crate) fn cache_state(&self) -> Option<CacheState> {
-        self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
-    }
-
-    pub(crate) fn always_bypasses_cache(&self) -> bool {
-        engine::method(&self.method)
-            .is_some_and(|method| method.capabilities.passes_cache(engine::CachePolicy::Keep))
-    }
-
-    /// True if bytes are accessed through a mapping. Labels may join two methods, and peers have names of their own.
-    pub fn is_mapped(&self) -> bool {
-        engine::method(&self.method)
-            .map_or_else(|| self.method.contains("mmap"), |method| method.capabilities.mapped)
-    }
-
-    /// Returns the size of the stream's buffer that the variant names (`buffer 64K`, `buffer 4 KiB`, `no buffer`): 0 without
-    /// one, `None` for other variants.
-    pub(crate) fn buffer_bytes(&self) -> Option<u64> {
-        let text = self.variant.as_deref()?.to_lowercase().replace("stream ", "").replace('=', " ");
-        match text.trim() {
-            "no buffer" | "unbuffered" | "buffer none" => Some(0),
-            other => {
-                let said = other.strip_prefix("buffer ")?.replace(' ', "").replace("ib", "");
-                fullbore::size::parse(said.to_uppercase().as_str()).ok()
-            }
-        }
-    }
-
     /// Describes all labels: `read, direct, cold, 64 KiB, depth 8`.
     pub fn describe(&self) -> String {
         described_fields(self).into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -401,55 +367,11 @@ impl Labels {
             return strategy.clone();
         }
         let mut parts = vec![format!("method={}", self.method)];
-        parts.extend(self.request_bytes.map(|r| {
-            format!(
-                "request={}",
-                units::size(r)
-                    .replace(" KiB", "K")
-                    .replace(" MiB", "M")
-                    .replace(" GiB", "G")
-                    .replace(" B", "")
-            )
-        }));
+        parts.extend(self.request_bytes.map(|bytes| format!("request={}", size::exact(bytes))));
         parts.extend(self.depth.filter(|&d| d > 1).map(|d| format!("depth={d}")));
         parts.extend(self.workers.filter(|&w| w > 1).map(|w| format!("workers={w}")));
         parts.extend(self.allocation.as_ref().map(|a| format!("alloc={a}")));
         parts.extend(self.cache_policy.as_ref().map(|c| format!("cache={c}")));
         parts.join(",")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_follow_the_capabilities_of_every_registered_method() {
-        for method in engine::METHODS {
-            let mut labels = Labels { method: method.name.into(), ..Labels::default() };
-            assert_eq!(labels.is_mapped(), method.capabilities.mapped, "{}", method.name);
-            let always = method.capabilities.passes_cache(engine::CachePolicy::Keep);
-            assert_eq!(labels.bypasses_cache(), always, "{}", method.name);
-            labels.cache_policy = Some("direct".into());
-            assert!(labels.bypasses_cache());
-        }
-        let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
-        assert!(joined.is_mapped() && !joined.bypasses_cache());
-    }
-
-    #[test]
-    fn buffer_sizes_are_parsed_from_variants() {
-        for (text, bytes) in [
-            ("buffer 4096", Some(4096)),
-            ("buffer 64K", Some(65536)),
-            ("stream buffer 4 KiB", Some(4096)),
-            ("buffer=1M", Some(1 << 20)),
-            ("no buffer", Some(0)),
-            ("scalar", None),
-            ("buffer of gold", None),
-        ] {
-            let labels = Labels { variant: Some(text.into()), ..Labels::default() };
-            assert_eq!(labels.buffer_bytes(), bytes, "{text}");
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use fullbore::size;
 
 use super::shape::{HUGE_PAGES, Setting, Shape, Unsupported, percentiles, shape};
-use crate::document::{CacheState, Cell, Document, Labels};
+use crate::document::{CacheState, Cell, Document, FileState, Labels};
 
 /// The properties of a job file beyond those of the cell.
 #[derive(Debug, Clone, Copy)]
@@ -120,13 +120,13 @@ fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>
     if !shape.writes {
         return false;
     }
-    match labels.file_state.as_deref() {
-        Some("extended") => {
+    match labels.file_state {
+        Some(FileState::Extended) => {
             let options = [("fallocate", "none"), ("create_on_open", "1"), ("unlink", "1")];
             settings.extend(options.map(|(name, value)| (name, value.into())));
             true
         }
-        Some("preallocated") => {
+        Some(FileState::Preallocated) => {
             settings.push(("fallocate", "native".into()));
             settings.push(("unlink", "1".into()));
             true

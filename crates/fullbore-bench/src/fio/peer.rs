@@ -15,7 +15,7 @@ use super::shape::{HUGE_PAGES, Setting, Shape, Unsupported, percentiles, shape};
 use crate::action::{
     CoveredRange, DeviceIo, ExpectedState, Iteration, Ramp, RunContext, RunResult, Workload,
 };
-use crate::document::{CacheState, Labels, Latency};
+use crate::document::{CacheState, FileState, Labels, Latency};
 use crate::experiment::Trial;
 use crate::test_files::Needs;
 use crate::{child, units};
@@ -116,7 +116,7 @@ impl Workload for FioWorkload {
         self.span = iteration.span;
         self.ramp = 0.0;
         let labels = self.inner.labels();
-        let grows = matches!(labels.file_state.as_deref(), Some("extended" | "preallocated"));
+        let grows = matches!(labels.file_state, Some(FileState::Extended | FileState::Preallocated));
         let direct = self.shape.as_ref().is_some_and(|shape| shape.direct);
         let device = expected.device != DeviceIo::Any;
         self.again = !grows && !device && matches!(labels.cache, None | Some(CacheState::Warm));
@@ -219,8 +219,10 @@ impl FioWorkload {
             // fio does not read the clock where fullbore does not.
             settings.extend(["disable_lat", "disable_clat", "disable_slat"].map(|name| (name, "1".into())));
         }
-        match self.inner.labels().file_state.as_deref() {
-            Some("extended" | "preallocated") => settings.push(("create_on_open", "1".into())),
+        match self.inner.labels().file_state {
+            Some(FileState::Extended | FileState::Preallocated) => {
+                settings.push(("create_on_open", "1".into()))
+            }
             _ => settings.push(("allow_file_create", "0".into())),
         }
         if let Order::Random { seed, .. } = order {

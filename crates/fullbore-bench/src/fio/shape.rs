@@ -6,7 +6,7 @@ use std::fmt;
 use fullbore::buf::{HUGE_PAGE, Pool};
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
-use crate::document::Labels;
+use crate::document::{FileState, Labels, Operation, Order};
 
 pub(super) type Setting = (&'static str, String);
 
@@ -174,10 +174,10 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     if let Some(peer) = &labels.peer {
         return refuse(format!("this cell was run by {peer}"));
     }
-    let writes = match labels.operation.as_str() {
-        "read" => false,
-        "write" => true,
-        other => return refuse(format!("fio only reads or writes files, it has no {other:?}")),
+    let writes = match &labels.operation {
+        Operation::Read => false,
+        Operation::Write => true,
+        other => return refuse(format!("fio only reads or writes files, it has no {:?}", other.as_str())),
     };
     let counterpart = of_method(&labels.method)?;
     refuse_unsupported_by_fio(labels, writes)?;
@@ -188,10 +188,10 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
         );
     }
     let direct = passes_the_cache(labels, counterpart)?;
-    let (random, half) = match labels.order.as_deref() {
-        None | Some("sequential") => (false, false),
-        Some("random") => (true, false),
-        Some("random over half") => (true, true),
+    let (random, half) = match &labels.order {
+        None | Some(Order::Sequential) => (false, false),
+        Some(Order::Random) => (true, false),
+        Some(Order::RandomOverHalf) => (true, true),
         Some(other) => return refuse(format!("fio has no request order {other}")),
     };
     let request = labels.request_bytes.unwrap_or(strategy.request as u64).max(1);
@@ -252,7 +252,7 @@ fn refuse_unsupported_by_fio(labels: &Labels, writes: bool) -> Result<(), Unsupp
     let several = |count: Option<u32>| count.is_some_and(|count| count > 1);
     let wrong = [
         (
-            writes && labels.file_state.as_deref() == Some("truncated"),
+            writes && labels.file_state == Some(FileState::Truncated),
             "fio does not truncate a file when it opens it",
         ),
         (

@@ -7,7 +7,7 @@ use super::law::{Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
 use super::query::Query;
-use crate::document::{Cell, Labels, Limit};
+use crate::document::{AccessMethod, Cell, Labels, Limit};
 use crate::stats::Estimate;
 
 /// A predicted throughput.
@@ -53,10 +53,11 @@ impl Model {
     /// Fits a model to the measured cells of a machine with `processors`.
     pub fn fit<'a>(cells: impl IntoIterator<Item = &'a Cell>, processors: u32) -> Self {
         let cells: Vec<&Cell> = cells.into_iter().collect();
-        let memory = cells.iter().filter(|cell| cell.labels.method == "memory").filter_map(|cell| {
-            let workers = cell.labels.workers.unwrap_or(1).clamp(1, processors.max(1));
-            Some((workers, cell.summary.as_ref()?.rate.value))
-        });
+        let memory =
+            cells.iter().filter(|cell| cell.labels.method == AccessMethod::Memory).filter_map(|cell| {
+                let workers = cell.labels.workers.unwrap_or(1).clamp(1, processors.max(1));
+                Some((workers, cell.summary.as_ref()?.rate.value))
+            });
         let machine = Machine { processors, memory: Memory::fit(memory) };
         let mut paths: Vec<(Labels, Vec<Member>)> = Vec::new();
         for (key, member) in cells.into_iter().filter_map(Member::of) {

@@ -4,7 +4,7 @@ use fullbore::engine::{self, Availability};
 
 use super::fit::{HALF, Point};
 use super::law::Load;
-use crate::document::{CacheState, Cell, Labels, TOGETHER};
+use crate::document::{CacheState, Cell, Labels, Operation};
 
 /// Name of the methods that bypass the page cache, taken together.
 pub(super) const BYPASS: &str = "direct";
@@ -51,10 +51,7 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
         key.variant = Some("streams".into());
     }
     if labels.targets.is_some() {
-        key.variant = key.variant.filter(|variant| {
-            let plain = variant == TOGETHER || variant == "striped";
-            !plain && !variant.ends_with(" alone")
-        });
+        key.variant = key.variant.filter(|_| labels.disks().is_none());
     }
     if labels.bypasses_cache() {
         key.cache = None;
@@ -173,19 +170,23 @@ pub(super) fn kin(key: &Labels) -> Labels {
         cache: key.cache,
         cache_policy: key.bypasses_cache().then(|| "direct".into()),
         flush: key.flush,
-        file_state: key.file_state.clone().filter(|_| key.operation != "read"),
+        file_state: key.file_state.clone().filter(|_| key.operation != Operation::Read),
         ..Labels::default()
     }
 }
 
 /// Formats the labels of a path: `read, direct, sequential`.
 pub(super) fn name(key: &Labels) -> String {
-    let mut words = vec![key.operation.clone(), key.method.clone()];
-    words.extend(key.order.clone());
+    let mut words = vec![key.operation.to_string(), key.method.to_string()];
+    words.extend(key.order.as_deref().map(str::to_owned));
     words.extend(key.cache.map(|cache| cache.word().to_owned()));
-    words.extend(
-        [&key.cache_policy, &key.file_state, &key.allocation, &key.variant].into_iter().flatten().cloned(),
-    );
+    let further = [
+        key.cache_policy.as_deref(),
+        key.file_state.as_deref(),
+        key.allocation.as_deref(),
+        key.variant.as_deref(),
+    ];
+    words.extend(further.into_iter().flatten().map(str::to_owned));
     words.extend(key.flush.map(|_| "flush".to_owned()));
     words.extend(key.file_bytes.map(|bytes| format!("file {}", crate::units::size(bytes))));
     words.extend(key.memory_limit_bytes.map(|bytes| format!("memory limit {}", crate::units::size(bytes))));
@@ -196,6 +197,7 @@ pub(super) fn name(key: &Labels) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Disks;
 
     fn striped(bytes: u64, depth: u32) -> Load {
         Requests { bytes, depth, workers: 1, disks: 4, chunk: Some(64 << 10) }.load(None)
@@ -219,7 +221,7 @@ mod tests {
             request_bytes: Some(4096),
             cache_policy: Some("direct".into()),
             targets,
-            variant: targets.map(|_| TOGETHER.into()),
+            variant: targets.map(|_| Disks::Together.to_string()),
             ..Labels::default()
         };
         assert_eq!(key(&labels("uring", None)), key(&labels("direct", Some(2))));

@@ -5,7 +5,7 @@ use fullbore::strategy::StrategySpec;
 use fullbore::{size, strategy};
 
 use super::path::{BYPASS, Requests, sends_direct_requests, touches_device};
-use crate::document::{CacheState, Labels};
+use crate::document::{CacheState, FileState, Labels};
 
 /// Limits of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -137,9 +137,9 @@ impl Query {
         let device = touches_device(key);
         // Without a method, any access method, but not the interfaces above them.
         let method = match self.method.as_deref() {
-            None => METHODS.iter().any(|method| method.name == key.method),
+            None => METHODS.iter().any(|method| key.method == method.name),
             Some(method) if bypass && key.method == BYPASS => sends_direct_requests(method),
-            Some(method) => method == key.method,
+            Some(method) => key.method == method,
         };
         let cache = match self.cache {
             Some(CacheState::Cold) => device,
@@ -151,7 +151,7 @@ impl Query {
         method
             && cache
             && deep
-            && key.operation == self.operation
+            && key.operation == self.operation.as_str()
             && key.order.as_deref().unwrap_or("sequential") == self.order
             && self.policy.as_ref().is_none_or(|policy| key.cache_policy.as_ref() == Some(policy))
             && key.variant.is_none()
@@ -159,7 +159,7 @@ impl Query {
             && key.memory_limit_bytes.is_none()
             && key.file_bytes.is_none()
             // Operations other than writing may create their file.
-            && (self.operation != "write" || key.file_state.as_deref().is_none_or(|state| state == "overwritten"))
+            && (self.operation != "write" || key.file_state.as_ref().is_none_or(|state| *state == FileState::Overwritten))
     }
 
     /// Returns the reason why there is no prediction and the experiment that measures a base for one.

@@ -6,7 +6,9 @@ use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
 use super::prose::with_ends;
 use super::row_charts::{Bar, BarChart};
-use crate::document::{Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary};
+use crate::document::{
+    AccessMethod, Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary,
+};
 use crate::stats::Estimate;
 use crate::units;
 
@@ -51,7 +53,7 @@ impl ChartBuilder<'_> {
     }
 
     fn suitable(&self, lines: &[Series]) -> Vec<Figure> {
-        let random = lines.iter().all(|l| l.labels.order.as_deref() == Some("random"));
+        let random = lines.iter().all(|l| l.labels.is_random_over_file());
         match self.experiment.axis {
             Axis::Request => vec![Figure::Rate, Figure::CpuPerMb, Figure::CpuPerRequest, Figure::Processors],
             Axis::Load => vec![Figure::Requests, Figure::Latency],
@@ -187,7 +189,7 @@ impl ChartBuilder<'_> {
         // One colour for all if they share one method.
         let one_method = rated.iter().all(|r| r.1.labels.method == rated[0].1.labels.method);
         let roof = self.document.findings.roof.as_ref().filter(|r| {
-            let other = self.experiment.name != "memory";
+            let other = rated.iter().any(|r| r.1.labels.method != AccessMethod::Memory);
             measure == Measure::Rate && other && r.rate.value <= highest * ROOF_IN_SIGHT
         });
         let chart = BarChart {

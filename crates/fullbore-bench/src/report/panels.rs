@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use fullbore::engine;
 
-use crate::document::{CacheState, Document, Labels, Series};
+use crate::document::{CacheState, Document, Labels, Operation, Series};
 use crate::units;
 
 pub(super) struct Panel<'a> {
@@ -31,8 +31,8 @@ pub(super) type Facet = fn(&Labels) -> Option<String>;
 /// A direct read bypasses the page cache, so its state does not matter.
 const CACHE: Facet =
     |l| l.cache.or(past_cache(l).then_some(CacheState::Cold)).map(|cache| cache.word().to_owned());
-const OPERATION: Facet = |l| Some(l.operation.clone());
-const ORDER: Facet = |l| l.order.clone();
+const OPERATION: Facet = |l| Some(l.operation.to_string());
+const ORDER: Facet = |l| l.order.clone().map(String::from);
 const FLUSH: Facet = |l| l.flush.map(|f| if f { "flushed" } else { "not flushed" }.to_owned());
 
 /// Tried in this order.
@@ -56,7 +56,7 @@ const FACETS: [Facet; 13] = [
 pub(super) const JOBS: [Facet; 4] = [OPERATION, CACHE, ORDER, FLUSH];
 
 fn past_cache(labels: &Labels) -> bool {
-    labels.operation == "read" && labels.bypasses_cache()
+    labels.operation == Operation::Read && labels.bypasses_cache()
 }
 
 /// Distributes lines over charts of at most `most` lines by properties; `by_cache`: in any case by the cache state.

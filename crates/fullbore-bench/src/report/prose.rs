@@ -3,7 +3,8 @@
 
 use crate::block::{Block, Section};
 use crate::document::{
-    CacheState, Cell, Document, Headline, Labels, Peak, Series, StopReason, Summary, is_ordinary, page_size,
+    AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Series, StopReason, Summary,
+    is_ordinary, page_size,
 };
 use crate::simplicity::fastest_known;
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
@@ -30,7 +31,7 @@ fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
 
 /// Method, request size, depth and workers of a cell: `direct, 4 MiB requests, depth 8`.
 pub(super) fn method_text(labels: &Labels) -> String {
-    let mut parts = vec![labels.method.clone()];
+    let mut parts = vec![labels.method.to_string()];
     parts.extend(labels.request_bytes.map(|r| format!("{} requests", units::size(r))));
     parts.extend(labels.depth.filter(|d| *d > 1).map(|d| format!("depth {d}")));
     parts.extend(labels.workers.filter(|w| *w > 1).map(|w| units::count(w as usize, "worker")));
@@ -78,7 +79,7 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
     let tile = |(name, cell, rate): (&str, &Cell, String)| {
         let width = cell.summary.as_ref().and_then(|summary| summary.relative_half_width);
         let width = width.map(|width| format!("±{}", units::percent(width)));
-        let how = (cell.labels.method != "memory").then(|| circumstances(cell));
+        let how = (cell.labels.method != AccessMethod::Memory).then(|| circumstances(cell));
         [name.into(), rate, width.into_iter().chain(how).collect::<Vec<_>>().join(", ")]
     };
     headline_figures(document).into_iter().map(tile).collect()
@@ -202,9 +203,7 @@ struct Loss {
 /// The most costly choice: smallest request, least depth or slowest path, each against the best.
 fn waste(document: &Document) -> Option<String> {
     let mut losses: Vec<Loss> = Vec::new();
-    let ours = |p: &&Peak| {
-        is_ordinary(&p.series.labels) && matches!(p.series.labels.operation.as_str(), "read" | "write")
-    };
+    let ours = |p: &&Peak| is_ordinary(&p.series.labels) && p.series.labels.operation.is_transfer();
     for peak in document.findings.peaks.iter().filter(ours) {
         let same = |other: &&Peak| {
             let (a, b) = (&other.series, &peak.series);
@@ -253,7 +252,7 @@ fn same_path(best: &Cell, other: &Cell) -> Option<String> {
 fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
     let comparison = compared(best, other).filter(|c| c.verdict == Verdict::Faster)?;
     let labels = &other.labels;
-    let doing = if labels.operation == "read" { "a read" } else { "a write" };
+    let doing = if labels.operation == Operation::Read { "a read" } else { "a write" };
     let kind = [labels.cache.map(CacheState::word), labels.order.as_deref()].into_iter().flatten();
     let kind = kind.map(|word| format!("{word} ")).collect::<String>();
     let ratio = comparison.ratio;

@@ -6,7 +6,7 @@ use super::panels::{Facet, JOBS, grouped, named};
 use super::pipeline_chart::narrowest;
 use super::prose::{against, capital, compared, peak, spanned};
 use super::request_figures::{PARTS, parts, percentile, stream_fairness};
-use crate::document::{Axis, Cell, Document, Experiment, Figure, Series, Stage};
+use crate::document::{AccessMethod, Axis, Cell, Document, Experiment, Figure, Series, Stage};
 use crate::stats::{Estimate, Verdict};
 use crate::units;
 
@@ -74,21 +74,22 @@ fn best(
     let (name, line, cell, rate) =
         peaks.first().map(|(name, line, cell, rate)| (name, *line, *cell, *rate))?;
     // For small random requests the number per second counts.
-    let random = line.labels.order.as_deref() == Some("random") && experiment.axis != Axis::Request;
+    let random = line.labels.is_random_over_file() && experiment.axis != Axis::Request;
     let counted = random || experiment.figures.first() == Some(&Figure::Requests);
     let requests = cell.summary.as_ref().and_then(|s| Measure::Requests.of(s)).filter(|_| counted);
     let speed = match requests {
         Some(requests) => spanned(requests, units::requests_rate),
         None => spanned(rate, units::rate),
     };
-    let roof = document.findings.roof.as_ref().filter(|_| experiment.name != "memory");
+    let roof = document.findings.roof.as_ref().filter(|_| line.labels.method != AccessMethod::Memory);
     let share = roof.and_then(|roof| roof.share(&rate));
     let share = share.map_or_else(String::new, |share| format!(", {} of the roof", units::percent(share)));
-    let who = if peaks.len() == 1 && only { "peak" } else { name };
+    let unnamed = peaks.len() == 1 && only;
+    let who = if unnamed { "peak" } else { name };
     let head = if job.is_empty() { String::new() } else { format!("{}: ", capital(job)) };
     let at = place(experiment, cell);
     let mut text = format!("{head}{who}{at}, {speed}{share}");
-    if who == "peak" {
+    if unnamed {
         text = capital(&text);
     }
     if let [_, next, others @ ..] = peaks.as_slice() {

@@ -22,7 +22,7 @@ use self::session::Session;
 use crate::action::{DeviceLimits, RunContext};
 use crate::audit;
 use crate::clock::Clock;
-use crate::document::{Document, Experiment};
+use crate::document::{Document, Experiment, Operation};
 use crate::experiment::{self, Trial};
 use crate::fio;
 use crate::host;
@@ -117,7 +117,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
 fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> Option<String> {
     let workloads = || sets.iter().flat_map(|(_, trials)| trials).map(|trial| &trial.workload);
     let all: usize = workloads().map(|workload| workload.shares()).sum();
-    let writers = workloads().filter(|one| one.is_continuous() && one.labels().operation == "write");
+    let writers = workloads().filter(|one| one.is_continuous() && one.labels().operation == Operation::Write);
     let writing: usize = writers.map(|workload| workload.shares()).sum();
     let seconds = time.as_secs_f64() * writing as f64 / all.max(1) as f64;
     let pace = test_files.pace;

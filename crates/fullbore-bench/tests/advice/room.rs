@@ -85,7 +85,7 @@ pub(crate) fn read(method: &str, request: u64, cache: CacheState) -> Labels {
 }
 
 pub(crate) fn write(method: &str, request: u64, state: &str) -> Labels {
-    let file_state = Some(state.to_owned());
+    let file_state = Some(state.into());
     Labels { operation: "write".into(), file_state, cache: None, ..read(method, request, CacheState::Warm) }
 }
 

@@ -99,7 +99,7 @@ fn by_request(maker: &mut Maker) {
                 let written = operation == "write";
                 let labels = Labels {
                     request_bytes: Some(request),
-                    file_state: written.then(|| state.to_owned()),
+                    file_state: written.then(|| state.into()),
                     variant: (!written).then(|| format!("pass {state}")),
                     flush: written.then_some(true),
                     ..labels(operation, "buffered")

@@ -148,8 +148,8 @@ fn course(rate: f64) -> Course {
     Course { slice_s: 0.05, round_s: 0.5, stretches }
 }
 
-fn text(value: &str) -> Option<String> {
-    Some(value.to_owned())
+fn text<'a, T: From<&'a str>>(value: &'a str) -> Option<T> {
+    Some(value.into())
 }
 
 fn labels(operation: &str, method: &str) -> Labels {

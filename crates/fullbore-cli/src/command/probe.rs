@@ -56,7 +56,7 @@ fn explained(path: &Path, error: &fullbore::Error) -> String {
 /// Tries each method on the path.
 fn engines(path: &Path, facts: &Facts) -> Vec<EngineFact> {
     let every = |fact: &dyn Fn(&'static Method) -> EngineFact| {
-        METHODS.iter().copied().filter(|method| method.name != "null").map(fact).collect()
+        METHODS.iter().copied().filter(|method| method.capabilities.storage).map(fact).collect()
     };
     let tried = |files: Result<ProbeFiles, String>| match &files {
         Ok(files) => every(&|method| files.try_out(method)),

@@ -10,6 +10,8 @@ use crate::file::{CachePolicy, File};
 pub struct Capabilities {
     /// True if it reads and writes by requests with buffers.
     pub transfers: bool,
+    /// True if it moves bytes between memory and a file; false if its requests succeed without any.
+    pub storage: bool,
     /// Maximum number of requests in flight, or per call if it is [`batched`](Self::batched).
     pub depth: usize,
     /// True if several queued requests become one system call, so that they are best queued together.
@@ -32,6 +34,7 @@ impl Capabilities {
     /// Those of a method that makes a call for each request and waits for it.
     pub const SYNCHRONOUS: Self = Self {
         transfers: true,
+        storage: true,
         depth: 1,
         batched: false,
         by_threads: false,

@@ -62,7 +62,7 @@ pub(super) static STDIO: Method = Method {
 pub(super) static NULL: Method = Method {
     name: "null",
     summary: "no storage: the cost of the loop itself",
-    capabilities: Capabilities::SYNCHRONOUS,
+    capabilities: Capabilities { storage: false, ..Capabilities::SYNCHRONOUS },
     open: |_| Ok(Synchronous::boxed(Null)),
 };
 

@@ -28,8 +28,8 @@ impl Plan {
         // Without a file, the strategy is at fault.
         let path = path.unwrap_or(std::path::Path::new("strategy")).to_owned();
         for method in [strategy.read, strategy.write] {
-            if method.name == "null" {
-                let what = "the null method moves no bytes: it is for measuring only";
+            if !method.capabilities.storage {
+                let what = format!("the {} method moves no bytes: it is for measuring only", method.name);
                 return Err(Error::new(ErrorKind::Unsupported, "use", path, what));
             }
         }

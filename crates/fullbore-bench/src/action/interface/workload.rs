@@ -150,13 +150,13 @@ impl Workload for InterfaceWorkload {
         let state = if self.is_new() { "extended" } else { "overwritten" };
         Labels {
             operation: if self.writes() { "write" } else { "read" }.into(),
-            method: spec.interface.clone(),
+            method: spec.interface.as_str().into(),
             request_bytes: Some(*record as u64),
             depth: Some(depth as u32),
             workers: Some(workers as u32),
             // The engines' labels, so that rows differ only in the interface.
             model: Some(if threads { "pool" } else { "serial" }.into()),
-            allocation: spec.allocation.map(word),
+            allocation: spec.allocation.map(|allocation| word(allocation).into()),
             cache_policy: Some(if spec.direct { "direct" } else { "keep" }.into()),
             file_state: self.writes().then(|| state.into()),
             cache: spec.cache,

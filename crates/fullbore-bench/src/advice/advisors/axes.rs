@@ -1,10 +1,10 @@
 //! Advice on cells along an axis: request size, depth, workers, streams, disks, load, length of the file.
 
 use super::super::candidate::{Candidate, NamedRatio};
-use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, is_sequential, only};
+use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, only};
 use super::super::sweep::{REQUEST, Sweep, TARGETS, sweeps};
 use super::super::words::{AT_PEAK, Ratio, against, speed, task, times, way};
-use crate::document::{Advice, Confidence, Labels, StopReason};
+use crate::document::{AccessMethod, Advice, Confidence, Disks, Labels, StopReason};
 use crate::stats::{Estimate, median};
 use crate::units;
 
@@ -20,7 +20,7 @@ const CLIFF: f64 = 0.7;
 const FAIR: f64 = 0.8;
 
 pub(super) fn sequential<'a>(input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
-    only(input.own(), is_sequential)
+    only(input.own(), Labels::is_sequential)
 }
 
 pub(super) fn with_memory_limit<'a>(input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
@@ -36,7 +36,7 @@ pub(super) fn request_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
         .iter()
         .map(|sweep| {
             let mut rivals = all.iter().filter(|other| task_of(other) == task_of(sweep));
-            matches!(sweep.labels.method.as_str(), "buffered" | "direct")
+            matches!(sweep.labels.method, AccessMethod::Buffered | AccessMethod::Direct)
                 || rivals.all(|other| top(other) <= top(sweep))
         })
         .collect();
@@ -224,8 +224,8 @@ fn saturation<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Saturati
 
 /// The task on the disks, without the variant `together`.
 pub(in super::super) fn describe_disks(sweep: &Sweep<'_>) -> String {
-    let said = sweep.labels.variant.as_deref().filter(|variant| *variant != "together");
-    let labels = Labels { variant: said.map(Into::into), ..sweep.labels.clone() };
+    let mut labels = sweep.labels.clone();
+    labels.variant.take_if(|_| sweep.labels.disks() == Some(Disks::Together));
     format!("{} with {}", task(&labels), way(&sweep.labels))
 }
 

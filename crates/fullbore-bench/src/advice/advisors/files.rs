@@ -4,13 +4,12 @@ use fullbore::strategy::{NAMED, ProfileJob};
 
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{
-    AdviceInput, EligibleCell, End, Growth, TaskKey, end, fastest, grouped, growth, is_random, is_single,
-    only,
+    AdviceInput, EligibleCell, End, Growth, TaskKey, end, fastest, grouped, growth, is_single, only,
 };
 use super::super::jobs::{best, cells, counts_requests, describe, is_of, place, typed};
 use super::super::sweep::{REQUEST, groups_ignoring};
 use super::super::words::{Ratio, speed, subject, task, way};
-use crate::document::{Choice, JobKind, Labels};
+use crate::document::{AccessMethod, Choice, FileState, JobKind, Labels, Operation};
 use crate::units;
 
 /// Programs with a default, as the beginning of a sentence; their job; true for the cells with its settings.
@@ -30,20 +29,20 @@ const COMMON: &[CommonDefault] = &[
     }),
     ("`cp`", JobKind::Copy, |labels| labels.peer.is_some()),
     ("A database that reads its pages one at a time", JobKind::RandomReads, |labels| {
-        labels.method == "buffered" && is_single(labels)
+        labels.method == AccessMethod::Buffered && is_single(labels)
     }),
     ("`cat`, `tar` and `cp -r`, which open one small file after another", JobKind::SmallFiles, |labels| {
         labels.workers == Some(1)
     }),
     ("A log that grows, with `fdatasync` after each record", JobKind::Append, |labels| {
-        labels.file_state.as_deref() == Some("extended") && labels.variant.is_none()
+        labels.file_state == Some(FileState::Extended) && labels.variant.is_none()
     }),
 ];
 
 fn buffered(labels: &Labels, request: std::ops::RangeInclusive<u64>) -> bool {
-    labels.method == "buffered"
+    labels.method == AccessMethod::Buffered
         && is_single(labels)
-        && labels.operation != "count lines"
+        && labels.operation != Operation::CountLines
         && labels.request_bytes.is_some_and(|bytes| request.contains(&bytes))
 }
 
@@ -87,8 +86,9 @@ pub(super) fn profile(input: &AdviceInput<'_>) -> Vec<Candidate> {
 
 /// The simplest method measured for the same job: one worker that reads and writes, `cci` if measured.
 fn plain<'a>(chosen: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<EligibleCell<'a>> {
-    let task = |l: &Labels| (l.job.clone(), l.operation.clone(), end(l), is_random(l));
-    let simple = |l: &Labels| task(l) == task(chosen.labels) && l.method == "buffered" && is_single(l);
+    let task = |l: &Labels| (l.job.clone(), l.operation.clone(), end(l), l.is_random());
+    let simple =
+        |l: &Labels| task(l) == task(chosen.labels) && l.method == AccessMethod::Buffered && is_single(l);
     let all = only(input.own(), simple);
     let cci = all.iter().copied().find(|w| called(w, "cci"));
     cci.or_else(|| fastest(all))

@@ -1,17 +1,14 @@
 //! Advice on cells that differ in the access method or in another setting of the strategy.
 
-use fullbore::engine::method as engine_method;
-
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{
-    AdviceInput, EligibleCell, End, TaskKey, by_task, end, fastest, grouped, is_random, is_sequential,
-    is_single, only, slowest,
+    AdviceInput, EligibleCell, End, TaskKey, by_task, end, fastest, grouped, is_single, only, slowest,
 };
 use super::super::sweep::{REQUEST, Sweep, groups_ignoring, setting, sweeps};
 use super::super::words::{
     AT_PEAK, CHEAPER, Ratio, against, cost, method, speed, subject, task, times, way, with_interval,
 };
-use crate::document::Labels;
+use crate::document::{AccessMethod, Labels, Operation};
 use crate::report::capital;
 use crate::units;
 
@@ -19,30 +16,29 @@ use crate::units;
 const SMALL: u64 = 16 << 10;
 
 fn is_small(labels: &Labels) -> bool {
-    is_random(labels) && labels.request_bytes.is_some_and(|size| size <= SMALL) && end(labels) == End::Device
+    labels.is_random() && labels.request_bytes.is_some_and(|size| size <= SMALL) && end(labels) == End::Device
 }
 
 /// Cells that the advisors on jobs and on small random requests do not handle, by task.
 pub(super) fn free<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
-    let suits = |l: &Labels| l.job.is_empty() && l.method != "command" && !is_small(l);
+    let suits = |l: &Labels| l.job.is_empty() && l.method != AccessMethod::Command && !is_small(l);
     by_task(&only(input.plain(), suits))
 }
 
 /// The fastest method for a task, compared with `buffered`.
 pub(super) fn fastest_method<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
     let best = fastest(group.iter().copied())?;
-    let of = |wanted: bool| {
-        let usual = |w: &EligibleCell<'_>| w.labels.method == "buffered" && method(w.labels) == "buffered";
-        fastest(group.iter().copied().filter(|w| usual(w) == wanted))
-    };
+    let usual =
+        |w: &EligibleCell<'_>| w.labels.method == AccessMethod::Buffered && !w.labels.bypasses_cache();
+    let of = |wanted: bool| fastest(group.iter().copied().filter(|w| usual(w) == wanted));
     let named = method(best.labels);
     let others = || fastest(group.iter().copied().filter(|w| method(w.labels) != named));
-    let other = if named == "buffered" { of(false)? } else { of(true).or_else(others)? };
+    let other = if usual(&best) { of(false)? } else { of(true).or_else(others)? };
     let ratio = NamedRatio::faster((way(best.labels), best), (way(other.labels), other), input)?;
     let (what, gain, cpu_cost) = (task(best.labels), ratio.gain(), ratio.at_cost());
     let text = format!("Use {} for {what}: {gain}{cpu_cost}.", ratio.first.0);
     let mut candidate = ratio.candidate([], format!("method|{}", subject(best.labels)), text);
-    if best.labels.is_mapped() && best.labels.operation == "read" {
+    if best.labels.method.is_mapped() && best.labels.operation == Operation::Read {
         candidate.advice.evidence += " A mapped read touches every cache line and copies nothing.";
     }
     Some(candidate)
@@ -58,14 +54,10 @@ pub(in super::super) struct DirectPair<'a> {
 
 /// The request sizes that were measured buffered and direct, at the device, in the same experiment.
 pub(in super::super) fn direct_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<DirectPair<'a>>> {
-    let suits = |l: &Labels| {
-        is_sequential(l)
-            && end(l) == End::Device
-            && matches!(l.operation.as_str(), "read" | "write")
-            && is_single(l)
-    };
+    let suits =
+        |l: &Labels| l.is_sequential() && end(l) == End::Device && l.operation.is_transfer() && is_single(l);
     let all = sweeps(&only(input.plain(), suits), &REQUEST);
-    let of = |name: &str| all.iter().filter(|sweep| sweep.labels.method == name).collect::<Vec<_>>();
+    let of = |method| all.iter().filter(|sweep| sweep.labels.method == method).collect::<Vec<_>>();
     let same = |a: &Sweep<'a>, b: &Sweep<'a>, near: bool| match (a.first(), b.first()) {
         (Some((_, a)), Some((_, b))) => {
             let [a, b] = [a, b].map(|w| TaskKey::of(w.cell));
@@ -75,9 +67,9 @@ pub(in super::super) fn direct_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Dir
     };
     // Cells of one experiment are interleaved; if none has both, two experiments of one run are compared.
     let both = |near: bool| -> Vec<(&Sweep<'a>, &Sweep<'a>)> {
-        let direct = of("direct");
+        let direct = of(AccessMethod::Direct);
         let counterparts = |b| direct.iter().copied().filter(move |d| same(b, d, near)).map(move |d| (b, d));
-        of("buffered").into_iter().flat_map(counterparts).collect()
+        of(AccessMethod::Buffered).into_iter().flat_map(counterparts).collect()
     };
     let near = both(true);
     let found_near =
@@ -249,9 +241,10 @@ fn of_setting(name: &str, clear: fn(&mut Labels), input: &AdviceInput<'_>) -> Ve
 /// Cells of interfaces, by task. Engines are chosen by strategy; an interface is chosen when a program is written.
 pub(super) fn interfaces<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
     let one_call = |l: &Labels| {
-        engine_method(&l.method).is_none()
-            && !l.method.contains('+')
-            && !matches!(l.method.as_str(), "" | "command")
+        l.method.registered().is_none()
+            && !l.method.is_pair()
+            && !l.method.is_empty()
+            && l.method != AccessMethod::Command
             && l.request_bytes.is_some()
             && is_single(l)
     };

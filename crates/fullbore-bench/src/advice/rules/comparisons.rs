@@ -3,13 +3,11 @@
 use super::super::advisors::{
     alignment_pairs, allocation_groups, describe_disks, direct_pairs, disk_sweeps, offset_words, with_growth,
 };
-use super::super::input::{
-    AdviceInput, EligibleCell, End, Growth, end, fastest, growth, is_sequential, is_single, only,
-};
+use super::super::input::{AdviceInput, EligibleCell, End, Growth, end, fastest, growth, is_single, only};
 use super::super::sweep::{DEPTH, REQUEST, Sweep, groups_ignoring, sweeps};
 use super::super::words::{cost, speed, task, times, way};
 use super::rule_tally::{RuleResult, RuleTally};
-use crate::document::{Labels, RuleVerdict};
+use crate::document::{Labels, Operation, RuleVerdict};
 use crate::stats::{DEFAULT_MARGIN, median};
 use crate::units;
 
@@ -34,7 +32,7 @@ const SMALL_IN_FLIGHT: [u64; 2] = [16 << 10, 64 << 10];
 
 /// Paths with one request at a time by one worker; mappings make no requests.
 fn paths<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
-    let asking = |l: &Labels| is_sequential(l) && !l.is_mapped() && is_single(l);
+    let asking = |l: &Labels| l.is_sequential() && !l.method.is_mapped() && is_single(l);
     sweeps(&only(input.plain(), asking), &REQUEST)
 }
 
@@ -98,18 +96,8 @@ pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
     )
 }
 
-/// True if a cell's variant sets the drive's write cache on, false if off.
-fn write_cache_on(labels: &Labels) -> Option<bool> {
-    let variant = labels.variant.as_ref()?.to_lowercase().replace('-', " ");
-    match variant.strip_prefix("write cache ")?.trim() {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
 pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
-    let suits = |labels: &Labels| write_cache_on(labels).is_some() && labels.operation == "write";
+    let suits = |labels: &Labels| labels.write_cache().is_some() && labels.operation == Operation::Write;
     let cells = only(input.eligible_cells.clone(), suits);
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
     let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT, input), RuleTally::new(CLOSE, input));
@@ -118,7 +106,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
             group
                 .iter()
                 .copied()
-                .find(|w| write_cache_on(w.labels) == Some(on) && deep(w.labels.depth.unwrap_or(1).max(1)))
+                .find(|w| w.labels.write_cache() == Some(on) && deep(w.labels.depth.unwrap_or(1).max(1)))
         };
         let Some(with) = find(true, |d| d == 1) else { continue };
         let size = with.labels.request_bytes.unwrap_or(0);
@@ -198,7 +186,7 @@ fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u
         if !tally.compare(first, second, what) {
             continue;
         }
-        writes |= pair.buffered.labels.operation == "write";
+        writes |= pair.buffered.labels.operation == Operation::Write;
         let phases = pair.buffered.cell.counted().filter_map(|s| s.phases);
         coalesced.extend(phases.map(|p| p.device_request_bytes).filter(|bytes| *bytes > 0.0));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullbore::size;
+use fullbore::{engine, size};
 
 use super::ignored::{IGNORED, REFUSED, reason_for};
 use super::syntax::{Entry, ImportError, Notes, Section, bytes, count, seconds, switch};
@@ -65,7 +65,9 @@ impl Load {
         let state = if writes { options.file_state(random, notes)? } else { None };
         settings.extend(state.map(|state| ("file", state.to_owned())));
         // A growing file is in no cache before.
-        if state.is_none() && counterpart.method != "null" {
+        if state.is_none()
+            && engine::method(counterpart.method).is_none_or(|method| method.capabilities.storage)
+        {
             settings.extend(options.cache(writes, direct, notes)?.map(|state| ("cache", state.to_owned())));
         }
         if writes && options.on("end_fsync")? == Some(true) {
