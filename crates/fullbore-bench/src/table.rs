@@ -249,10 +249,7 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
             continue;
         };
         imprecise += usize::from(summary.stop != StopReason::Precise);
-        let stopped = |flag: &&String| !flag.starts_with("time up") && !flag.starts_with("interrupted");
-        for flag in summary.flags.iter().filter(stopped) {
-            lines.push(format!("{}: {flag}", names[&cell.id]));
-        }
+        lines.extend(summary.warnings_of_samples().map(|warning| format!("{}: {warning}", names[&cell.id])));
     }
     if imprecise > 0 {
         let cells = units::count(imprecise, "cell");

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use fullbore_bench::document::{CacheState, Document, Proof, SeriesRef};
+use fullbore_bench::document::{CacheState, Document, Proof, SeriesRef, StopReason, Warning};
 use fullbore_bench::stats::Verdict;
 use fullbore_bench::table::{TableOptions, render};
 
@@ -58,16 +58,16 @@ fn roof_peaks_and_choices() {
 #[test]
 fn faults_are_seen_and_named() {
     let document = synthetic::document();
-    let flagged = |word: &str| -> Vec<String> {
-        let cells = document.cells.iter().filter_map(|c| c.summary.as_ref());
-        cells.flat_map(|s| s.flags.clone()).filter(|f| f.contains(word)).collect()
-    };
-    assert_eq!(flagged("two-humped").len(), 1, "{:?}", flagged("two-humped"));
-    let left_out = flagged("contradicted");
-    assert!(left_out.len() == 1 && left_out[0].starts_with("1 sample "), "{left_out:?}");
-    assert!(left_out[0].ends_with("61 % of the file was in the page cache, asked cold"), "{left_out:?}");
-    assert!(flagged("drifting").iter().any(|f| f.contains("falls by")), "{:?}", flagged("drifting"));
-    assert!(!flagged("time up").is_empty());
+    let summaries = document.cells.iter().filter_map(|c| c.summary.as_ref());
+    let flags: Vec<Warning> = summaries.flat_map(|s| s.flags.clone()).collect();
+    let count = |wanted: fn(&Warning) -> bool| flags.iter().filter(|flag| wanted(flag)).count();
+    assert_eq!(count(|flag| matches!(flag, Warning::TwoHumped(_))), 1, "{flags:?}");
+    let reason = "61 % of the file was in the page cache, asked cold".to_owned();
+    let left_out = Warning::Contradicted { samples: 1, reason: Some(reason) };
+    assert!(flags.contains(&left_out), "{flags:?}");
+    assert_eq!(count(|flag| matches!(flag, Warning::Contradicted { .. })), 1, "{flags:?}");
+    assert!(count(|flag| matches!(flag, Warning::Drifting(drift) if drift.relative_change < 0.0)) > 0);
+    assert!(count(|flag| flag.stop() == Some(StopReason::TimeUp)) > 0);
     let contradicted = document
         .cells
         .iter()

@@ -1,6 +1,6 @@
 //! Results documents stay readable: the fixture was written once by version 1 and is never regenerated.
 
-use fullbore_bench::document::{CacheState, Document, Error, Proof, StopReason, SummaryOptions};
+use fullbore_bench::document::{CacheState, Document, Error, Proof, StopReason, SummaryOptions, Warning};
 
 const VERSION_1: &str = include_str!("fixtures/results-v1.json");
 
@@ -57,7 +57,12 @@ fn the_summary_follows_from_the_samples() {
     assert!((computed.tool_share.unwrap() - 0.00046).abs() < 1e-5);
     // One contradicted sample, and interrupted while the interval was wide.
     assert_eq!(computed.flags[0], written.flags[0]);
-    assert_eq!(computed.flags[1], "interrupted at ±11% after 2 samples");
+    assert_eq!(computed.flags[1].to_string(), "interrupted at ±11% after 2 samples");
+    // A document has the text, from which the reason is read again.
+    let text = serde_json::to_string(&computed.flags).unwrap();
+    let read: Vec<Warning> = serde_json::from_str(&text).unwrap();
+    assert_eq!([read[0].stop(), read[1].stop()], [None, Some(StopReason::Interrupted)]);
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod sample;
 mod series;
 mod summary;
 mod terms;
+mod warning;
 
 pub use advice::{Advice, Confidence, JobKind, RateUnit, Recommendation, Rule, RuleVerdict};
 pub use environment::{Audit, Device, EngineFact, Environment, FileSystem};
@@ -29,5 +30,6 @@ pub use regime::{Burst, DeviceCredit, DeviceLimit, DeviceVariation, Regime, Slic
 pub use results::{Document, MINOR, Run, SCHEMA, VERSION, rfc3339};
 pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
-pub use summary::{Cell, CpuCost, StopReason, Summary, SummaryOptions, summarise};
+pub use summary::{Cell, CpuCost, Summary, SummaryOptions, summarise};
 pub use terms::{AccessMethod, Allocation, FileState, Operation, Order};
+pub use warning::{StopReason, Warning};

@@ -5,23 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
+use super::warning::{StopReason, Warning};
 use crate::stats::{
     Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
     mann_kendall, median, outliers, repeatability, two_humps, warm_up,
 };
 use crate::units;
-
-/// Reason why the measurement of a cell stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopReason {
-    /// The interval of the median is narrow enough.
-    Precise,
-    /// The time of the cell was up.
-    TimeUp,
-    /// The run was interrupted.
-    Interrupted,
-}
 
 /// The summary of a cell, over its usable samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +74,7 @@ pub struct Summary {
     pub tool_bound: bool,
     /// Warnings for the reader, a phrase each.
     #[serde(default)]
-    pub flags: Vec<String>,
+    pub flags: Vec<Warning>,
 }
 
 /// CPU time per unit of work, in seconds; medians over the samples.
@@ -216,10 +205,20 @@ pub struct Cell {
 }
 
 impl Summary {
+    /// Returns the other regime and its rate in bytes per second.
+    fn other_regime(&self) -> Option<(Regime, f64)> {
+        Some((self.regime?.opposite()?, self.other_regime?.value))
+    }
+
     /// The figure of the other regime in words: `burst 3.3 GB/s`.
     pub(crate) fn other_regime_text(&self) -> Option<String> {
-        let (other, rate) = (self.regime?.opposite()?, self.other_regime?);
-        Some(format!("{} {}", other.word(), units::rate(rate.value)))
+        let (other, rate) = self.other_regime()?;
+        Some(format!("{} {}", other.word(), units::rate(rate)))
+    }
+
+    /// The warnings but for the one that measuring stopped before the target precision.
+    pub(crate) fn warnings_of_samples(&self) -> impl Iterator<Item = &Warning> {
+        self.flags.iter().filter(|warning| warning.stop().is_none())
     }
 }
 
@@ -325,82 +324,51 @@ fn latency(samples: &[&Sample]) -> Option<Latency> {
 }
 
 /// Returns the warnings of a cell; `positions` are those of the samples in the summary.
-fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &Labels) -> Vec<String> {
+fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &Labels) -> Vec<Warning> {
     let mut flags = Vec::new();
     if summary.contradicted > 0 {
         let reason = samples.iter().find_map(|s| match &s.proof {
-            Proof::Contradicted { reason } => Some(reason.as_str()),
+            Proof::Contradicted { reason } => Some(reason.clone()),
             _ => None,
         });
-        flags.push(format!(
-            "{} contradicted and left out: {}",
-            units::count(summary.contradicted, "sample"),
-            reason.unwrap_or("no reason recorded")
-        ));
+        flags.push(Warning::Contradicted { samples: summary.contradicted, reason });
     }
-    if let Some(other) = summary.other_regime_text() {
-        flags.push(format!("beside it: {other}"));
+    if let Some((regime, rate)) = summary.other_regime() {
+        flags.push(Warning::OtherRegime { regime, rate });
     } else if summary.regime == Some(Regime::Burst) {
-        flags.push("burst only: the device's credit was not spent".into());
+        flags.push(Warning::BurstOnly);
     }
     if samples.iter().filter_map(|sample| sample.course.as_ref()).any(Course::is_short) {
-        flags.push("too short to find bursts; a longer --time shows them".into());
+        flags.push(Warning::ShortCourse);
     }
-    if let Some(left_out) = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0) {
-        flags.push(format!("the first {} were warm-up and are left out", units::count(left_out, "sample")));
-    }
+    let warm_up = summary.warm_up.map(WarmUp::left_out).filter(|count| *count > 0);
+    flags.extend(warm_up.map(Warning::WarmUp));
     if let Some(changes) = summary.changes.as_ref().filter(|changes| !changes.drifts) {
         for point in changes.points.iter().filter(|point| point.matters()) {
-            let way = if point.relative_change > 0.0 { "rose" } else { "fell" };
-            let by = units::percent(point.relative_change.abs());
-            flags.push(format!("changed: the rate {way} by {by} at sample {}", positions[point.at] + 1));
+            let sample = positions[point.at] + 1;
+            flags.push(Warning::Changed { relative: point.relative_change, sample });
         }
     }
     if summary.levels.len() > 2 {
-        let text: Vec<String> = summary
-            .levels
-            .iter()
-            .map(|level| format!("{} ({})", units::rate(level.value), units::percent(level.share)))
-            .collect();
-        flags.push(format!("on {} levels: {}", text.len(), text.join(", ")));
-    } else if let Some(modes) = &summary.modes {
-        flags.push(format!(
-            "two-humped: {} ({}) and {} ({})",
-            units::rate(modes.low.value),
-            units::percent(modes.low.share),
-            units::rate(modes.high.value),
-            units::percent(modes.high.share)
-        ));
+        flags.push(Warning::Levels(summary.levels.clone()));
+    } else {
+        flags.extend(summary.modes.map(Warning::TwoHumped));
     }
-    if let Some(drift) = summary.drift.filter(Drift::matters) {
-        let way = if drift.relative_change > 0.0 { "rises" } else { "falls" };
-        let change = units::percent(drift.relative_change.abs());
-        flags.push(format!("drifting: {way} by {change} over the run (p = {})", units::significant(drift.p)));
-    }
-    if let Some(share) = summary.tool_share.filter(|_| summary.tool_bound) {
-        flags.push(format!(
-            "bound by the tool: the meter needs {} of a request's time",
-            units::percent(share)
-        ));
-    }
-    if let (Some(depth), Some(reached)) = (labels.depth, summary.achieved_depth)
-        && reached < DEPTH_REACHED * f64::from(depth)
+    flags.extend(summary.drift.filter(Drift::matters).map(Warning::Drifting));
+    flags.extend(summary.tool_share.filter(|_| summary.tool_bound).map(Warning::ToolBound));
+    if let (Some(requested), Some(reached)) = (labels.depth, summary.achieved_depth)
+        && reached < DEPTH_REACHED * f64::from(requested)
     {
-        flags.push(format!("depth {} reached of {depth} requested", units::significant(reached)));
+        flags.push(Warning::DepthNotReached { reached, requested });
     }
-    if let (Some(load), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
-        && reached < LOAD_REACHED * load as f64
+    if let (Some(requested), Some(reached)) = (labels.load_per_s, summary.requests_per_s)
+        && reached < LOAD_REACHED * requested as f64
     {
-        let reached = units::significant(reached);
-        flags.push(format!("{reached} of {load} arriving requests per second completed: the others waited"));
+        flags.push(Warning::LoadNotReached { reached, requested });
     }
     if summary.stop != StopReason::Precise {
-        let why = if summary.stop == StopReason::TimeUp { "time up" } else { "interrupted" };
-        let width = summary.relative_half_width.map_or_else(
-            || "one sample, no interval".to_owned(),
-            |width| format!("±{} after {}", units::percent(width), units::count(summary.n, "sample")),
-        );
-        flags.push(format!("{why} at {width}"));
+        let (stop, samples, width) = (summary.stop, summary.n, summary.relative_half_width);
+        flags.push(Warning::Unfinished { stop, samples, width });
     }
     flags
 }
@@ -425,8 +393,8 @@ mod tests {
         let samples: Vec<Sample> = rates.enumerate().map(sample).collect();
         let summary = summarise(&samples, &Labels::default(), &SummaryOptions::default()).unwrap();
         assert!(summary.warm_up.is_none_or(|warm_up| warm_up.left_out() == 0), "{:?}", summary.warm_up);
-        let text = summary.flags.iter().find(|flag| flag.starts_with("changed:")).unwrap();
-        assert!(text.ends_with("at sample 16"), "{text}");
+        let changed = |warning: &Warning| matches!(warning, Warning::Changed { sample: 16, .. });
+        assert!(summary.flags.iter().any(changed), "{:?}", summary.flags);
     }
 
     #[test]

@@ -261,7 +261,7 @@ fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         .figures("p99.9", late(|l| l.p999_s))
         .figures("longest", late(|l| l.max_s))
         .figures("fairness", |(cell, _)| dash(stream_fairness(cell).map(|j| format!("{j:.3}"))))
-        .words("warnings", |(_, s)| s.flags.join("; "))
+        .words("warnings", |(_, s)| s.flags.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         .table()
         .without_empty_columns()
 }

@@ -218,9 +218,8 @@ impl ChartBuilder<'_> {
         let Some(summary) = self.summary(cell) else { return tip };
         tip += &format!(", {}", units::count(summary.n, "sample"));
         // The chart of rates shows the warnings; the chart of costs does not repeat them.
-        for flag in summary.flags.iter().filter(|_| !measure.is_cost()) {
-            tip += "; ";
-            tip += flag;
+        for warning in summary.flags.iter().filter(|_| !measure.is_cost()) {
+            tip += &format!("; {warning}");
         }
         tip
     }

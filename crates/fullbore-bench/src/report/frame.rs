@@ -149,9 +149,8 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     for cell in &document.cells {
         let Some(summary) = &cell.summary else { continue };
         let name = names.get(&cell.id).unwrap_or(&cell.id);
-        // The last column reports that time was up.
-        let flags = summary.flags.iter().filter(|f| !f.starts_with("time up"));
-        let flags = flags.cloned().collect::<Vec<_>>().join("; ");
+        // The last column reports why measuring stopped.
+        let flags = summary.warnings_of_samples().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         if !flags.is_empty() || !summary.outliers.is_empty() {
             let outliers = summary.outliers.len().to_string();
             flagged.push(vec![name.clone(), flags, outliers, stop_word(summary.stop).into()]);
