@@ -14,6 +14,7 @@ pub mod csv;
 pub mod document;
 pub mod experiment;
 pub mod fio;
+mod grouping;
 mod host;
 pub mod model;
 mod pipeline;

@@ -3,6 +3,7 @@
 use fullbore::strategy::{CacheState as JobCache, ProfileJob};
 
 use crate::document::{Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary};
+use crate::grouping::{self, distinct};
 use crate::stats::{Bootstrap, Estimate};
 
 /// Fewest usable samples for a confident result.
@@ -83,13 +84,7 @@ impl<'a> AdviceInput<'a> {
 }
 
 pub(super) fn ids<'a: 'b, 'b>(cells: impl IntoIterator<Item = &'b EligibleCell<'a>>) -> Vec<String> {
-    let mut ids: Vec<String> = Vec::new();
-    for eligible in cells {
-        if !ids.contains(&eligible.cell.id) {
-            ids.push(eligible.cell.id.clone());
-        }
-    }
-    ids
+    distinct(cells.into_iter().map(|eligible| eligible.cell.id.clone()))
 }
 
 /// True for fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
@@ -213,14 +208,7 @@ pub(super) fn grouped<'a, K: PartialEq>(
     cells: &[EligibleCell<'a>],
     key: impl Fn(&EligibleCell<'a>) -> K,
 ) -> Vec<Vec<EligibleCell<'a>>> {
-    let mut groups: Vec<(K, Vec<EligibleCell<'a>>)> = Vec::new();
-    for eligible in cells {
-        let key = key(eligible);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(*eligible),
-            None => groups.push((key, vec![*eligible])),
-        }
-    }
+    let groups = grouping::grouped(cells.iter().map(|eligible| (key(eligible), *eligible)));
     groups.into_iter().map(|(_, group)| group).collect()
 }
 

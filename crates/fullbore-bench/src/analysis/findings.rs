@@ -7,6 +7,7 @@ use crate::document::{
     AccessMethod, Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost,
     SeriesHalfPower, SeriesRef, SeriesRequestTime, experiments, series,
 };
+use crate::grouping::grouped;
 use crate::simplicity::{EQUAL, choose, fastest_cell};
 use crate::stats::{
     Bootstrap, Comparison, CostLine, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_cost,
@@ -118,18 +119,12 @@ pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
 
 /// Returns the measured cells that compete for each job, in the order of their first. Cells of peers do not compete.
 pub(crate) fn candidates(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
-    let mut jobs: Vec<(String, Vec<&Cell>)> = Vec::new();
     let ours = |c: &&Cell| !c.labels.job.is_empty() && c.summary.is_some() && c.labels.peer.is_none();
-    for cell in cells.iter().filter(ours) {
-        let job = match cell.labels.cache {
-            Some(cache) => format!("{}, {}", cell.labels.job, cache.word()),
-            None => cell.labels.job.clone(),
-        };
-        match jobs.iter_mut().find(|(name, _)| *name == job) {
-            Some((_, candidates)) => candidates.push(cell),
-            None => jobs.push((job, vec![cell])),
-        }
-    }
+    let job = |cell: &Cell| match cell.labels.cache {
+        Some(cache) => format!("{}, {}", cell.labels.job, cache.word()),
+        None => cell.labels.job.clone(),
+    };
+    let mut jobs = grouped(cells.iter().filter(ours).map(|cell| (job(cell), cell)));
     for (job, candidates) in reads_without_trial(cells) {
         let job = job.to_string();
         if jobs.iter().all(|(name, _)| *name != job) {

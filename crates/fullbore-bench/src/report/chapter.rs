@@ -15,6 +15,7 @@ use crate::document::{
     Axis, Cell, CpuCost, Document, Experiment, Figure, Latency, Phases, Series, StopReason, Summary,
     experiments, series,
 };
+use crate::grouping::grouped;
 use crate::stats::{Estimate, HalfPower, median};
 use crate::units;
 
@@ -110,19 +111,14 @@ fn care(document: &Document, experiment: &str) -> Option<String> {
 
 /// Reasons why cells of an experiment were not measured, each with the number of cells.
 pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usize)> {
-    let mut reasons: Vec<(String, usize)> = Vec::new();
-    for cell in document.cells.iter().filter(|c| c.experiment == experiment && c.summary.is_none()) {
-        let reason = match &cell.skipped {
-            Some(reason) => reason.as_str(),
-            None if cell.samples.is_empty() => "not reached in time",
-            None => "no usable sample",
-        };
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((reason.to_owned(), 1)),
-        }
-    }
-    reasons
+    let cells = document.cells.iter().filter(|c| c.experiment == experiment && c.summary.is_none());
+    let reason = |cell: &Cell| match &cell.skipped {
+        Some(reason) => reason.clone(),
+        None if cell.samples.is_empty() => "not reached in time".into(),
+        None => "no usable sample".into(),
+    };
+    let reasons = grouped(cells.map(|cell| (reason(cell), ())));
+    reasons.into_iter().map(|(reason, cells)| (reason, cells.len())).collect()
 }
 
 impl Chapter {

@@ -8,6 +8,7 @@ use super::prose::{against, capital, spanned};
 use super::row_charts::{Bar, BarChart};
 use crate::block::{NOTHING, TableOf, Titled, words};
 use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation};
+use crate::grouping::distinct;
 use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
 use crate::units;
 
@@ -170,12 +171,7 @@ pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled
 /// A sentence per program: the range of the ratios, and the number of significant differences.
 pub(super) fn peer_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     let all = in_chapter(document, experiment, &document.findings.peers, |found| &found.cell);
-    let mut programs: Vec<&str> = Vec::new();
-    for found in &all {
-        if !programs.contains(&found.peer.as_str()) {
-            programs.push(&found.peer);
-        }
-    }
+    let programs = distinct(all.iter().map(|found| found.peer.as_str()));
     let sentence = |program: &str| {
         let rates: Vec<_> =
             all.iter().filter(|found| found.peer == program).map(|found| found.rate).collect();

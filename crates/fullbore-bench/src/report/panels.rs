@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use fullbore::engine;
 
 use crate::document::{CacheState, Document, Labels, Operation, Series};
+use crate::grouping::grouped;
 use crate::units;
 
 pub(super) struct Panel<'a> {
@@ -70,7 +71,8 @@ pub(super) fn split<'a>(lines: &[&'a Series], by_cache: bool, most: usize) -> Ve
                 if !apart && group.len() <= most {
                     return vec![(title, group)];
                 }
-                let parts = grouped(&group, |line| facet(&line.labels).unwrap_or_default());
+                let parts =
+                    grouped(group.iter().map(|line| (facet(&line.labels).unwrap_or_default(), *line)));
                 // Lines without a value may share a chart with one kind of the others.
                 let said = parts.iter().filter(|(word, _)| !word.is_empty()).count();
                 if said < 2 && group.len() <= most {
@@ -86,21 +88,6 @@ pub(super) fn split<'a>(lines: &[&'a Series], by_cache: bool, most: usize) -> Ve
             .collect();
     }
     groups.into_iter().map(|(title, group)| Panel { lines: named(&group, &title), title }).collect()
-}
-
-pub(super) fn grouped<'a, K: PartialEq>(
-    lines: &[&'a Series],
-    key: impl Fn(&Series) -> K,
-) -> Vec<(K, Vec<&'a Series>)> {
-    let mut groups: Vec<(K, Vec<&'a Series>)> = Vec::new();
-    for &line in lines {
-        let key = key(line);
-        match groups.iter_mut().find(|g| g.0 == key) {
-            Some((_, group)) => group.push(line),
-            None => groups.push((key, vec![line])),
-        }
-    }
-    groups
 }
 
 /// Names without the words that all lines share or that the title contains.

@@ -2,11 +2,12 @@
 
 use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};
-use super::panels::{Facet, JOBS, grouped, named};
+use super::panels::{Facet, JOBS, named};
 use super::pipeline_chart::narrowest;
 use super::prose::{against, capital, compared, peak, spanned};
 use super::request_figures::{PARTS, parts, percentile, stream_fairness};
 use crate::document::{AccessMethod, Axis, Cell, Document, Experiment, Figure, Series, Stage};
+use crate::grouping::grouped;
 use crate::stats::{Estimate, Verdict};
 use crate::units;
 
@@ -28,7 +29,7 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         let words = varying.iter().filter_map(|f| f(&line.labels)).filter(|w| !w.is_empty());
         words.collect::<Vec<_>>().join(", ")
     };
-    let mut jobs = grouped(&all, job);
+    let mut jobs = grouped(all.iter().map(|line| (job(line), *line)));
     let more = jobs.len().saturating_sub(MOST_JOBS);
     jobs.truncate(MOST_JOBS);
     let mut described = Vec::new();

@@ -25,6 +25,7 @@ use crate::clock::Clock;
 use crate::document::{Document, Experiment, Operation};
 use crate::experiment::{self, Trial};
 use crate::fio;
+use crate::grouping;
 use crate::host;
 use crate::test_files::{self, Needs, TestFiles};
 use crate::units;
@@ -215,11 +216,5 @@ fn create_file_sets(
 
 /// Returns the devices under all directories, without duplicates.
 fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
-    let mut all = Vec::new();
-    for device in facts.iter().flat_map(host::devices) {
-        if !all.contains(&device) {
-            all.push(device);
-        }
-    }
-    all
+    grouping::distinct(facts.iter().flat_map(host::devices))
 }
