@@ -13,8 +13,8 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
 
-use super::one_way::OneWayIo;
-use super::workload::{RunResult, repeat_until};
+use super::one_way::{OneWayIo, Precondition};
+use super::workload::{ExpectedState, RunResult, repeat_until};
 
 /// One of the transfers: a run of a file, read or written sequentially.
 #[derive(Debug, Clone)]
@@ -22,6 +22,17 @@ pub(super) struct FileRange {
     /// The file; for writes, its blocks exist.
     pub(super) file: File,
     pub(super) range: Range<u64>,
+}
+
+/// Establishes the state of the parts. That of reads is proved by the ranges, that of writes by the device only.
+pub(super) fn prepare(parts: &[FileRange], precondition: Precondition) -> Result<ExpectedState> {
+    parts.iter().try_for_each(|part| precondition.establish(&part.file, &part.range))?;
+    let ranges = parts.iter().filter(|_| !precondition.writes);
+    Ok(ExpectedState {
+        ranges: ranges.map(|part| (part.file.clone(), part.range.clone())).collect(),
+        cache: precondition.cache,
+        device: precondition.device(),
+    })
 }
 
 /// The data of writes, and true if their time includes flushing to the device; `None` for reads.

@@ -10,14 +10,12 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{FileRange, Transfers};
-use super::one_way::{Direction, OneWayIo};
+use super::concurrent::{FileRange, Transfers, prepare};
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, bytes, settings};
 use super::striped::{self, Layout};
-use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
-};
+use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Disks, Labels};
 use crate::test_files::{Needs, TestFiles};
 
@@ -157,8 +155,13 @@ impl DevicesWorkload {
         Layout { files: self.selection.0.len(), chunk: self.chunk }
     }
 
+    fn precondition(&self) -> Precondition {
+        let cold = !self.io.writes() && !self.io.direct();
+        Precondition::of(&self.io, Some(self.flushes()), cold.then_some(CacheState::Cold))
+    }
+
     fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        if self.flushes() { &test_files.written } else { &test_files.cold }
+        self.precondition().file(test_files)
     }
 
     fn files(&self, context: &RunContext<'_>) -> Vec<File> {
@@ -243,7 +246,7 @@ impl Workload for DevicesWorkload {
             format!("disks {} {variant}", disks.join("+"))
         };
         Labels {
-            cache: (!self.io.writes() && !self.io.direct()).then_some(CacheState::Cold),
+            cache: self.precondition().cache,
             order: Some("sequential".into()),
             flush: self.flushes().then_some(true),
             targets: Some(self.selection.0.len() as u32),
@@ -282,22 +285,7 @@ impl Workload for DevicesWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         self.select_ranges(iteration, context);
-        for part in &self.parts {
-            if self.flushes() {
-                part.file.sync_data()?;
-                TestFiles::load_into_cache(&part.file, &part.range)?;
-            } else {
-                TestFiles::evict_from_cache(&part.file)?;
-            }
-        }
-        let device = if self.io.writes() { DeviceIo::Writes } else { DeviceIo::Reads };
-        let cold = !self.io.writes() && !self.io.direct();
-        let ranges = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
-        Ok(ExpectedState {
-            ranges: if self.io.writes() { Vec::new() } else { ranges.collect() },
-            cache: cold.then_some(CacheState::Cold),
-            device,
-        })
+        prepare(&self.parts, self.precondition())
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

@@ -12,11 +12,11 @@ use fullbore::pattern::Order;
 use serde::{Deserialize, Serialize};
 
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo, Target};
+use super::one_way::{Direction, OneWayIo, Precondition, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, settings, word};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::Labels;
 use crate::test_files::TestFiles;
@@ -158,9 +158,9 @@ impl Workload for RereadWorkload {
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
         self.iteration = iteration.number;
-        TestFiles::evict_from_cache(&test_files.cold)?;
-        let ranges = vec![(test_files.cold.clone(), 0..test_files.len)];
-        Ok(ExpectedState { ranges, cache: None, device: DeviceIo::Reads })
+        let (precondition, range) = (Precondition::of(&self.io, None, None), 0..test_files.len);
+        precondition.establish(&test_files.cold, &range)?;
+        Ok(precondition.expected_state(test_files.cold.clone(), range))
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

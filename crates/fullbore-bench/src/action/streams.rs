@@ -6,7 +6,7 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{FileRange, Transfers};
+use super::concurrent::{FileRange, Transfers, prepare};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, refuse, settings};
@@ -166,14 +166,7 @@ impl Workload for StreamsWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         self.select_ranges(iteration, context);
-        let precondition = self.precondition();
-        self.parts.iter().try_for_each(|part| precondition.establish(&part.file, &part.range))?;
-        let ranges = self.parts.iter().map(|part| (part.file.clone(), part.range.clone()));
-        Ok(ExpectedState {
-            ranges: if precondition.writes { Vec::new() } else { ranges.collect() },
-            cache: precondition.cache,
-            device: precondition.device(),
-        })
+        prepare(&self.parts, self.precondition())
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

@@ -14,11 +14,11 @@ use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
 
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
-use super::one_way::{Direction, OneWayIo, Target};
+use super::one_way::{Direction, OneWayIo, Precondition, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, refuse, settings, word};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency};
@@ -113,15 +113,13 @@ impl LatencyWorkload {
         self.spec.cache == Some(CacheState::Warm)
     }
 
-    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        if self.warm() { &test_files.warm } else { &test_files.cold }
+    fn precondition(&self) -> Precondition {
+        let cache = self.spec.cache.or((!self.io.direct()).then_some(CacheState::Cold));
+        Precondition::of(&self.io, None, cache)
     }
 
-    fn ready(&self, file: &File) -> Result<()> {
-        match self.warm() {
-            true => TestFiles::load_into_cache(file, &(0..file.stamp()?.len)),
-            false => TestFiles::evict_from_cache(file),
-        }
+    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
+        self.precondition().file(test_files)
     }
 
     fn order(&self, seed: u64, count: u64) -> Order {
@@ -150,7 +148,7 @@ impl LatencyWorkload {
         let mut count = 64 * (strategy.depth * strategy.workers) as u64;
         let rate = loop {
             count = count.min(blocks);
-            self.ready(self.file(test_files))?;
+            self.precondition().establish(self.file(test_files), &(0..test_files.len))?;
             let end = if self.spec.order == RequestOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
             let stats = match self.io.data() {
@@ -260,18 +258,12 @@ impl Workload for LatencyWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let file = self.file(context.test_files()).clone();
-        self.ready(&file)?;
+        let range = 0..file.stamp()?.len;
+        self.precondition().establish(&file, &range)?;
         let pace = self.load * self.io.strategy().request as f64;
         self.seconds = (iteration.span as f64 / pace).clamp(SPAN.0, SPAN.1);
         self.iteration = iteration;
-        let device = match (self.io.writes(), self.warm()) {
-            (true, _) => DeviceIo::Writes,
-            (false, true) => DeviceIo::Any,
-            (false, false) => DeviceIo::Reads,
-        };
-        let len = file.stamp()?.len;
-        let cache = self.spec.cache.or((!self.io.direct()).then_some(CacheState::Cold));
-        Ok(ExpectedState { ranges: vec![(file, 0..len)], cache, device })
+        Ok(self.precondition().expected_state(file, range))
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

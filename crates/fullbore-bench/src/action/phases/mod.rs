@@ -17,11 +17,11 @@ use serde::Deserialize;
 
 use self::trace::{Trace, TraceSums, sum_events};
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo, Target};
+use super::one_way::{Direction, OneWayIo, Precondition, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{Labels, Phases};
 use crate::test_files::TestFiles;
@@ -217,13 +217,13 @@ impl Workload for PhasesWorkload {
         self.requests = (iteration.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
         // The next run of the file, so that no device cache holds it.
         self.first = iteration.number.wrapping_mul(self.requests) % blocks;
-        TestFiles::evict_from_cache(&test_files.cold)?;
+        let (precondition, range) = (Precondition::of(&self.io, None, None), 0..test_files.len);
+        precondition.establish(&test_files.cold, &range)?;
         self.trace = match &self.sectors {
             Ok(_) => Trace::of(&self.devices).ok(),
             Err(_) => None,
         };
-        let device = if self.io.writes() { DeviceIo::Writes } else { DeviceIo::Reads };
-        Ok(ExpectedState { ranges: vec![(test_files.cold.clone(), 0..test_files.len)], cache: None, device })
+        Ok(precondition.expected_state(test_files.cold.clone(), range))
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
