@@ -133,7 +133,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     };
     let short = of(regime).count() - positions.len();
     let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
-    let warm_up = warm_up(&all, 1);
+    let warm_up = warm_up(&all);
     positions.drain(..warm_up.map_or(0, WarmUp::left_out));
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::{Bootstrap, Estimate};
-use super::quantile::{mean, median_of_sorted, sorted, squares};
+use super::quantile::{mean, median_of_sorted, sorted};
 
 /// Minimum number of samples; with fewer, two modes cannot be distinguished from chance.
 pub const MIN_SAMPLES_FOR_MODES: usize = 8;
@@ -45,39 +45,16 @@ pub struct Modes {
 pub fn two_humps(values: &[f64]) -> Option<Modes> {
     let sorted = sorted(values);
     let n = sorted.len();
-    if n < MIN_SAMPLES_FOR_MODES {
+    let (left, edges) = cuts(&sorted, 2).into_iter().next()?;
+    if 1.0 - left < critical_share(n) || !apart(&sorted, &edges) {
         return None;
     }
-    let (mean, total) = (mean(&sorted), squares(&sorted));
-    if total <= 0.0 {
-        return None;
-    }
-    let smallest = 2.max((SMALLEST_SHARE * n as f64).ceil() as usize);
-    let mut best: Option<(usize, f64)> = None;
-    let mut running = 0.0;
-    for cut in 1..n {
-        running += sorted[cut - 1] - mean;
-        if cut < smallest || n - cut < smallest {
-            continue;
-        }
-        // Both parts' distance from the mean, weighted by their size, is the variance that the cut explains.
-        let between = running * running * n as f64 / (cut as f64 * (n - cut) as f64);
-        if best.is_none_or(|(_, b)| between > b) {
-            best = Some((cut, between));
-        }
-    }
-    let (cut, between) = best?;
-    let explained = between / total;
-    let (low, high) = (median_of_sorted(&sorted[..cut])?, median_of_sorted(&sorted[cut..])?);
-    if explained < critical_share(n) || high - low < LEVELS_APART * low.abs() {
-        return None;
-    }
-    let share = cut as f64 / n as f64;
-    Some(Modes {
-        low: Level { value: low, share, interval: None },
-        high: Level { value: high, share: 1.0 - share, interval: None },
-        explained,
-    })
+    let level = |values: &[f64]| {
+        let share = values.len() as f64 / n as f64;
+        Some(Level { value: median_of_sorted(values)?, share, interval: None })
+    };
+    let (low, high) = sorted.split_at(edges[1]);
+    Some(Modes { low: level(low)?, high: level(high)?, explained: 1.0 - left })
 }
 
 /// Returns the 99.5th to 99.9th percentile of the explained share in uniform samples (4000 simulated for each of n = 8,
@@ -102,11 +79,7 @@ const MOST_LEVELS: usize = 5;
 pub fn levels(values: &[f64], bootstrap: &Bootstrap) -> Vec<Level> {
     let ordered = sorted(values);
     let n = ordered.len();
-    if n < MIN_SAMPLES_FOR_MODES {
-        return Vec::new();
-    }
-    let least = 2.max((SMALLEST_SHARE * n as f64).ceil() as usize);
-    let best = cuts(&ordered, least)
+    let best = cuts(&ordered, MOST_LEVELS)
         .into_iter()
         .filter(|(_, edges)| apart(&ordered, edges))
         .filter_map(|(left, edges)| {
@@ -144,10 +117,14 @@ fn apart(ordered: &[f64], edges: &[usize]) -> bool {
     medians.windows(2).all(|pair| pair[1] - pair[0] >= LEVELS_APART * pair[0].abs())
 }
 
-/// Returns, for two to five parts of at least `least` values each, the share of the variance that the best cut leaves
-/// within them, and the parts' edges.
-fn cuts(ordered: &[f64], least: usize) -> Vec<(f64, Vec<usize>)> {
+/// Returns, for each number of parts from two to `most`, the share of the variance that the best cut leaves within them,
+/// and the parts' edges; none for too few samples.
+fn cuts(ordered: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
     let n = ordered.len();
+    if n < MIN_SAMPLES_FOR_MODES {
+        return Vec::new();
+    }
+    let least = 2.max((SMALLEST_SHARE * n as f64).ceil() as usize);
     let mean = mean(ordered);
     // Running sums of the distances from the mean and of their squares give any run's variance directly.
     let mut sums = vec![(0.0, 0.0)];
@@ -169,7 +146,7 @@ fn cuts(ordered: &[f64], least: usize) -> Vec<(f64, Vec<usize>)> {
         (0..=n).map(|to| if to < least { f64::INFINITY } else { within(0, to) }).collect();
     let mut starts: Vec<Vec<usize>> = Vec::new();
     let mut found = Vec::new();
-    for parts in 2..=MOST_LEVELS {
+    for parts in 2..=most {
         let mut next = vec![f64::INFINITY; n + 1];
         let mut start = vec![0; n + 1];
         for to in parts * least..=n {
@@ -199,6 +176,7 @@ fn cuts(ordered: &[f64], least: usize) -> Vec<(f64, Vec<usize>)> {
 mod tests {
     use super::*;
     use crate::stats::Xoshiro256;
+    use crate::stats::quantile::squares;
     use crate::stats::rng::normal;
 
     #[test]
@@ -264,7 +242,7 @@ mod tests {
                     );
                 }
             }
-            let found = &cuts(&ordered, 2)[1];
+            let found = &cuts(&ordered, 3)[1];
             assert_eq!(found.1.len(), 4);
             assert!((found.0 - least / squares(&ordered)).abs() < 1e-12);
         }

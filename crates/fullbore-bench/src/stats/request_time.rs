@@ -46,13 +46,6 @@ pub struct RequestTime {
 /// A part is an upper bound if the other part explains a time to within this share.
 const EXPLAINED: f64 = 0.05;
 
-impl RequestTime {
-    /// Returns the time of a request of `bytes`, in seconds.
-    pub fn at(&self, bytes: f64) -> f64 {
-        LawFit { a: self.per_request.value, b: self.per_byte.value }.at(self.law, bytes)
-    }
-}
-
 /// Fits the time of a request to a curve of (request size in bytes, samples of the rate there in bytes per second), by
 /// least squares of the relative residuals.
 ///
