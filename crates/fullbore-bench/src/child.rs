@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use fullbore::lock::Mutex;
 use fullbore::sys;
@@ -33,39 +33,21 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// A process that ends with the run.
-#[derive(Debug)]
-pub(crate) struct ChildProcess {
-    child: Child,
-}
-
-pub(crate) fn start(command: &mut Command) -> io::Result<ChildProcess> {
-    start_with(command, None)
-}
-
-/// Starts a process whose input is a file, or empty.
-pub(crate) fn start_with(command: &mut Command, input: Option<File>) -> io::Result<ChildProcess> {
-    let mut state = CHILDREN.lock();
-    if state.stopped {
-        return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
-    }
-    let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
-    state.running.push(child.id());
-    Ok(ChildProcess { child })
-}
-
-impl ChildProcess {
-    pub(crate) fn output(self) -> io::Result<Output> {
-        let Self { child } = self;
-        let process = child.id();
-        let output = child.wait_with_output();
-        untrack(process);
-        output
-    }
-}
-
-fn untrack(process: u32) {
+/// Runs a process that ends with the run; its input is a file, or empty.
+pub(crate) fn output(command: &mut Command, input: Option<File>) -> io::Result<Output> {
+    let child = {
+        let mut state = CHILDREN.lock();
+        if state.stopped {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the run was stopped"));
+        }
+        let child = command.stdin(input.map_or_else(Stdio::null, Stdio::from)).spawn()?;
+        state.running.push(child.id());
+        child
+    };
+    let process = child.id();
+    let output = child.wait_with_output();
     CHILDREN.lock().running.retain(|one| *one != process);
+    output
 }
 
 #[cfg(all(test, unix))]
@@ -74,10 +56,9 @@ mod tests {
 
     #[test]
     fn child_output_and_status_are_returned() {
-        let output =
-            start(Command::new("echo").arg("word").stdout(Stdio::piped())).unwrap().output().unwrap();
-        assert_eq!(output.stdout, b"word\n");
-        assert_eq!(start(&mut Command::new("false")).unwrap().output().unwrap().status.code(), Some(1));
-        assert!(start(&mut Command::new("/nonexistent/program")).is_err());
+        let echo = output(Command::new("echo").arg("word").stdout(Stdio::piped()), None).unwrap();
+        assert_eq!(echo.stdout, b"word\n");
+        assert_eq!(output(&mut Command::new("false"), None).unwrap().status.code(), Some(1));
+        assert!(output(&mut Command::new("/nonexistent/program"), None).is_err());
     }
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::document::{
     AccessMethod, CacheState, Cell, Environment, Labels, Operation, Order, Pipeline, Stage,
 };
+use crate::grouping::grouped;
 
 #[derive(Deserialize)]
 struct Found {
@@ -122,15 +123,11 @@ fn named(disks: &[&Device]) -> String {
             None => model,
         }
     };
-    let mut names: Vec<(String, usize)> = Vec::new();
-    for name in disks.iter().map(one) {
-        match names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => names.push((name, 1)),
-        }
-    }
-    let described =
-        names.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} × {name}") });
+    let names = grouped(disks.iter().map(|disk| (one(disk), ())));
+    let described = names.into_iter().map(|(name, same)| match same.len() {
+        1 => name,
+        count => format!("{count} × {name}"),
+    });
     described.collect::<Vec<_>>().join(", ")
 }
 
@@ -152,17 +149,15 @@ mod tests {
 
     fn read(cache: Option<CacheState>, policy: &str) -> Labels {
         Labels {
-            operation: "read".into(),
-            method: "buffered".into(),
             order: Some("sequential".into()),
             cache,
             cache_policy: Some(policy.into()),
-            ..Labels::default()
+            ..Labels::of("read", "buffered")
         }
     }
 
     fn cells() -> Vec<Cell> {
-        let copy = Labels { operation: "copy".into(), method: "memory".into(), ..Labels::default() };
+        let copy = Labels::of("copy", "memory");
         let warm = || read(Some(CacheState::Warm), "keep");
         let random = Labels { order: Some("random".into()), ..read(None, "direct") };
         let limited = Labels { memory_limit_bytes: Some(1), ..warm() };

@@ -26,8 +26,6 @@ fn fio() -> Option<String> {
 /// Cells of every kind that has a counterpart in fio.
 fn loads() -> Vec<Labels> {
     let read = |method: &str, cache_policy: &str, cache: Option<CacheState>| Labels {
-        operation: "read".into(),
-        method: method.into(),
         request_bytes: Some(64 << 10),
         depth: Some(1),
         workers: Some(1),
@@ -35,7 +33,7 @@ fn loads() -> Vec<Labels> {
         cache_policy: Some(cache_policy.into()),
         cache,
         order: Some("sequential".into()),
-        ..Labels::default()
+        ..Labels::of("read", method)
     };
     let uring = |depth| Labels { depth: Some(depth), ..read("uring", "direct", None) };
     let random = |labels: Labels, order: &str| Labels { order: Some(order.into()), ..labels };

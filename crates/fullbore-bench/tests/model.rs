@@ -46,8 +46,6 @@ fn cell(labels: Labels, rate: f64, noise: f64, rng: &mut Xoshiro256) -> Cell {
 
 fn labels(bytes: u64, depth: u32, disks: u32) -> Labels {
     Labels {
-        operation: "read".into(),
-        method: "uring".into(),
         request_bytes: Some(bytes),
         depth: Some(depth),
         workers: Some(1),
@@ -55,7 +53,7 @@ fn labels(bytes: u64, depth: u32, disks: u32) -> Labels {
         order: Some("sequential".into()),
         targets: Some(disks),
         variant: Some("together".into()),
-        ..Labels::default()
+        ..Labels::of("read", "uring")
     }
 }
 
@@ -169,13 +167,11 @@ fn added_processors_share_the_bandwidth_of_memory() {
         one
     };
     let labels = |method: &str, bytes: u64, workers: u32| Labels {
-        operation: "read".into(),
-        method: method.into(),
         request_bytes: Some(bytes),
         workers: Some(workers),
         cache: Some(CacheState::Warm),
         order: Some("sequential".into()),
-        ..Labels::default()
+        ..Labels::of("read", method)
     };
     let mut cells: Vec<Cell> = SIZES.iter().map(|&bytes| busy(labels("buffered", bytes, 1), 5e9)).collect();
     let at = |cells: &[Cell], cpus: u32| {

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
+use fullbore_bench::experiment::built_in;
 use measuring::{document, experiment, on_disk, options};
 
 /// Set in a process that measures with substituted tools.
@@ -39,55 +40,9 @@ fn measured(cell: &Cell) -> bool {
 #[test]
 fn peer_commands_are_measured() {
     let directory = on_disk();
-    let document = measure(
-        directory.path(),
-        "
-        [[experiment.grid]]
-        action = 'command'
-        task = 'copy'
-        tool = ['fullbore', 'cp', 'dd', 'cat', 'tar', 'uutils']
-        output = 'new'
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = 'copy'
-        tool = ['fullbore', 'cp']
-        output = 'existing'
-        cache = 'cold'
-        [[experiment.grid]]
-        action = 'command'
-        task = ['count lines', 'count words']
-        tool = ['fullbore', 'wc', 'uutils']
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = ['find a phrase', 'find a pattern']
-        tool = ['fullbore', 'grep', 'rg']
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = 'compare'
-        tool = ['fullbore', 'cmp']
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = 'sum blake3'
-        tool = ['fullbore', 'b3sum']
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = 'sum sha256'
-        tool = ['fullbore', 'sha256sum', 'uutils']
-        cache = 'warm'
-        [[experiment.grid]]
-        action = 'command'
-        task = 'to capitals'
-        tool = ['fullbore', 'tr', 'uutils']
-        output = 'new'
-        cache = 'warm'
-        ",
-    );
-    assert_eq!(document.cells.len(), 30);
+    let utilities = built_in("utilities").unwrap().text;
+    let document = document(&Options { program: program(), ..options(directory.path(), utilities, 16, 30) });
+    assert_eq!(document.cells.len(), 38);
     let measured: Vec<&Cell> = document.cells.iter().filter(|cell| measured(cell)).collect();
     for cell in &measured {
         for sample in &cell.samples {

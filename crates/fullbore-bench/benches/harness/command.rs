@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
+use fullbore::probe::ProcessUsage;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::directory::{RunningCommand, start, watch};
-use super::rounds::charged;
 use super::{Attempt, exit};
 
 /// First argument of a start of the benchmark as the parent of one command, which is its only child; then the input for a
@@ -111,10 +111,10 @@ impl CommandLine {
     }
 
     pub(crate) fn run(&self) -> Attempt<Run> {
-        let before = charged()?;
+        let before = ProcessUsage::of_children()?;
         let wall = self.execute(self.command()?)?.wall;
-        let after = charged()?;
-        Ok(Run { wall, user: after.0 - before.0, system: after.1 - before.1 })
+        let used = ProcessUsage::of_children()?.since(&before);
+        Ok(Run { wall, user: used.user, system: used.system })
     }
 
     pub(crate) fn output(&self) -> Attempt<String> {

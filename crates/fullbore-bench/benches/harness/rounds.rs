@@ -5,8 +5,6 @@ use std::time::Instant;
 
 use fullbore::probe::{ProcessUsage, SystemUsage, processors};
 use fullbore_bench::stats::{Xoshiro256, median};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 
 use super::Attempt;
 
@@ -62,7 +60,7 @@ const TOLERATED: f64 = 0.05;
 pub(crate) struct Watch {
     machine: SystemUsage,
     itself: ProcessUsage,
-    commands: f64,
+    commands: ProcessUsage,
     begin: Instant,
 }
 
@@ -71,7 +69,7 @@ impl Watch {
         Ok(Self {
             machine: SystemUsage::now()?,
             itself: ProcessUsage::now()?,
-            commands: commands()?,
+            commands: ProcessUsage::of_children()?,
             begin: Instant::now(),
         })
     }
@@ -79,7 +77,7 @@ impl Watch {
     pub(crate) fn objection(&self) -> Option<String> {
         let machine = SystemUsage::now().ok()?.since(&self.machine);
         let itself = ProcessUsage::now().ok()?.since(&self.itself).processor();
-        let commands = commands().ok()? - self.commands;
+        let commands = ProcessUsage::of_children().ok()?.since(&self.commands).processor();
         let all = self.begin.elapsed().as_secs_f64() * processors() as f64;
         let others = (machine.busy() - itself - commands).max(0.0) / all;
         let stolen = machine.steal / all;
@@ -92,14 +90,4 @@ impl Watch {
             )
         })
     }
-}
-
-fn commands() -> Attempt<f64> {
-    charged().map(|(user, system)| user + system)
-}
-
-pub(crate) fn charged() -> Attempt<(f64, f64)> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
-    Ok((seconds(usage.user_time()), seconds(usage.system_time())))
 }

@@ -90,8 +90,6 @@ impl Workload for AppendWorkload {
 
     fn labels(&self) -> Labels {
         Labels {
-            operation: "append".into(),
-            method: "buffered".into(),
             request_bytes: Some(self.record),
             depth: Some(1),
             workers: Some(1),
@@ -99,7 +97,7 @@ impl Workload for AppendWorkload {
             order: Some("sequential".into()),
             flush: Some(true),
             variant: (self.spec.sync == SyncCall::Dsync).then(|| "O_DSYNC".into()),
-            ..Labels::default()
+            ..Labels::of("append", "buffered")
         }
     }
 

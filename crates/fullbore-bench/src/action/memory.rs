@@ -76,12 +76,10 @@ impl Workload for MemoryWorkload {
             Kind::Read => "read",
         };
         Labels {
-            operation: operation.into(),
-            method: "memory".into(),
             order: Some("sequential".into()),
             workers: Some(self.workers as u32),
             strategy: Some(format!("workers={}", self.spec.workers)),
-            ..Labels::default()
+            ..Labels::of(operation, "memory")
         }
     }
 

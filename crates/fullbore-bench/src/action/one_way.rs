@@ -115,8 +115,6 @@ impl OneWayIo {
         let strategy = self.strategy();
         let (method, cache) = self.direction.of(&strategy);
         Labels {
-            operation: self.direction.word().into(),
-            method: method.name.into(),
             request_bytes: Some(strategy.request as u64),
             depth: Some(strategy.depth as u32),
             workers: Some(strategy.workers as u32),
@@ -124,7 +122,7 @@ impl OneWayIo {
             cache_policy: Some(cache.to_string()),
             file_state: self.writes().then(|| "overwritten".into()),
             strategy: Some(self.requested.text.clone()),
-            ..Labels::default()
+            ..Labels::of(self.direction.word(), method.name)
         }
     }
 }

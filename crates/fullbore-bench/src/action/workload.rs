@@ -204,7 +204,7 @@ pub(crate) struct RunResult {
 
 impl RunResult {
     /// Returns the result of requests that the work timed itself.
-    pub(super) fn timed(bytes: u64, seconds: f64, requests: u64, depth: Option<f64>) -> Self {
+    pub(crate) fn timed(bytes: u64, seconds: f64, requests: u64, depth: Option<f64>) -> Self {
         Self { bytes, seconds: Some(seconds), requests, depth, ..Self::default() }
     }
 

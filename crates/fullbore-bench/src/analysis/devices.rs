@@ -212,12 +212,10 @@ mod tests {
 
     fn disks(targets: u32, variant: Disks, chunk: Option<u64>, rate: f64, noise: f64) -> Cell {
         let labels = Labels {
-            operation: "read".into(),
-            method: "direct".into(),
             targets: Some(targets),
             variant: Some(variant.to_string()),
             chunk_bytes: chunk,
-            ..Labels::default()
+            ..Labels::of("read", "direct")
         };
         let mut cell = Cell::new(format!("{variant}/{targets}"), "devices", labels);
         cell.samples = (0..9)

@@ -154,11 +154,9 @@ mod tests {
     fn strategy_cell(operation: &str, strategy: &str, cache: CacheState, seconds: &[f64]) -> Cell {
         let labels = Labels {
             job: if strategy == "auto" { String::new() } else { "scan".into() },
-            operation: operation.into(),
-            method: "buffered".into(),
             cache: Some(cache),
             strategy: Some(strategy.into()),
-            ..Labels::default()
+            ..Labels::of(operation, "buffered")
         };
         let sample = |(round, &seconds): (usize, &f64)| Sample {
             round: round as u32,
@@ -242,13 +240,7 @@ mod tests {
     }
 
     fn labels(peer: Option<&str>, depth: u32) -> Labels {
-        Labels {
-            operation: "read".into(),
-            method: "buffered".into(),
-            depth: Some(depth),
-            peer: peer.map(str::to_owned),
-            ..Labels::default()
-        }
+        Labels { depth: Some(depth), peer: peer.map(str::to_owned), ..Labels::of("read", "buffered") }
     }
 
     #[test]

@@ -205,19 +205,15 @@ impl Change {
         self.baseline_samples.min(self.samples) >= FEWEST_RESAMPLED
     }
 
-    /// True if the whole interval is worse by more than `share`: a rate below 1 − share, a cost above 1 + share.
-    pub(super) fn worse_by(&self, share: f64) -> bool {
-        self.beyond(share, !self.measure.more_is_better())
-    }
-
-    /// True if the whole interval is better by more than `share`; see [`worse_by`](Self::worse_by).
-    pub(super) fn better_by(&self, share: f64) -> bool {
-        self.beyond(share, self.measure.more_is_better())
-    }
-
-    fn beyond(&self, share: f64, above: bool) -> bool {
+    /// True if the whole interval is worse, or better, by more than `share`: a rate is worse below 1 − share, a cost above
+    /// 1 + share.
+    pub(super) fn is_beyond(&self, judgement: Judgement, share: f64) -> bool {
         self.has_intervals()
-            && if above { self.ratio.low > 1.0 + share } else { self.ratio.high < 1.0 - share }
+            && if judgement.falls(self.measure) {
+                self.ratio.high < 1.0 - share
+            } else {
+                self.ratio.low > 1.0 + share
+            }
     }
 }
 
@@ -351,8 +347,13 @@ mod tests {
             Change::of(Measure::CostPerMb, a, b, &[], DEFAULT_MARGIN, &Bootstrap::default()).unwrap()
         };
         assert_eq!((cost(&a, &b).verdict, cost(&b, &a).verdict), ("cpu-higher", "cpu-lower"));
-        assert!(cost(&a, &b).worse_by(0.1) && !cost(&a, &b).worse_by(0.25));
-        assert!(rate(&b, &a).worse_by(0.1) && rate(&a, &b).better_by(0.1) && !rate(&a, &b).worse_by(0.0));
+        assert!(
+            cost(&a, &b).is_beyond(Judgement::Worse, 0.1) && !cost(&a, &b).is_beyond(Judgement::Worse, 0.25)
+        );
+        assert!(
+            rate(&b, &a).is_beyond(Judgement::Worse, 0.1) && rate(&a, &b).is_beyond(Judgement::Better, 0.1)
+        );
+        assert!(!rate(&a, &b).is_beyond(Judgement::Worse, 0.0));
     }
 
     #[test]
@@ -368,19 +369,6 @@ mod tests {
         );
         let none = Change::of(Measure::CostPerMb, &[0.0; 8], &[1.0; 8], &[], 0.03, &Bootstrap::default());
         assert_eq!(none, None);
-    }
-
-    #[test]
-    fn pairing_removes_shared_drift() {
-        // A storage whose rate varies by a factor of three, with a change of 10% added.
-        let mut rng = Xoshiro256::seeded(11);
-        let base: Vec<f64> = (0..12).map(|_| 100.0 * 3f64.powf(rng.unit())).collect();
-        let this: Vec<f64> = base.iter().map(|rate| rate * 0.9 * (1.0 + 0.01 * (rng.unit() - 0.5))).collect();
-        let pairs: Vec<_> = (0..12).map(|round| (round, round)).collect();
-        let paired =
-            Change::of(Measure::Rate, &base, &this, &pairs, DEFAULT_MARGIN, &Bootstrap::default()).unwrap();
-        assert!(paired.paired && paired.judgement == Judgement::Worse && paired.ratio.contains(0.9));
-        assert_eq!(rate(&base, &this).judgement, Judgement::Unclear);
     }
 
     #[test]

@@ -303,10 +303,7 @@ impl ConditionResult {
         self.tested = candidates.len();
         let adjusted = holm(&candidates.iter().map(|candidate| candidate.3).collect::<Vec<_>>());
         for ((other, c, change, _), p) in candidates.iter().zip(adjusted) {
-            let beyond = match judgement {
-                Judgement::Worse => change.worse_by(share),
-                _ => change.better_by(share),
-            };
+            let beyond = change.is_beyond(judgement, share);
             if beyond && p <= (1.0 - confidence) / 2.0 {
                 self.cells.push(cell(other, &c.id, &c.name));
             } else if beyond {

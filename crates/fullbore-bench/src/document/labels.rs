@@ -115,6 +115,11 @@ impl fmt::Display for Disks {
 const DEVICE_TEST: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
 
 impl Labels {
+    /// Returns labels of an operation by an access method.
+    pub fn of(operation: impl Into<Operation>, method: impl Into<AccessMethod>) -> Self {
+        Self { operation: operation.into(), method: method.into(), ..Self::default() }
+    }
+
     /// True if requests bypass the page cache: by the policy, or because the access method always does.
     pub fn bypasses_cache(&self) -> bool {
         self.has_direct_policy() || self.method.always_bypasses_cache()
@@ -260,6 +265,14 @@ mod tests {
         }
         let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
         assert!(joined.method.is_mapped() && !joined.bypasses_cache());
+    }
+
+    #[test]
+    fn sizes_of_a_strategy_are_exact() {
+        for (bytes, request) in [(65_536, "64K"), (1536, "1536"), (1000, "1000")] {
+            let labels = Labels { request_bytes: Some(bytes), ..Labels::of("read", "buffered") };
+            assert_eq!(labels.strategy_text(), format!("method=buffered,request={request}"));
+        }
     }
 
     #[test]

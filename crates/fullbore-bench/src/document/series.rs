@@ -147,44 +147,6 @@ pub enum Figure {
 }
 
 impl Experiment {
-    /// Returns the description of an experiment of the quick run.
-    fn known(name: &str) -> Option<Self> {
-        let (title, axis, note) = match name {
-            "read" => (
-                "Sequential read",
-                Axis::Request,
-                "Throughput of each access method reading a file from start to end, by request size.",
-            ),
-            "write" => (
-                "Sequential write",
-                Axis::Request,
-                "Throughput of each access method writing a file from start to end, by request size.",
-            ),
-            "depth" => (
-                "Depth",
-                Axis::Depth,
-                "Throughput by requests in flight: the share of the peak that needs asynchronous requests.",
-            ),
-            "random" => (
-                "Random requests",
-                Axis::Depth,
-                "Small requests at random offsets; the cost of a request dominates.",
-            ),
-            "transform" => (
-                "Whole-file transformation, by strategy",
-                Axis::None,
-                "Reads, changes every byte, writes: only the strategy differs.",
-            ),
-            "memory" => (
-                "Memory",
-                Axis::None,
-                "Copying within memory: the roof, because cached file bytes are copied once.",
-            ),
-            _ => return None,
-        };
-        Some(Self { title: title.into(), note: note.into(), ..Self::named(name, axis) })
-    }
-
     fn guessed(name: &str, cells: &[Cell]) -> Self {
         let distinct = |axis: Axis| {
             let here = cells.iter().filter(|c| c.experiment == name);
@@ -216,8 +178,7 @@ pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> 
     let mut all: Vec<Experiment> = described.to_vec();
     for cell in cells {
         if !all.iter().any(|e| e.name == cell.experiment) {
-            let known = Experiment::known(&cell.experiment);
-            all.push(known.unwrap_or_else(|| Experiment::guessed(&cell.experiment, cells)));
+            all.push(Experiment::guessed(&cell.experiment, cells));
         }
     }
     all

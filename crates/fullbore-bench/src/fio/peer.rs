@@ -142,23 +142,23 @@ impl Workload for FioWorkload {
             Some(rate) if self.again => ((rate * SHORT / whole as f64).ceil() as u64).clamp(1, PASSES),
             _ => 1,
         };
-        let result = loop {
+        let (result, seconds) = loop {
             let settings = self.settings(shape, &covered, whole, passes);
             let text = self.program.run(&settings, context.test_files().directory(), shape.huge)?;
-            let most = shape.depth * shape.workers;
-            let result = read_result(&text, shape.writes, most).map_err(refusal)?;
+            let result = read_result(&text, shape.writes, shape.depth, shape.workers).map_err(refusal)?;
+            let seconds = result.seconds.unwrap_or(0.0);
             // Half of it: rates vary, and a second run costs another start.
-            if result.seconds >= SHORT / 2.0 || !self.again || passes >= PASSES {
-                break result;
+            if seconds >= SHORT / 2.0 || !self.again || passes >= PASSES {
+                break (result, seconds);
             }
-            let more = (SHORT / result.seconds.max(1e-3)).ceil() as u64;
+            let more = (SHORT / seconds.max(1e-3)).ceil() as u64;
             passes = passes.saturating_mul(more.max(2)).min(PASSES);
         };
-        if result.seconds <= 0.0 {
+        if seconds <= 0.0 {
             return Err(refusal("fio ended in less time than it can measure".into()));
         }
-        self.rate = Some(result.bytes as f64 / result.seconds);
-        Ok(done(result, shape.workers))
+        self.rate = Some(result.bytes as f64 / seconds);
+        Ok(result)
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
@@ -168,18 +168,6 @@ impl Workload for FioWorkload {
 
 fn refusal(what: String) -> Error {
     Error::new(ErrorKind::Unsupported, "run", PEER, what)
-}
-
-fn done(result: JobResult, workers: u64) -> RunResult {
-    RunResult {
-        bytes: result.bytes,
-        seconds: Some(result.seconds),
-        requests: result.requests,
-        depth: result.in_flight.map(|in_flight| in_flight / workers as f64),
-        latency: result.latency,
-        children: Some((result.user_s, result.system_s)),
-        ..RunResult::default()
-    }
 }
 
 /// Bytes that fio moves in one pass over the covered range; `None` if a worker would have nothing to do.
@@ -258,8 +246,7 @@ impl Program {
                 .advise("install it (Debian: apt install fio)")
         };
         let path = child::find("fio").ok_or_else(|| refuse("not installed".into()))?;
-        let said = child::start(Command::new(&path).arg("--version").stdout(Stdio::piped()))
-            .and_then(child::ChildProcess::output)
+        let said = child::output(Command::new(&path).arg("--version").stdout(Stdio::piped()), None)
             .map_err(|error| Error::io("run", &path, error))?;
         let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         let major = version.strip_prefix("fio-").and_then(|rest| rest.split('.').next());
@@ -278,9 +265,8 @@ impl Program {
             command.env(HUGE_PAGES.0, HUGE_PAGES.1);
         }
         command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let output = child::start(&mut command)
-            .and_then(child::ChildProcess::output)
-            .map_err(|error| Error::io("run", &self.path, error))?;
+        let output =
+            child::output(&mut command, None).map_err(|error| Error::io("run", &self.path, error))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             return Ok(text);
@@ -297,21 +283,6 @@ fn complaint(said: &str) -> Option<&str> {
     let lines =
         || said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");
     lines().find(|line| line.contains("error") || line.contains("fail")).or_else(|| lines().next())
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct JobResult {
-    pub(super) bytes: u64,
-    /// Seconds from the first request to the last, in fio's whole milliseconds; 0: less, and requests were not timed.
-    pub(super) seconds: f64,
-    pub(super) requests: u64,
-    /// User CPU time of its jobs in seconds.
-    pub(super) user_s: f64,
-    /// System CPU time of its jobs in seconds.
-    pub(super) system_s: f64,
-    /// Requests in flight of all jobs together, by Little's law: their rate times the time of one.
-    pub(super) in_flight: Option<f64>,
-    pub(super) latency: Option<Latency>,
 }
 
 #[derive(Deserialize)]
@@ -345,8 +316,9 @@ struct TimeStats {
     percentile: std::collections::BTreeMap<String, f64>,
 }
 
-/// Reads the result of a run whose jobs are reported as one group. At most `most` requests can be in flight.
-pub(super) fn read_result(text: &str, writes: bool, most: u64) -> std::result::Result<JobResult, String> {
+/// Reads the result of a run whose jobs are reported as one group, of `workers` jobs of this depth. The seconds are those
+/// from the first request to the last, in fio's whole milliseconds; 0: less, and requests were not timed.
+fn read_result(text: &str, writes: bool, depth: u64, workers: u64) -> std::result::Result<RunResult, String> {
     // Warnings may precede the document.
     let start = text.find('{').ok_or("fio printed no result")?;
     let document: Document =
@@ -362,22 +334,26 @@ pub(super) fn read_result(text: &str, writes: bool, most: u64) -> std::result::R
     if way.total_ios == 0 {
         return Err("fio made no request".into());
     }
+    let most = (depth * workers) as f64;
     let busy = way.lat_ns.mean / 1e9 * way.total_ios as f64;
     let seconds = match way.runtime {
         // Less than fio's millisecond: estimated from the time of the requests and their number in flight.
-        0 => busy / most.max(1) as f64,
+        0 => busy / most.max(1.0),
         milliseconds => milliseconds as f64 / 1e3,
     };
     // Shares are of the time of all jobs together.
     let share = |percent: f64| percent / 100.0 * job.job_runtime / 1e3;
-    Ok(JobResult {
-        bytes: way.io_bytes,
-        seconds,
-        requests: way.total_ios,
-        user_s: share(job.usr_cpu),
-        system_s: share(job.sys_cpu),
-        in_flight: (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most as f64)),
+    // By Little's law, the requests in flight of all jobs together are their rate times the time of one.
+    let in_flight = (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most));
+    Ok(RunResult {
         latency: way.lat_ns.latency(),
+        children: Some((share(job.usr_cpu), share(job.sys_cpu))),
+        ..RunResult::timed(
+            way.io_bytes,
+            seconds,
+            way.total_ios,
+            in_flight.map(|in_flight| in_flight / workers as f64),
+        )
     })
 }
 
@@ -416,30 +392,31 @@ mod tests {
 
     #[test]
     fn a_result_is_read() {
-        let result = read_result(TEXT, false, 4).unwrap();
-        assert_eq!((result.bytes, result.requests, result.seconds), (4_096_000, 1000, 0.5));
-        assert!((result.user_s - 0.1).abs() < 1e-12 && (result.system_s - 0.3).abs() < 1e-12);
-        assert_eq!(result.in_flight, Some(4.0));
+        let result = read_result(TEXT, false, 2, 2).unwrap();
+        assert_eq!((result.bytes, result.requests, result.seconds), (4_096_000, 1000, Some(0.5)));
+        let (user, system) = result.children.unwrap();
+        assert!((user - 0.1).abs() < 1e-12 && (system - 0.3).abs() < 1e-12);
+        assert_eq!(result.depth, Some(2.0));
         assert_eq!(result.latency.unwrap().p99_s, 0.004);
         assert_eq!(result.latency.unwrap().max_s, 0.009);
     }
 
     #[test]
     fn short_runs_are_timed_by_their_requests() {
-        let result = read_result(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4).unwrap();
-        assert_eq!(result.seconds, 0.5);
+        let result = read_result(&TEXT.replace("\"runtime\": 500", "\"runtime\": 0"), false, 4, 1).unwrap();
+        assert_eq!(result.seconds, Some(0.5));
     }
 
     #[cfg(unix)]
     #[test]
     fn errors_are_reported() {
-        assert!(read_result("no document", false, 1).unwrap_err().contains("no result"));
-        assert!(read_result(TEXT, true, 1).unwrap_err().contains("no request"));
+        assert!(read_result("no document", false, 1, 1).unwrap_err().contains("no result"));
+        assert!(read_result(TEXT, true, 1, 1).unwrap_err().contains("no request"));
         assert!(
-            read_result(&TEXT.replace("\"error\": 0", "\"error\": 22"), false, 1)
+            read_result(&TEXT.replace("\"error\": 0", "\"error\": 22"), false, 1, 1)
                 .unwrap_err()
                 .contains("nvalid")
         );
-        assert!(read_result(&TEXT.replace("usr_cpu", "cpu"), false, 1).unwrap_err().contains("usr_cpu"));
+        assert!(read_result(&TEXT.replace("usr_cpu", "cpu"), false, 1, 1).unwrap_err().contains("usr_cpu"));
     }
 }

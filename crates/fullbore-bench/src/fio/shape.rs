@@ -339,14 +339,12 @@ mod tests {
 
     fn labels() -> Labels {
         Labels {
-            operation: "read".into(),
-            method: "uring".into(),
             request_bytes: Some(4096),
             depth: Some(32),
             workers: Some(1),
             cache_policy: Some("direct".into()),
             order: Some("random".into()),
-            ..Labels::default()
+            ..Labels::of("read", "uring")
         }
     }
 

@@ -376,13 +376,11 @@ const AUTO: (&str, &str, f64) = ("auto", "buffered", 1000.0);
 fn transforms<const N: usize>(room: &mut Room, strategies: [(&str, &str, f64); N]) {
     room.each(strategies.map(|(strategy, method, rate)| ((strategy, method), rate)), |(strategy, method)| {
         Labels {
-            operation: "shift:10".into(),
-            method: method.into(),
             request_bytes: Some(64 * K),
             cache: Some(Warm),
             file_state: Some("overwritten".into()),
             strategy: Some(strategy.into()),
-            ..Labels::default()
+            ..Labels::of("shift:10", method)
         }
     });
 }

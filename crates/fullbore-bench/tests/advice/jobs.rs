@@ -105,12 +105,10 @@ fn pages_files_and_records_are_counted() {
 #[test]
 fn cp_is_used_where_it_is_as_fast() {
     let copy = |method: &str, peer: Option<&str>| Labels {
-        operation: "copy".into(),
-        method: method.into(),
         cache: Some(Warm),
         file_state: Some("extended".into()),
         peer: peer.map(str::to_owned),
-        ..Labels::default()
+        ..Labels::of("copy", method)
     };
     let mut room = Room::new(Spread::Apart);
     room.add(Labels { workers: Some(2), ..copy("buffered", None) }, 1000.0);
@@ -140,10 +138,7 @@ fn common_defaults_lead_with_their_gain_and_the_command() {
     let [pages, small, large] = lead.as_slice() else { panic!("{lead:?}") };
     assert!(pages.text.starts_with("Reads of 8 KiB") && (pages.worth - 6.67).abs() < 0.1, "{pages:?}");
     assert!(small.text.contains("use 2 files at a time") && (small.worth - 3.0).abs() < 0.1, "{small:?}");
-    assert!(
-        large.text.contains("use direct, 1 MiB, 1.00 GB/s instead of 500 MB/s, 2.00× as fast"),
-        "{large:?}"
-    );
+    assert!(large.text.contains("use direct, 1 MiB") && (large.worth - 2.0).abs() < 0.1, "{large:?}");
     assert_eq!(large.setting.as_deref(), Some("fullbore sum --strategy method=direct,request=1M FILE"));
     // A sweep of request sizes is a detail, whatever its gain.
     assert!(advice.iter().any(|advice| !advice.lead && advice.text.starts_with("Use requests of")));

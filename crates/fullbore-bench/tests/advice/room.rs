@@ -72,15 +72,13 @@ impl Room {
 
 pub(crate) fn read(method: &str, request: u64, cache: CacheState) -> Labels {
     Labels {
-        operation: "read".into(),
-        method: method.into(),
         request_bytes: Some(request),
         depth: Some(1),
         workers: Some(1),
         cache: Some(cache),
         cache_policy: Some(if method == "direct" { "direct" } else { "keep" }.into()),
         order: Some("sequential".into()),
-        ..Labels::default()
+        ..Labels::of("read", method)
     }
 }
 

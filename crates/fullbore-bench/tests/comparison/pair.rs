@@ -56,8 +56,6 @@ impl Default for Law {
 pub(crate) fn labels(request: u64) -> Labels {
     Labels {
         job: String::new(),
-        operation: "read".into(),
-        method: "buffered".into(),
         request_bytes: Some(request),
         depth: Some(1),
         workers: Some(1),
@@ -66,7 +64,7 @@ pub(crate) fn labels(request: u64) -> Labels {
         cache: Some(CacheState::Warm),
         order: Some("sequential".into()),
         strategy: Some(format!("method=buffered,request={request},workers=1,model=serial,stripe=8M")),
-        ..Labels::default()
+        ..Labels::of("read", "buffered")
     }
 }
 

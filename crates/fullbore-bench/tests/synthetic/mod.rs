@@ -154,13 +154,11 @@ fn text<'a, T: From<&'a str>>(value: &'a str) -> Option<T> {
 
 fn labels(operation: &str, method: &str) -> Labels {
     Labels {
-        operation: operation.into(),
-        method: method.into(),
         depth: Some(1),
         workers: Some(1),
         model: text("serial"),
         order: text("sequential"),
-        ..Labels::default()
+        ..Labels::of(operation, method)
     }
 }
 
@@ -306,13 +304,7 @@ fn transforms(maker: &mut Maker) {
 }
 
 fn memory(maker: &mut Maker, samples: u32) {
-    let labels = Labels {
-        operation: "copy".into(),
-        method: "memory".into(),
-        request_bytes: Some(64 << 20),
-        workers: Some(2),
-        ..Labels::default()
-    };
+    let labels = Labels { request_bytes: Some(64 << 20), workers: Some(2), ..Labels::of("copy", "memory") };
     let roof = Law { fixed_s: 0.0, bps: 14.2e9, cpu_request_s: 0.0, cpu_byte_s: 0.14e-9, noise: 0.01 };
     maker.cell("memory", labels, roof, samples);
 }

@@ -14,9 +14,10 @@ use fullbore::probe::ProcessUsage;
 use serde::Deserialize;
 
 use self::task::{CommandTask, ExpectedOutput, Input, OURS, TASKS, Tool};
+use super::one_way::Precondition;
 use super::settings::{OutputTarget, Settings, settings};
 use super::workload::{
-    DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
+    ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::child;
 use crate::document::{CacheState, Labels};
@@ -132,8 +133,7 @@ impl CommandWorkload {
             true => Some(std::fs::File::open(files.input).map_err(fail)?),
             false => None,
         };
-        let finished =
-            child::start_with(&mut command, input).and_then(child::ChildProcess::output).map_err(fail)?;
+        let finished = child::output(&mut command, input).map_err(fail)?;
         let seconds = clock.elapsed().as_secs_f64();
         let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
         if !finished.status.success() {
@@ -230,8 +230,6 @@ impl Workload for CommandWorkload {
 
     fn labels(&self) -> Labels {
         Labels {
-            operation: self.task.name.into(),
-            method: "command".into(),
             cache: Some(self.spec.cache),
             file_state: self.spec.output.map(|target| match target {
                 OutputTarget::New => "new".into(),
@@ -239,7 +237,7 @@ impl Workload for CommandWorkload {
             }),
             order: Some("sequential".into()),
             peer: (self.tool.name != OURS).then(|| self.tool.name.to_owned()),
-            ..Labels::default()
+            ..Labels::of(self.task.name, "command")
         }
     }
 
@@ -262,14 +260,9 @@ impl Workload for CommandWorkload {
         if self.reads_both() {
             ranges.push((same, 0..test_files.transform_len));
         }
-        for (file, range) in &ranges {
-            match self.spec.cache {
-                CacheState::Cold => TestFiles::evict_from_cache(file)?,
-                _ => TestFiles::load_into_cache(file, range)?,
-            }
-        }
-        let device = if self.spec.cache == CacheState::Cold { DeviceIo::Reads } else { DeviceIo::Any };
-        Ok(ExpectedState { ranges, cache: Some(self.spec.cache), device })
+        let precondition = Precondition::reading(Some(self.spec.cache));
+        ranges.iter().try_for_each(|(file, range)| precondition.establish(file, range))?;
+        Ok(ExpectedState { ranges, cache: precondition.cache, device: precondition.device() })
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

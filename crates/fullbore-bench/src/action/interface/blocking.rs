@@ -24,38 +24,9 @@ struct CursorFile<S> {
     config: OpenConfig,
 }
 
-/// A stream with a position whose written bytes can be flushed to the device.
-trait SyncStream {
-    fn sync(&mut self) -> io::Result<()>;
-}
-
-impl SyncStream for fs::File {
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
-}
-
-impl SyncStream for BufReader<fs::File> {
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl SyncStream for BufWriter<fs::File> {
-    fn sync(&mut self) -> io::Result<()> {
-        self.get_ref().sync_data()
-    }
-}
-
-impl SyncStream for FileStream {
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(FileStream::sync_data(self)?)
-    }
-}
-
 /// Opens a `std::fs::File`: one system call per record.
 pub(super) fn open_std(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    over(standard(config)?, config, pool)
+    over(standard(config)?, |file| file.sync_data(), config, pool)
 }
 
 /// Opens a `std::fs::File` with `BufReader` or `BufWriter`.
@@ -64,7 +35,8 @@ pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<
     let (file, buffer, config) = (standard(config)?, buffer(pool)?, config.clone());
     if config.bytes.writes() {
         let stream = BufWriter::with_capacity(size, file);
-        return Ok(Box::new(CursorWriter(CursorFile { stream, buffer, config })));
+        let file = CursorFile { stream, buffer, config };
+        return Ok(Box::new(CursorWriter { file, sync: |writer| writer.get_ref().sync_data() }));
     }
     let stream = BufReader::with_capacity(size, file);
     Ok(Box::new(CursorReader(CursorFile { stream, buffer, config })))
@@ -77,15 +49,20 @@ pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dy
         Some(size) => FileStream::with_buffer(file, size),
         None => FileStream::new(file),
     };
-    over(stream, config, pool)
+    over(stream, |stream| Ok(stream.sync_data()?), config, pool)
 }
 
-fn over<S>(stream: S, config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>>
-where
-    S: SyncStream + Read + Write + Seek + 'static,
-{
+fn over<S: Read + Write + Seek + 'static>(
+    stream: S,
+    sync: fn(&mut S) -> io::Result<()>,
+    config: &OpenConfig,
+    pool: &mut Pool,
+) -> Result<Box<dyn Interface>> {
     let file = CursorFile { stream, buffer: buffer(pool)?, config: config.clone() };
-    Ok(if config.bytes.writes() { Box::new(CursorWriter(file)) } else { Box::new(CursorReader(file)) })
+    Ok(match config.bytes.writes() {
+        true => Box::new(CursorWriter { file, sync }),
+        false => Box::new(CursorReader(file)),
+    })
 }
 
 impl<S: Seek> CursorFile<S> {
@@ -111,7 +88,7 @@ impl<S: Seek> CursorFile<S> {
 
 struct CursorReader<S>(CursorFile<S>);
 
-impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
+impl<S: Read + Seek> Interface for CursorReader<S> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
         self.0.records(pass, |stream, buffer, config, offset| {
             let read = stream.read_exact(buffer.data_mut());
@@ -126,19 +103,23 @@ impl<S: SyncStream + Read + Seek> Interface for CursorReader<S> {
     }
 }
 
-struct CursorWriter<S>(CursorFile<S>);
+struct CursorWriter<S> {
+    file: CursorFile<S>,
+    /// Flushes the written bytes to the device.
+    sync: fn(&mut S) -> io::Result<()>,
+}
 
-impl<S: SyncStream + Write + Seek> Interface for CursorWriter<S> {
+impl<S: Write + Seek> Interface for CursorWriter<S> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        self.0.records(pass, |stream, buffer, config, offset| {
+        self.file.records(pass, |stream, buffer, config, offset| {
             config.bytes.make(offset, buffer.data_mut());
             stream.write_all(buffer.data()).map_err(|error| failed("write", config, error).at(offset))
         })?;
-        self.0.stream.flush().map_err(|error| failed("write", &self.0.config, error))
+        self.file.stream.flush().map_err(|error| failed("write", &self.file.config, error))
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.0.stream.sync().map_err(|error| failed("flush", &self.0.config, error))
+        (self.sync)(&mut self.file.stream).map_err(|error| failed("flush", &self.file.config, error))
     }
 }
 
