@@ -119,6 +119,7 @@ mod tests {
         stamped.fill(12_288, &mut filled);
         assert_eq!(buf.data(), filled);
     }
+
     #[test]
     fn all_zeros_are_zero() {
         assert_eq!(super::super::laws::run(&Zeros, 77, 100_000), vec![0; 100_000]);

@@ -2,7 +2,7 @@
 //!
 //! `content` moves the bytes of one file (shared blocks, holes, parallel blocks); `hashed` verifies and resumes, with
 //! `journal`. `tree` walks trees, with `regular`, `links` and `directories` for the entries and `existing` for existing
-//! targets, over `job` and `directory`.
+//! targets, over `tree_copy` and `directory`.
 
 mod attributes;
 mod content;
