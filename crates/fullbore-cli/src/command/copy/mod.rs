@@ -18,6 +18,7 @@ use fullbore_cli::progress::When;
 use self::flags::Flags;
 use self::operands::Pair;
 use self::options::FlagOrder;
+use crate::command::walk::{Rules, Walk};
 
 /// Copy files and directories
 #[derive(Debug)]
@@ -62,9 +63,8 @@ impl Copy {
             When::Always => true,
             When::Never => false,
         };
-        let follow = options.follow == Follow::All;
         // The length is determined only if progress is shown, because that takes a separate walk.
-        let len = following.then(|| pairs.iter().map(|(source, _)| length(source, true, follow)).sum());
+        let len = following.then(|| pairs.iter().map(|(source, _)| length(source, options.follow)).sum());
         if following || !asks {
             run.follow("copy", len);
         }
@@ -172,14 +172,42 @@ fn summary(stats: &CopyStats) -> String {
 }
 
 /// Returns the number of bytes below a path, ignoring errors: for the progress line only.
-fn length(path: &Path, outermost: bool, follow: bool) -> u64 {
-    let look = if outermost || follow { path.metadata() } else { path.symlink_metadata() };
-    match look {
-        Ok(found) if found.is_dir() && (outermost || !path.is_symlink()) => {
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| length(&entry.path(), false, follow)).sum()
+fn length(path: &Path, follow: Follow) -> u64 {
+    if follow == Follow::None && path.is_symlink() {
+        return 0;
+    }
+    let rules = Rules { follow: follow == Follow::All, hidden: true };
+    let files = Walk::new(std::iter::once(path.to_owned()), rules);
+    files
+        .filter_map(|(path, _)| path.metadata().ok())
+        .filter(|found| found.is_file())
+        .map(|found| found.len())
+        .sum()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn length_counts_linked_directories_where_links_are_followed() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        ["source", "elsewhere"].iter().for_each(|name| std::fs::create_dir(at(name)).unwrap());
+        for (name, len) in [("source/.file", 1), ("elsewhere/file", 10), ("file", 100)] {
+            std::fs::write(at(name), vec![0; len]).unwrap();
         }
-        Ok(found) if found.is_file() => found.len(),
-        _ => 0,
+        for (target, link) in
+            [("../elsewhere", "directory"), ("../file", "link"), (".", "loop"), ("none", "dangling")]
+        {
+            symlink(target, at("source").join(link)).unwrap();
+        }
+        symlink("source", at("named")).unwrap();
+        let lengths =
+            |name| [Follow::None, Follow::Sources, Follow::All].map(|follow| length(&at(name), follow));
+        assert_eq!(lengths("source"), [1, 1, 111]);
+        assert_eq!(lengths("named"), [0, 1, 111]);
     }
 }
