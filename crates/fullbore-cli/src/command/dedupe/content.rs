@@ -42,8 +42,8 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
     Ok((read, sum.finish()))
 }
 
-/// True if two files have the same bytes.
-pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
+/// True if two files have the same bytes. Adds the bytes that were read to `read`, also if reading fails.
+pub(super) fn equal(one: &File, other: &File, read: &mut u64) -> Result<bool> {
     const REQUEST: u64 = 128 << 10;
     let (mut left, mut right) = (vec![0; REQUEST as usize], vec![0; REQUEST as usize]);
     let (len, other_len) = (one.stamp()?.len, other.stamp()?.len);
@@ -53,8 +53,10 @@ pub(super) fn equal(one: &File, other: &File) -> Result<bool> {
     let mut at = 0;
     while at < len {
         let count = (len - at).min(REQUEST) as usize;
-        one.read_exact_at(&mut left[..count], at)?;
-        other.read_exact_at(&mut right[..count], at)?;
+        for (file, bytes) in [(one, &mut left), (other, &mut right)] {
+            file.read_exact_at(&mut bytes[..count], at)?;
+            *read += count as u64;
+        }
         if left[..count] != right[..count] {
             return Ok(false);
         }
@@ -111,10 +113,29 @@ mod tests {
         for (i, one) in files.iter().enumerate() {
             for (j, other) in files.iter().enumerate() {
                 let same = i == j || i < 3 && j < 3;
-                assert_eq!(equal(one, other).unwrap(), same, "{i} {j}");
+                assert_eq!(equal(one, other, &mut 0).unwrap(), same, "{i} {j}");
                 let sums = [one, other].map(|file| data(file, 3_000_004).unwrap().1);
                 assert_eq!(sums[0] == sums[1], same, "{i} {j}");
             }
         }
+    }
+
+    #[test]
+    fn equal_counts_the_bytes_that_it_reads() {
+        let len = 3 << 20;
+        let count = |one, other| {
+            let mut read = 0;
+            (equal(&one, &other, &mut read).unwrap(), read >> 10)
+        };
+        let data = vec![1; 1 << 20];
+        let first = || file(&[(0, &data)], len);
+        assert_eq!(
+            count(first(), file(&[(0, b"other"), (1 << 20, &data)], len)),
+            (false, 2 * 128),
+            "ends early"
+        );
+        assert_eq!(count(first(), file(&[], 2 << 20)), (false, 0), "another length");
+        let (same, read) = count(first(), first());
+        assert!(same && [2 * 1152, 2 * 3072].contains(&read), "{read}, with or without holes");
     }
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::{File, FileStamp, HeldDir};
-use fullbore::lock::Mutex;
 use fullbore::operation::duplicates::{Inode, alike, inodes};
 use fullbore::operation::hash::Hash;
 use fullbore::pattern::Executor;
@@ -278,18 +277,17 @@ impl Search<'_> {
     /// Splits the groups by their bytes if a comparison was requested; otherwise equal hashes are sufficient.
     fn compared(&mut self, groups: Vec<Group>) -> Result<Vec<Group>> {
         let (mut result, mut errors) = (Vec::new(), Vec::new());
-        let read = Mutex::new(0);
+        let read = &mut self.read;
         let directories = &self.directories;
         self.executor.map_ordered(
             groups.into_iter(),
             |group, sender, _, _| {
                 let mut classes: Vec<Vec<HashedFile>> = Vec::new();
-                let mut failed = Vec::new();
+                let (mut failed, mut bytes) = (Vec::new(), 0);
                 for file in group.files {
                     let mut entry = Ok(classes.len());
                     for (number, class) in classes.iter().enumerate() {
-                        *read.lock() += 2 * group.len;
-                        match equal(directories, &class[0], &file) {
+                        match equal(directories, &class[0], &file, &mut bytes) {
                             Ok(false) => continue,
                             Ok(true) => entry = Ok(number),
                             Err(error) => entry = Err(error),
@@ -307,21 +305,21 @@ impl Search<'_> {
                     .filter(|files| files.len() > 1)
                     .map(|files| Group { sum: group.sum.clone(), files, ..group })
                     .collect();
-                sender.send((classes, failed), 256).map(drop)
+                sender.send((classes, failed, bytes), 256).map(drop)
             },
-            |(classes, failed): (Vec<Group>, Vec<Error>)| {
+            |(classes, failed, bytes): (Vec<Group>, Vec<Error>, u64)| {
+                *read += bytes;
                 result.extend(classes);
                 errors.extend(failed);
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        self.read += read.into_inner();
         errors.iter().for_each(|error| self.eprint(error));
         Ok(result)
     }
 }
 
-/// True if two files have the same bytes.
-fn equal(directories: &Directories, one: &HashedFile, other: &HashedFile) -> Result<bool> {
-    content::equal(&open(&one.inode, directories)?, &open(&other.inode, directories)?)
+/// True if two files have the same bytes; adds the bytes that were read to `read`.
+fn equal(directories: &Directories, one: &HashedFile, other: &HashedFile, read: &mut u64) -> Result<bool> {
+    content::equal(&open(&one.inode, directories)?, &open(&other.inode, directories)?, read)
 }

@@ -152,7 +152,7 @@ fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>)
         sys::hard_link(&from, source.name, directory, name, AtFlags::empty())
     })
     .map_err(failed)?;
-    if !equal(&one.file, other)? {
+    if !equal(&one.file, other, &mut 0)? {
         return Err(changed(target.path));
     }
     // The name that was linked may no longer have led to the file.
@@ -170,7 +170,7 @@ fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temp
     })
     .map_err(|error| Error::io("share the blocks of", target.path, error))?;
     let read = sys::try_clone(&fd).map_err(|error| Error::io("read", target.path, error.into()))?;
-    if !equal(&File::from_fd(read, target.path)?, &other.file)? {
+    if !equal(&File::from_fd(read, target.path)?, &other.file, &mut 0)? {
         return Err(changed(target.path));
     }
     copy_metadata(&fd, other, target.path)?;
