@@ -2,7 +2,7 @@
 //! name.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -10,6 +10,7 @@ use fullbore::quote::printable;
 use fullbore_cli::values::is_ambiguous;
 
 use super::peers::Invocation;
+use crate::command::report::may_colour;
 use crate::exit::{self, Exit};
 
 /// Prints clap's result that is not a command, and returns the exit code.
@@ -17,7 +18,7 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
     if is_help || error.kind() == ErrorKind::DisplayVersion {
         let text =
-            if is_help { shown(error, std::io::stdout().is_terminal()) } else { version(error, called) };
+            if is_help { shown(error, may_colour(&std::io::stdout())) } else { version(error, called) };
         return fullbore_cli::main(|| Exit::print_raw(&own_name(&text, called)));
     }
     let text = match called.peer {
@@ -31,7 +32,7 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
         None => {
             let plain = own_name(&shown(error, false), called);
             let safe = matches!(printable(&plain), Cow::Borrowed(_));
-            match safe && std::io::stderr().is_terminal() {
+            match safe && may_colour(&std::io::stderr()) {
                 true => drop(std::io::stderr().write_all(own_name(&shown(error, true), called).as_bytes())),
                 false => Exit::eprint(&plain),
             }
@@ -40,8 +41,7 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     ExitCode::from(exit::failure_code())
 }
 
-fn shown(error: &clap::Error, terminal: bool) -> String {
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+fn shown(error: &clap::Error, colour: bool) -> String {
     if colour { error.render().ansi().to_string() } else { error.render().to_string() }
 }
 

@@ -298,15 +298,18 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
     if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }
 }
 
+/// True if output to a stream may be coloured: to a terminal, unless `NO_COLOR` forbids it (no-color.org).
+pub(crate) fn may_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+}
+
 /// Returns the options of a table for the kind of standard output.
 pub(super) fn table_options() -> TableOptions {
-    let colour =
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let width = fullbore::sys::terminal_columns(std::io::stdout()).map_or(80, |columns| match columns {
         0 => 80,
         columns => usize::from(columns).clamp(60, 120),
     });
-    TableOptions { width, colour }
+    TableOptions { width, colour: may_colour(&std::io::stdout()) }
 }
 
 fn is_stdio(path: &Path) -> bool {
