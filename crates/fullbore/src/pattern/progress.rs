@@ -35,19 +35,6 @@ impl Progress {
 
     /// Times every request of the following runs, as [`IoQueue::time_requests`](crate::engine::IoQueue::time_requests)
     /// does, until [`take_latencies`](Self::take_latencies). Reads and writes are added together.
-    ///
-    /// ```
-    /// use fullbore::operation::generate::Zeros;
-    /// use fullbore::pattern::{Progress, Scope, fill_until};
-    /// use fullbore::strategy::Strategy;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let output = fullbore::file::Output::replace(directory.path().join("file"))?;
-    /// let (progress, strategy) = (Progress::default(), Strategy { request: 4096, ..Strategy::plain() });
-    /// progress.time_requests();
-    /// fill_until(&Zeros, &Scope::whole(40_960), &output, &strategy, &progress, &false.into())?;
-    /// assert_eq!((progress.bytes_done(), progress.take_latencies().count()), (40_960, 10));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)]
     pub fn time_requests(&self) {
         self.timed.store(true, Ordering::Relaxed);

@@ -285,14 +285,6 @@ impl TreeCopy<'_> {
 
 /// The name of the next backup of a regular file; `None` if there is no such file.
 ///
-/// ```
-/// use fullbore::pattern::{Backup, BackupControl, backup_name};
-/// let backup = Backup { control: BackupControl::Simple, suffix: "~".into() };
-/// assert_eq!(backup_name("Cargo.toml".as_ref(), &backup)?, Some("Cargo.toml~".into()));
-/// assert_eq!(backup_name("src".as_ref(), &backup)?, None);
-/// # Ok::<(), fullbore::Error>(())
-/// ```
-///
 /// # Errors
 /// If the directory cannot be read.
 pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {

@@ -3,11 +3,10 @@
 
 mod file;
 mod growth;
-mod sender;
 mod trials;
 mod worker;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -25,43 +24,10 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe;
 
-pub use sender::OrderedSender;
 pub use worker::Worker;
 
-/// Runs an operation over files on a worker pool; results come in input order.
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// use fullbore::file::File;
-/// use fullbore::operation::Fold;
-/// use fullbore::pattern::{Executor, Progress};
-/// use fullbore::strategy::StrategySpec;
-///
-/// struct Bytes;
-/// impl Fold for Bytes {
-///     type State = u64;
-///     fn identity(&self) -> u64 { 0 }
-///     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-///     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-/// }
-///
-/// let (spec, progress) = (StrategySpec::default(), Progress::default());
-/// let mut report = Vec::new();
-/// Executor::new(&spec, &progress).map_ordered(
-///     ["Cargo.toml", "src/lib.rs"].into_iter(),
-///     |path, sender, worker, executor| {
-///         let (_, bytes) = executor.fold(&Bytes, &File::open(path)?, worker)?;
-///         sender.send((path, bytes), 0).map(drop)
-///     },
-///     |line| {
-///         report.push(line);
-///         Ok(ControlFlow::Continue(()))
-///     },
-/// )?;
-/// assert_eq!(report[0], ("Cargo.toml", std::fs::metadata("Cargo.toml")?.len()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Runs an operation over files on a worker pool; results come in input order. [`Job::map_ordered`](crate::Job::map_ordered)
+/// has an example.
 pub struct Executor<'a> {
     workers: usize,
     spec: &'a StrategySpec,
@@ -142,33 +108,17 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        self.distribute_stateless(items, MOST, work, emit)
+        self.distribute(
+            items,
+            MOST,
+            || (),
+            |item, sender, worker, (), executor| work(item, sender, worker, executor),
+            emit,
+        )
     }
 
     /// As [`map_ordered`](Self::map_ordered), for work that needs state that is expensive to create and reusable (a
     /// matcher, a table): a worker calls `make` before its first item.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let mut text = String::new();
-    /// Executor::new(&spec, &progress).map_ordered_with(
-    ///     ["b", "a"].into_iter(),
-    ///     || String::with_capacity(80),
-    ///     |word, sender, _, line, _| {
-    ///         line.clear();
-    ///         line.extend([word, "\n"]);
-    ///         sender.send(line.clone(), line.len()).map(drop)
-    ///     },
-    ///     |line| {
-    ///         text.push_str(&line);
-    ///         Ok(ControlFlow::Continue(()))
-    ///     },
-    /// )?;
-    /// assert_eq!(text, "b\na\n");
-    /// # Ok::<(), fullbore::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`map_ordered`](Self::map_ordered).
@@ -185,31 +135,6 @@ impl<'a> Executor<'a> {
     /// As [`map_ordered`](Self::map_ordered), for items that arrive over time, such as names read from a pipe: each is
     /// processed on arrival, without waiting for the next.
     ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use std::sync::mpsc::channel;
-    /// use fullbore::pattern::{Executor, Progress};
-    /// let (spec, progress) = (Default::default(), Progress::default());
-    /// let (requests, arriving) = channel();
-    /// requests.send(3)?;
-    /// let mut requests = Some(requests);
-    /// let mut squares = Vec::new();
-    /// Executor::new(&spec, &progress).map_ordered_arriving(
-    ///     arriving.into_iter(),
-    ///     |number, sender, _, _| sender.send(number * number, 0).map(drop),
-    ///     |square| {
-    ///         squares.push(square);
-    ///     // The next request depends on the result of the first.
-    ///     if let Some(requests) = requests.take() {
-    ///         let _ = requests.send(square);
-    ///         }
-    ///         Ok(ControlFlow::Continue(()))
-    ///     },
-    /// )?;
-    /// assert_eq!(squares, [9, 81]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`map_ordered`](Self::map_ordered).
     pub fn map_ordered_arriving<T: Send, R: Send>(
@@ -218,23 +143,13 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        self.distribute_stateless(items, 1, work, emit)
-    }
-
-    /// As [`distribute`](Self::distribute), for workers without state.
-    fn distribute_stateless<T: Send, R: Send>(
-        &self,
-        items: impl Iterator<Item = T> + Send,
-        most: usize,
-        work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Self) -> Result<()> + Sync,
-        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-    ) -> Result<()> {
-        let work = |item: T,
-                    sender: &mut OrderedSender<'_, '_, R>,
-                    worker: &mut Worker,
-                    (): &mut (),
-                    executor: &Self| { work(item, sender, worker, executor) };
-        self.distribute(items, most, || (), work, emit)
+        self.distribute(
+            items,
+            1,
+            || (),
+            |item, sender, worker, (), executor| work(item, sender, worker, executor),
+            emit,
+        )
     }
 
     /// Distributes the items over the workers, in batches of at most `most`.
@@ -299,5 +214,33 @@ impl<'a> Executor<'a> {
         first.result()?;
         self.progress.check()?;
         reorder_buffer.finish()
+    }
+}
+
+/// Sends a worker's results for one item; they come out in item order.
+pub struct OrderedSender<'t, 'e, R> {
+    reorder_buffer: &'t ReorderBuffer<'e, R>,
+    index: usize,
+    /// The places of this item and of the quick ones before it in the batch.
+    places: Range<u64>,
+    allowance: usize,
+}
+
+impl<R> OrderedSender<'_, '_, R> {
+    /// Sends one result, which takes `weight` bytes besides its own size. Until its items are next, a worker may hold a
+    /// few results; with more, it blocks. `Break`: no more results are needed.
+    ///
+    /// # Errors
+    /// Those of `emit`.
+    pub fn send(&mut self, result: R, weight: usize) -> Result<ControlFlow<()>> {
+        self.reorder_buffer.push(self.index, self.places.start, result, weight, self.allowance)?;
+        Ok(match self.reorder_buffer.enough().load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
+
+    fn end(self) -> Result<()> {
+        self.reorder_buffer.close(self.index, self.places.start, self.places.end)
     }
 }

@@ -11,25 +11,6 @@ use fullbore_io::sys::{self, AsHandle, Handle};
 pub(super) const ONE_REQUEST: usize = 1 << 20;
 
 /// A worker's own state for small files: a buffer, and the directory of the last file.
-///
-/// ```
-/// use fullbore::pattern::{Executor, Progress, Worker};
-/// # use fullbore::operation::Fold;
-/// # struct Bytes;
-/// # impl Fold for Bytes {
-/// #     type State = u64;
-/// #     fn identity(&self) -> u64 { 0 }
-/// #     fn block(&self, count: &mut u64, _offset: u64, bytes: &[u8]) { *count += bytes.len() as u64 }
-/// #     fn merge(&self, left: &mut u64, right: u64) { *left += right }
-/// # }
-/// let (spec, progress) = (Default::default(), Progress::default());
-/// let (executor, mut worker) = (Executor::new(&spec, &progress), Worker::default());
-/// for path in ["Cargo.toml", "src/lib.rs"] {
-///     let file = worker.open(path)?;
-///     assert!(executor.fold(&Bytes, &file, &mut worker)?.1 > 0);
-/// }
-/// # Ok::<(), fullbore::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Worker {
     pub(super) bytes: Vec<u8>,
