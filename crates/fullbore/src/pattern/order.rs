@@ -1,5 +1,6 @@
 //! The order of requests, their distribution to workers in stripes, and writing the results of several workers in file order.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,20 +10,6 @@ use fullbore_io::file::File;
 use fullbore_io::lock::{Condvar, Mutex};
 
 /// The order in which the requests of a file are made.
-///
-/// ```
-/// use fullbore::pattern::{Progress, Order, Scope, visit_until};
-/// use fullbore::strategy::Strategy;
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("file");
-/// std::fs::write(&path, [7; 10 * 4096])?;
-/// let file = fullbore::file::File::open(&path)?;
-/// let scope = Scope { range: 0..10 * 4096, order: Order::Random { seed: 1, count: 3 } };
-/// let strategy = Strategy { request: 4096, ..Strategy::plain() };
-/// let (stats, _) = visit_until(&file, &scope, &strategy, &Progress::default(), &false.into(), || (), |_, _, _| ())?;
-/// assert_eq!(stats.bytes, 3 * 4096);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// From front to back.
@@ -98,47 +85,89 @@ fn mixed(value: u64) -> u64 {
     value ^ value >> 31
 }
 
+/// The end of the contiguous range that is done, and the count in that range.
+#[derive(Debug, Default)]
+pub(super) struct Frontier {
+    state: Mutex<FrontierState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct FrontierState {
+    next: u64,
+    count: u64,
+    /// Ranges done beyond it, by start: the end, and the count.
+    ahead: BTreeMap<u64, (u64, u64)>,
+    over: bool,
+}
+
+impl Frontier {
+    pub(super) fn done(&self, range: Range<u64>, count: u64) {
+        let mut state = self.state.lock();
+        if range.start != state.next {
+            state.ahead.insert(range.start, (range.end, count));
+            return;
+        }
+        state.next = range.end;
+        state.count += count;
+        while let Some((&start, &(end, count))) = state.ahead.first_key_value()
+            && start == state.next
+        {
+            state.ahead.pop_first();
+            state.next = end;
+            state.count += count;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything before `offset` is done; false if the wait was cancelled.
+    pub(super) fn wait(&self, offset: u64) -> bool {
+        let mut state = self.state.lock();
+        while state.next < offset && !state.over {
+            state = self.changed.wait(state);
+        }
+        !state.over
+    }
+
+    /// Cancels all waits: a worker failed, or the visitor has seen enough.
+    pub(super) fn cancel(&self) {
+        self.state.lock().over = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn reached(&self) -> (u64, u64) {
+        let state = self.state.lock();
+        (state.next, state.count)
+    }
+}
+
 /// A pipe or device that receives bytes in file order, from any worker.
 pub(super) struct OrderedWriter {
     file: File,
-    state: Mutex<WriterState>,
-    turn: Condvar,
-}
-
-struct WriterState {
-    next: u64,
-    cancelled: bool,
+    written: Frontier,
 }
 
 impl OrderedWriter {
     /// Writes to `file` from its current position.
     pub(super) fn new(file: File) -> Self {
-        Self { file, state: Mutex::new(WriterState { next: 0, cancelled: false }), turn: Condvar::new() }
+        Self { file, written: Frontier::default() }
     }
 
     /// Waits until the bytes at `offset` are next, and writes them.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
-        let mut state = self.state.lock();
-        while state.next != offset && !state.cancelled {
-            state = self.turn.wait(state);
-        }
-        if state.cancelled {
+        if !self.written.wait(offset) {
             return Err(Error::new(ErrorKind::Cancelled, "write", self.file.path(), "another worker failed"));
         }
-        // Only this worker is next, so the lock is not held during a write that may block.
-        drop(state);
+        // Only this worker is next, so no lock is held during a write that may block.
         self.file.write_all_next(data).map_err(|error| error.at(offset))?;
-        let mut state = self.state.lock();
-        state.next = offset + data.len() as u64;
-        drop(state);
-        self.turn.notify_all();
+        self.written.done(offset..offset + data.len() as u64, 0);
         Ok(())
     }
 
     /// Ends all waits: a worker failed and its bytes will not come.
     pub(super) fn cancel(&self) {
-        self.state.lock().cancelled = true;
-        self.turn.notify_all();
+        self.written.cancel();
     }
 }
 
@@ -234,5 +263,38 @@ mod tests {
         let stripes = Stripes::new(10, 2, Model::Striped);
         assert_eq!(stripes.of(0, || 2).collect::<Vec<_>>(), [0, 1, 4, 5, 8, 9]);
         assert_eq!(stripes.of(1, || 2).collect::<Vec<_>>(), [2, 3, 6, 7]);
+    }
+
+    proptest! {
+        #[test]
+        fn it_advances_when_gaps_close(lens in proptest::collection::vec(1u64..5, 1..40), seed: u64) {
+            let mut starts: Vec<(u64, u64)> = lens
+                .iter()
+                .scan(0, |next, len| { *next += len; Some((*next - len, *len)) })
+                .collect();
+            let total: u64 = lens.iter().sum();
+            // In any order: sorted by a hash of the offset.
+            starts.sort_by_key(|(start, _)| (start ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let frontier = Frontier::default();
+            let mut done = vec![false; total as usize];
+            for (start, len) in starts {
+                frontier.done(start..start + len, len);
+                done[start as usize..(start + len) as usize].fill(true);
+                let reached = done.iter().take_while(|done| **done).count() as u64;
+                prop_assert_eq!(frontier.reached(), (reached, reached));
+            }
+            prop_assert!(frontier.wait(total));
+        }
+    }
+
+    #[test]
+    fn cancelling_ends_a_wait() {
+        let frontier = Frontier::default();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| frontier.wait(5));
+            frontier.done(0..4, 0);
+            frontier.cancel();
+            assert!(!waits.join().unwrap());
+        });
     }
 }

@@ -10,9 +10,9 @@ use fullbore_io::file::{FileKind, FileStamp};
 
 use super::flow::{Flow, flow};
 use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
-use super::visit::Frontier;
 use super::visit::{Every, Least, Lines, first_difference, newlines};
 use super::walk::{Place, Walk};
+use crate::pattern::order::Frontier;
 use crate::pattern::progress::{Progress, Stats};
 
 /// Compares two inputs and finds the first difference.
