@@ -6,13 +6,16 @@ use fullbore::operation::Fold;
 use fullbore::operation::hash::{Hash, PipelinedHashes};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../../crates/fullbore/src/operation/hash/tests/folded.rs"]
+mod folded;
+
 #[derive(Debug, Arbitrary)]
 struct Case {
     /// Length of the file; each byte is derived from its position and the seed.
     len: u16,
     seed: u8,
     cuts: Vec<u16>,
-    order: Vec<u8>,
+    order: Vec<u16>,
     workers: u8,
     block: u16,
 }
@@ -22,34 +25,15 @@ fn bytes(case: &Case) -> Vec<u8> {
     (0..len).map(|place| (place as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ case.seed).collect()
 }
 
-fn parts(hash: &Hash, bytes: &[u8], unit: usize, case: &Case) -> Vec<u8> {
-    let units = bytes.len() / unit;
-    let mut places: Vec<usize> = case.cuts.iter().map(|&cut| usize::from(cut) % (units + 1) * unit).collect();
-    places.extend([0, bytes.len()]);
-    places.sort_unstable();
-    let mut states: Vec<_> = places
-        .windows(2)
-        .map(|pair| {
-            let mut state = hash.identity();
-            hash.block(&mut state, pair[0] as u64, &bytes[pair[0]..pair[1]]);
-            state
-        })
-        .collect();
-    let mut order = case.order.iter().chain(std::iter::repeat(&0));
-    while states.len() > 1 {
-        let at = order.next().map_or(0, |&at| usize::from(at)) % (states.len() - 1);
-        let right = states.remove(at + 1);
-        hash.merge(&mut states[at], right);
-    }
-    states.pop().expect("one remains").finish()
-}
-
 fuzz_target!(|case: Case| {
     let bytes = bytes(&case);
     let (blake3, crc32c) = (Hash::default(), Hash::named("crc32c").expect("a built-in hash"));
     let wanted = [blake3.of(&bytes), crc32c.of(&bytes)];
-    assert_eq!(parts(&blake3, &bytes, 1024, &case), wanted[0]);
-    assert_eq!(parts(&crc32c, &bytes, 1, &case), wanted[1]);
+    let [cuts, mut order] =
+        [case.cuts, case.order].map(|list| list.into_iter().map(usize::from).collect::<Vec<_>>());
+    order.push(0);
+    assert_eq!(folded::folded(&blake3, &bytes, 1024, &cuts, &order), wanted[0]);
+    assert_eq!(folded::folded(&crc32c, &bytes, 1, &cuts, &order), wanted[1]);
     let hashes = [blake3, crc32c];
     let (_, sums) = PipelinedHashes::run(&hashes, usize::from(case.workers % 8) + 1, |pipeline| {
         let mut offset = 0;

@@ -7,8 +7,6 @@
 
 mod algorithm;
 mod blake3;
-#[cfg(test)]
-mod blake3_vectors;
 mod hasher;
 mod pipelined;
 #[cfg(test)]

@@ -2,9 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::blake3_vectors::{BLAKE3_CONTEXT, BLAKE3_KEY, DERIVED, KEYED, LENGTHS, PLAIN};
 use super::*;
 use crate::operation::Fold;
+use folded::folded;
+
+#[path = "tests/folded.rs"]
+mod folded;
 
 fn sum(name: &str, bytes: &[u8]) -> String {
     hex(&Hash::named(name).unwrap().of(bytes))
@@ -13,31 +16,6 @@ fn sum(name: &str, bytes: &[u8]) -> String {
 /// The input of blake3's test vectors: 0 to 250, repeated.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|place| (place % 251) as u8).collect()
-}
-
-/// Folds `bytes` cut at `cuts`, each part in two blocks, the parts merged in the order that `order` chooses.
-fn folded(hash: &Hash, bytes: &[u8], unit: usize, cuts: &[usize], order: &[usize]) -> Vec<u8> {
-    let units = bytes.len() / unit;
-    let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (units + 1) * unit).collect();
-    places.extend([0, bytes.len()]);
-    places.sort_unstable();
-    let mut states: Vec<_> = places
-        .windows(2)
-        .map(|pair| {
-            let mut state = hash.identity();
-            let half = pair[0].midpoint(pair[1]).next_multiple_of(unit).min(pair[1]);
-            hash.block(&mut state, pair[0] as u64, &bytes[pair[0]..half]);
-            hash.block(&mut state, half as u64, &bytes[half..pair[1]]);
-            state
-        })
-        .collect();
-    let mut order = order.iter().cycle();
-    while states.len() > 1 {
-        let at = order.next().unwrap() % (states.len() - 1);
-        let right = states.remove(at + 1);
-        hash.merge(&mut states[at], right);
-    }
-    states.pop().unwrap().finish()
 }
 
 /// Algorithm, input and sum: FIPS 180-4 and FIPS 202 (NIST, "Example Values"), RFC 1321, RFC 3174, RFC 7693, GB/T 32905-2016,
@@ -128,19 +106,54 @@ fn published_sums_of_xxh3() {
     }
 }
 
+/// Lengths of the inputs, key and context of the BLAKE3 team's `test_vectors.json`.
+const BLAKE3_LENGTHS: [usize; 35] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2048, 2049, 3072, 3073, 4096,
+    4097, 5120, 5121, 6144, 6145, 7168, 7169, 8192, 8193, 16_384, 31_744, 102_400,
+];
+const BLAKE3_KEY: &[u8; 32] = b"whats the Elvish word for friend";
+const BLAKE3_CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+
+/// The first 32 bytes of the sums of 65 bytes, the shortest input of several blocks, and of 102,400 bytes: plain, with the
+/// key, and derived for the context.
+const BLAKE3_SUMS: [[&str; 2]; 3] = [
+    [
+        "de1e5fa0be70df6d2be8fffd0e99ceaa8eb6e8c93a63f2d8d1c30ecb6b263dee",
+        "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085",
+    ],
+    [
+        "c0a4edefa2d2accb9277c371ac12fcdbb52988a86edc54f0716e1591b4326e72",
+        "1c35d1a5811083fd7119f5d5d1ba027b4d01c0c6c49fb6ff2cf75393ea5db4a7",
+    ],
+    [
+        "51fd05c3c1cfbc8ed67d139ad76f5cf8236cd2acd26627a30c104dfd9d3ff8a8",
+        "4652cff7a3f385a6103b5c260fc1593e13c778dbe608efb092fe7ee69df6e9c6",
+    ],
+];
+
 #[test]
-fn published_sums_of_blake3() {
-    let keyed = Hash::blake3(Blake3Mode::Keyed(*BLAKE3_KEY), 0, 32);
-    let derive = Hash::blake3(Blake3Mode::Derive(derive_context(BLAKE3_CONTEXT)), 0, 32);
-    for (place, len) in LENGTHS.into_iter().enumerate() {
-        let bytes = pattern(len);
-        for (hash, sums) in [(&Hash::default(), PLAIN), (&keyed, KEYED), (&derive, DERIVED)] {
-            let wanted = sums[place];
-            assert_eq!(hex(&hash.of(&bytes)), wanted, "{len} bytes at once");
+fn sums_of_blake3_are_the_published_ones() {
+    let modes = [
+        (Blake3Mode::Plain, ::blake3::Hasher::new()),
+        (Blake3Mode::Keyed(*BLAKE3_KEY), ::blake3::Hasher::new_keyed(BLAKE3_KEY)),
+        (
+            Blake3Mode::Derive(derive_context(BLAKE3_CONTEXT)),
+            ::blake3::Hasher::new_derive_key(BLAKE3_CONTEXT),
+        ),
+    ];
+    for ((mode, reference), published) in modes.into_iter().zip(BLAKE3_SUMS) {
+        let hash = Hash::blake3(mode, 0, 32);
+        for (len, wanted) in [65, 102_400].into_iter().zip(published) {
+            assert_eq!(hex(&hash.of(&pattern(len))), wanted, "{len} bytes");
+        }
+        for len in BLAKE3_LENGTHS {
+            let bytes = pattern(len);
+            let wanted = *reference.clone().update(&bytes).finalize().as_bytes();
+            assert_eq!(hash.of(&bytes), wanted, "{len} bytes at once");
             // Every chunk separately, merged from the left and from the right.
             let every: Vec<usize> = (0..len.div_ceil(1024)).collect();
             for order in [0, usize::MAX / 2] {
-                assert_eq!(hex(&folded(hash, &bytes, 1024, &every, &[order])), wanted, "{len} in chunks");
+                assert_eq!(folded(&hash, &bytes, 1024, &every, &[order]), wanted, "{len} in chunks");
             }
         }
     }
@@ -158,13 +171,28 @@ fn longer_output_of_blake3_is_the_published_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn blake3_may_be_cut_at_any_chunks(
+    fn hashes_may_be_cut_as_they_allow(
         len in 0usize..40_000, cuts in proptest::collection::vec(any::<usize>(), 0..12),
         order in proptest::collection::vec(any::<usize>(), 1..6),
     ) {
         let bytes = pattern(len);
+        let cut = |name: &str, bytes: &[u8], unit| folded(&Hash::named(name).unwrap(), bytes, unit, &cuts, &order);
         let wanted = ::blake3::hash(&bytes);
-        prop_assert_eq!(folded(&Hash::default(), &bytes, 1024, &cuts, &order), wanted.as_bytes());
+        prop_assert_eq!(cut("blake3", &bytes, 1024), wanted.as_bytes());
+        let bytes = &bytes[..len % 3000];
+        // Bit by bit, from the definition.
+        let remainder = bytes.iter().fold(u32::MAX, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0x82f6_3b78))
+        });
+        prop_assert_eq!(cut("crc32c", bytes, 1), (!remainder).to_be_bytes());
+        // Bit by bit, from the definition of POSIX.
+        let octets = (0..8).map(|place| (bytes.len() >> (8 * place)) as u8);
+        let octets = octets.take((usize::BITS - bytes.len().leading_zeros()).div_ceil(8) as usize);
+        let remainder = bytes.iter().copied().chain(octets).fold(0u32, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(byte) << 24, |crc, _| (crc << 1) ^ ((crc >> 31) * 0x04c1_1db7))
+        });
+        prop_assert_eq!(cut("crc", bytes, 1), (!remainder).to_be_bytes());
+        prop_assert_eq!(cut("sysv", bytes, 1), Hash::named("sysv").unwrap().of(bytes));
     }
 
     #[test]
@@ -178,20 +206,6 @@ proptest! {
         }
         let wanted = ::blake3::hash(&bytes);
         prop_assert_eq!(sum.finish(), wanted.as_bytes());
-    }
-
-    #[test]
-    fn crc32c_may_be_cut_anywhere(
-        len in 0usize..3000, cuts in proptest::collection::vec(any::<usize>(), 0..12),
-        order in proptest::collection::vec(any::<usize>(), 1..6),
-    ) {
-        let bytes = pattern(len);
-        // Bit by bit, from the definition.
-        let remainder = bytes.iter().fold(u32::MAX, |crc, &byte| {
-            (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0x82f6_3b78))
-        });
-        let crc = Hash::named("crc32c").unwrap();
-        prop_assert_eq!(folded(&crc, &bytes, 1, &cuts, &order), (!remainder).to_be_bytes());
     }
 
     #[test]
@@ -252,25 +266,4 @@ fn parts_of_a_sequential_hash_are_not_joined() {
     left.update(0, b"a");
     right.update(1, b"b");
     md5.merge(&mut left, right);
-}
-
-proptest! {
-    #[test]
-    fn checksums_may_be_cut_anywhere(
-        len in 0usize..3000, cuts in proptest::collection::vec(any::<usize>(), 0..12),
-        order in proptest::collection::vec(any::<usize>(), 1..6),
-    ) {
-        let bytes = pattern(len);
-        for name in ["crc", "sysv"] {
-            let hash = Hash::named(name).unwrap();
-            prop_assert_eq!(folded(&hash, &bytes, 1, &cuts, &order), hash.of(&bytes), "{}", name);
-        }
-        // Bit by bit, from the definition of POSIX.
-        let octets = (0..8).map(|place| (len >> (8 * place)) as u8);
-        let octets = octets.take((usize::BITS - len.leading_zeros()).div_ceil(8) as usize);
-        let remainder = bytes.iter().copied().chain(octets).fold(0u32, |crc, byte| {
-            (0..8).fold(crc ^ u32::from(byte) << 24, |crc, _| (crc << 1) ^ ((crc >> 31) * 0x04c1_1db7))
-        });
-        prop_assert_eq!(Hash::named("crc").unwrap().of(&bytes), (!remainder).to_be_bytes());
-    }
 }
