@@ -106,22 +106,13 @@ pub fn count(encoding: Encoding) -> Count {
     Count::new(encoding)
 }
 
-/// A hash of a whole file; a hash that can be split, such as BLAKE3, uses all workers.
-#[derive(Debug, Clone)]
-pub struct HashFold {
-    hash: Hash,
-}
-
-/// The state of a [`HashFold`].
-pub struct HashState(Box<dyn Hasher>);
-
 /// A digest, printed as hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Digest(Vec<u8>);
 
-/// BLAKE3, 32 bytes.
-pub fn blake3() -> HashFold {
-    hash(Hash::default())
+/// BLAKE3, 32 bytes. It can be split: all workers hash one file.
+pub fn blake3() -> Hash {
+    Hash::default()
 }
 
 /// SHA-256.
@@ -132,48 +123,19 @@ pub fn blake3() -> HashFold {
 /// assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 /// # Ok::<(), fullbore::Error>(())
 /// ```
-pub fn sha256() -> HashFold {
-    hash(Hash::shipped("sha256"))
+pub fn sha256() -> Hash {
+    Hash::shipped("sha256")
 }
 
 /// XXH3, 64 bits.
-pub fn xxh3() -> HashFold {
-    hash(Hash::shipped("xxh3"))
+pub fn xxh3() -> Hash {
+    Hash::shipped("xxh3")
 }
 
-/// Any [`Hash`](struct@Hash).
-pub fn hash(hash: Hash) -> HashFold {
-    HashFold { hash }
-}
-
-impl Fold for HashFold {
-    type State = HashState;
-
-    fn is_hash(&self) -> bool {
-        true
-    }
-
-    fn split(&self) -> Split {
-        self.hash.algorithm().split
-    }
-
-    fn identity(&self) -> HashState {
-        HashState(self.hash.identity())
-    }
-
-    fn block(&self, state: &mut HashState, offset: u64, bytes: &[u8]) {
-        state.0.update(offset, bytes);
-    }
-
-    fn merge(&self, left: &mut HashState, right: HashState) {
-        left.0.append(right.0);
-    }
-}
-
-impl HashState {
+impl dyn Hasher {
     /// Finishes the hash.
-    pub fn digest(self) -> Digest {
-        Digest(self.0.finish())
+    pub fn digest(self: Box<Self>) -> Digest {
+        Digest(self.finish())
     }
 }
 
@@ -190,20 +152,14 @@ impl fmt::Display for Digest {
     }
 }
 
-impl fmt::Debug for HashState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HashState")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn hashes_are_those_of_their_names() {
-        for (fold, name) in [(sha256(), "sha256"), (xxh3(), "xxh3"), (blake3(), "blake3")] {
-            assert_eq!(fold.hash.algorithm().name, name);
+        for (hash, name) in [(sha256(), "sha256"), (xxh3(), "xxh3"), (blake3(), "blake3")] {
+            assert_eq!(hash.algorithm().name, name);
         }
     }
 }
