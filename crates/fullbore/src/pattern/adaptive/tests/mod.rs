@@ -30,8 +30,22 @@ fn expected(strategy: Strategy) -> Contender {
     Contender { strategy, expected: 0.0, deviation: 0.3 }
 }
 
-fn settings<'a>(spec: &'a StrategySpec, selections: &'a Selections) -> Settings<'a> {
-    Settings { grain: MIB, most: 2, writes: false, any_order: true, spec, selections, shuffle: None }
+/// The spec and the selections of a run.
+#[derive(Default)]
+struct Fixture {
+    spec: StrategySpec,
+    selections: Selections,
+}
+
+impl Fixture {
+    fn settings(&self) -> Settings<'_> {
+        let Self { spec, selections } = self;
+        Settings { grain: MIB, most: 2, writes: false, any_order: true, spec, selections, shuffle: None }
+    }
+
+    fn leases<const N: usize>(&self, parts: [Parts; N]) -> Leases<'_> {
+        Leases::new(parts.into(), self.settings())
+    }
 }
 
 /// The bytes and the time that simulated workers spent under each method, in the order of their first use.
@@ -111,19 +125,19 @@ fn simulate(
 }
 
 fn parts(cached: bool, range: Range<u64>, names: &[(&str, usize)]) -> Parts {
-    Parts {
-        cached,
-        ranges: std::iter::once(range).collect(),
-        contenders: names.iter().map(|(name, workers)| expected(contender(name, *workers))).collect(),
-        tried: names.len(),
-    }
+    parts_of(cached, range, names.iter().map(|(name, workers)| contender(name, *workers)))
+}
+
+/// Parts whose contenders are unknown strategies, all of them tried.
+fn parts_of(cached: bool, range: Range<u64>, strategies: impl IntoIterator<Item = Strategy>) -> Parts {
+    let contenders: Vec<_> = strategies.into_iter().map(expected).collect();
+    Parts { cached, ranges: std::iter::once(range).collect(), tried: contenders.len(), contenders }
 }
 
 #[test]
 fn a_run_takes_hardly_longer_than_with_the_fastest_contender_alone() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
-    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2), ("uring", 2)]);
-    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let (run, len) = (Fixture::default(), 1024 * MIB);
+    let leases = run.leases([parts(true, 0..len, &[("buffered", 2), ("mmap", 2), ("uring", 2)])]);
     let simulated = simulate(&leases, 2, len, |name, offset| {
         // Noise of 2%.
         let noise = 1.0 + 0.02 * ((offset / MIB * 7919 % 13) as f64 / 6.0 - 1.0);
@@ -132,7 +146,7 @@ fn a_run_takes_hardly_longer_than_with_the_fastest_contender_alone() {
     });
     let spent: f64 = simulated.0.iter().map(|(_, _, seconds)| seconds).sum();
     assert!(spent < 1.03 * 1e-4 * (len / MIB) as f64, "{simulated:?}");
-    let tried = selections.list();
+    let tried = run.selections.list();
     assert_eq!((tried.len(), tried[0].tried.len()), (1, 3), "{tried:?}");
     assert!(tried[0].chosen.starts_with("read=mmap"), "{tried:?}");
     let rate = tried[0].tried[1].rate;
@@ -141,20 +155,19 @@ fn a_run_takes_hardly_longer_than_with_the_fastest_contender_alone() {
 
 #[test]
 fn of_equal_contenders_the_one_with_less_cpu_time_is_chosen() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
-    let all = parts(false, 0..len, &[("buffered", 2), ("uring", 1)]);
-    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let (run, len) = (Fixture::default(), 1024 * MIB);
+    let leases = run.leases([parts(false, 0..len, &[("buffered", 2), ("uring", 1)])]);
     // Both are limited by the device: two workers share what one gets.
     simulate(&leases, 2, len, |name, _| if name == "uring" { (1e-3, 1e-4) } else { (2e-3, 4e-4) });
-    let tried = selections.list();
+    let tried = run.selections.list();
     assert!(tried[0].chosen.starts_with("read=uring"), "{tried:?}");
 }
 
 #[test]
 fn a_rate_that_falls_starts_another_trial() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 2048 * MIB);
+    let (run, len) = (Fixture::default(), 2048 * MIB);
     let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
-    let leases = Leases::new(vec![all], Settings { any_order: false, ..settings(&spec, &selections) });
+    let leases = Leases::new(vec![all], Settings { any_order: false, ..run.settings() });
     let simulated = simulate(&leases, 2, len, |name, offset| {
         // Mapping is three times as fast in the first half, and ten times as slow in the second.
         let cost = match (name, offset < len / 2) {
@@ -165,24 +178,24 @@ fn a_rate_that_falls_starts_another_trial() {
         (cost, cost)
     });
     let chosen: Vec<_> =
-        selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
+        run.selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
     assert_eq!(chosen, ["read=mmap,w", "method=buff"], "{simulated:?}");
     assert!(simulated.bytes("buffered") > len / 3, "{simulated:?}");
 }
 
 #[test]
 fn the_device_works_while_cached_parts_are_processed() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let (run, len) = (Fixture::default(), 1024 * MIB);
     let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
     let uncached = parts(false, len / 2..len, &[("uring", 2)]);
-    let leases = Leases::new(vec![cached, uncached], settings(&spec, &selections));
+    let leases = run.leases([cached, uncached]);
     leases.started(2);
     let (one, two) = (leases.try_next().unwrap(), leases.try_next().unwrap());
     assert_eq!((one.strategy.read.name, two.strategy.read.name), ("uring", "buffered"));
     // The worker that is done first helps with the other region.
     let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
     let uncached = parts(false, len / 2..len, &[("uring", 2)]);
-    let leases = Leases::new(vec![cached, uncached], settings(&spec, &selections));
+    let leases = run.leases([cached, uncached]);
     let simulated =
         simulate(&leases, 2, len, |name, _| if name == "uring" { (1e-3, 1e-4) } else { (1e-4, 1e-4) });
     assert_eq!(simulated.bytes("uring"), len / 2);
@@ -190,9 +203,8 @@ fn the_device_works_while_cached_parts_are_processed() {
 
 #[test]
 fn a_contender_that_cannot_be_opened_is_left_out() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 256 * MIB);
-    let all = parts(true, 0..len, &[("uring", 2), ("buffered", 2), ("mmap", 2)]);
-    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let (run, len) = (Fixture::default(), 256 * MIB);
+    let leases = run.leases([parts(true, 0..len, &[("uring", 2), ("buffered", 2), ("mmap", 2)])]);
     leases.started(2);
     let (one, two) = (leases.try_next().unwrap(), leases.try_next().unwrap());
     assert_eq!((one.strategy.read.name, two.strategy.read.name), ("uring", "uring"));
@@ -210,12 +222,12 @@ fn a_contender_that_cannot_be_opened_is_left_out() {
         simulate(&leases, 2, len - held, |name, _| if name == "mmap" { (1e-4, 1e-4) } else { (2e-4, 2e-4) });
     assert_eq!(simulated.bytes("uring"), 0);
     assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
-    let leases = Leases::new(vec![parts(true, 0..len, &[("uring", 2)])], settings(&spec, &selections));
+    let leases = run.leases([parts(true, 0..len, &[("uring", 2)])]);
     let only = leases.next().unwrap();
     assert_eq!(leases.replace(&only), None, "there is no other");
     // A region too short for a trial has others in reserve.
     let single = Parts { tried: 1, ..parts(true, 0..len, &[("uring", 2), ("buffered", 2)]) };
-    let leases = Leases::new(vec![single], settings(&spec, &selections));
+    let leases = run.leases([single]);
     leases.started(2);
     let first = leases.try_next().unwrap();
     assert_eq!(leases.replace(&first).unwrap().strategy.read.name, "buffered");
@@ -225,9 +237,9 @@ fn a_contender_that_cannot_be_opened_is_left_out() {
 /// A worker that goes on under one contender keeps its engine, also where another trial begins.
 #[test]
 fn a_lease_after_another_is_for_the_same_strategy() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 2048 * MIB);
+    let (run, len) = (Fixture::default(), 2048 * MIB);
     let all = parts(true, 0..len, &[("buffered", 1), ("mmap", 1)]);
-    let settings = Settings { any_order: false, most: 1, ..settings(&spec, &selections) };
+    let settings = Settings { any_order: false, most: 1, ..run.settings() };
     let leases = Leases::new(vec![all], settings);
     leases.started(1);
     let mut epochs = Vec::new();
@@ -250,7 +262,11 @@ fn a_lease_after_another_is_for_the_same_strategy() {
         }
     }
     assert!(epochs.windows(2).all(|pair| pair[0] <= pair[1]));
-    assert!(selections.list().len() > 1, "the rate fell: there was another trial: {:?}", selections.list());
+    assert!(
+        run.selections.list().len() > 1,
+        "the rate fell: there was another trial: {:?}",
+        run.selections.list()
+    );
 }
 
 /// Every second MiB of a file is cached, and every second block of 64 KiB of its end.
@@ -288,9 +304,8 @@ fn small_cached_parts_are_found() {
 
 #[test]
 fn a_stopped_run_releases_the_workers_that_wait() {
-    let (spec, selections) = (StrategySpec::default(), Selections::default());
-    let all = parts(true, 0..1024 * MIB, &[("buffered", 1)]);
-    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let run = Fixture::default();
+    let leases = run.leases([parts(true, 0..1024 * MIB, &[("buffered", 1)])]);
     leases.started(2);
     let held = leases.next().unwrap();
     std::thread::scope(|scope| {
@@ -302,22 +317,21 @@ fn a_stopped_run_releases_the_workers_that_wait() {
 
 #[test]
 fn a_trial_reads_parts_from_all_over_the_file() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
-    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
-    let leases = Leases::new(vec![all], settings(&spec, &selections));
+    let (run, len) = (Fixture::default(), 1024 * MIB);
+    let leases = run.leases([parts(true, 0..len, &[("buffered", 2), ("mmap", 2)])]);
     // Mapping is slow in the first eighth only.
     let simulated = simulate(&leases, 2, len, |name, offset| {
         let cost = if name == "mmap" && offset > len / 8 { 1e-4 } else { 2e-4 };
         (cost, cost)
     });
-    assert_eq!(selections.list().len(), 1);
+    assert_eq!(run.selections.list().len(), 1);
     assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
 }
 
 /// Two workers beside one at a device: tried only if the one is limited by its processor.
 #[test]
 fn a_saturated_device_gets_no_further_workers() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let (run, len) = (Fixture::default(), 1024 * MIB);
     let deep = |workers| Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
     let region = || Parts {
         cached: false,
@@ -327,14 +341,14 @@ fn a_saturated_device_gets_no_further_workers() {
             .to_vec(),
         tried: 2,
     };
-    let run = |cpu: f64| {
-        let leases = Leases::new(vec![region()], settings(&spec, &selections));
+    let spend = |cpu: f64| {
+        let leases = run.leases([region()]);
         simulate(&leases, 2, len, |_, _| (0.25e-3, cpu))
     };
-    run(0.08e-3);
-    assert_eq!(selections.list(), [], "the worker waits most of the time");
-    run(0.25e-3);
-    let tried = selections.list();
+    spend(0.08e-3);
+    assert_eq!(run.selections.list(), [], "the worker waits most of the time");
+    spend(0.25e-3);
+    let tried = run.selections.list();
     assert_eq!((tried.len(), tried[0].tried.len()), (1, 2), "{tried:?}");
     assert!(tried[0].chosen.contains("workers=2"), "twice as fast: {tried:?}");
 }
@@ -342,12 +356,10 @@ fn a_saturated_device_gets_no_further_workers() {
 /// The trial of a part that the device delivers is measured while its queue is full.
 #[test]
 fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
+    let (run, len) = (Fixture::default(), 1024 * MIB);
     let deep = Strategy { depth: 8, request: MIB as usize, stripe: 8 * MIB, ..contender("uring", 1) };
     let large = Strategy { request: 4 * MIB as usize, ..contender("direct", 1) };
-    let contenders = vec![expected(deep), expected(large)];
-    let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
-    let leases = Leases::new(vec![parts], settings(&spec, &selections));
+    let leases = run.leases([parts_of(false, 0..len, [deep, large])]);
     leases.started(1);
     // By depth: the bytes requested after the queue was full, and the longest time that they can have taken.
     let filling = |depth: usize| if depth == 8 { 11 } else { 1 };
@@ -371,7 +383,7 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
         let sum = measured.iter_mut().find(|sum| sum.0 == depth).unwrap();
         *sum = (depth, sum.1 + bytes, sum.2 + seconds);
     }
-    let selections = selections.list();
+    let selections = run.selections.list();
     for (depth, bytes, seconds) in measured {
         let deep = |tried: &&Tried| tried.name.contains("depth 8") == (depth == 8);
         let tried = selections[0].tried.iter().find(deep).unwrap();
@@ -384,13 +396,11 @@ fn the_first_and_the_last_requests_of_a_queue_are_not_measured() {
 
 #[test]
 fn the_requests_that_fill_a_queue_are_at_most_half_of_a_slice() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 256 * MIB);
+    let (run, len) = (Fixture::default(), 256 * MIB);
     // A slice is an eighth of the file here.
     for (workers, filling) in [(1, 11), (2, 0), (64, 0)] {
         let deep = Strategy { depth: 8, request: MIB as usize, ..contender("uring", workers) };
-        let contenders = vec![expected(deep), expected(contender("direct", 1))];
-        let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
-        let leases = Leases::new(vec![parts], settings(&spec, &selections));
+        let leases = run.leases([parts_of(false, 0..len, [deep, contender("direct", 1)])]);
         leases.started(workers);
         assert_eq!(leases.try_next().unwrap().filling, filling, "{workers} workers");
     }
@@ -398,11 +408,9 @@ fn the_requests_that_fill_a_queue_are_at_most_half_of_a_slice() {
 
 #[test]
 fn a_worker_that_only_fills_its_queue_counts_too() {
-    let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 512 * MIB);
+    let (run, len) = (Fixture::default(), 512 * MIB);
     let deep = Strategy { depth: 8, request: MIB as usize, stripe: 8 * MIB, ..contender("uring", 2) };
-    let contenders = vec![expected(deep), expected(contender("direct", 2))];
-    let parts = Parts { cached: false, ranges: std::iter::once(0..len).collect(), contenders, tried: 2 };
-    let leases = Leases::new(vec![parts], settings(&spec, &selections));
+    let leases = run.leases([parts_of(false, 0..len, [deep, contender("direct", 2)])]);
     leases.started(2);
     while let Some(first) = leases.try_next().filter(|lease| lease.trial) {
         let Some(second) = leases.try_next() else { break };
@@ -417,7 +425,7 @@ fn a_worker_that_only_fills_its_queue_counts_too() {
         }
         workers.into_iter().for_each(LeaseExtents::end);
     }
-    let tried = selections.list().swap_remove(0).tried;
+    let tried = run.selections.list().swap_remove(0).tried;
     let deep = tried.iter().find(|tried| tried.name.contains("depth 8")).unwrap();
     assert!(deep.rate < 1.2 * MIB as f64 / 1e-3, "{deep:?}");
 }
@@ -425,9 +433,8 @@ fn a_worker_that_only_fills_its_queue_counts_too() {
 #[test]
 fn parts_that_are_not_wanted_are_not_measured() {
     for cached in [true, false] {
-        let (spec, selections, len) = (StrategySpec::default(), Selections::default(), 1024 * MIB);
-        let all = parts(cached, 0..len, &[("buffered", 1), ("uring", 1)]);
-        let leases = Leases::new(vec![all], settings(&spec, &selections));
+        let (run, len) = (Fixture::default(), 1024 * MIB);
+        let leases = run.leases([parts(cached, 0..len, &[("buffered", 1), ("uring", 1)])]);
         leases.started(1);
         while let Some(lease) = leases.next() {
             let mut extents = LeaseExtents::new(&leases, lease, MIB as usize);
@@ -435,6 +442,6 @@ fn parts_that_are_not_wanted_are_not_measured() {
             extents.discard();
             extents.end();
         }
-        assert_eq!(selections.list(), [], "{cached}");
+        assert_eq!(run.selections.list(), [], "{cached}");
     }
 }
