@@ -96,6 +96,12 @@ fn partial_file_and_journal_are_private() {
             assert_ne!(fs::metadata(&away).unwrap().ino(), found.ino(), "{plant}: written through");
         }
         assert!(!journal(&target).exists(), "{plant}");
+        // Others could have opened the part: it is removed. Another file under its name stays.
+        match plant {
+            "another-file" => assert!(fs::read(&old).unwrap() == fs::read(&away).unwrap(), "{plant}"),
+            "link" => assert!(old.is_symlink()),
+            _ => assert!(!old.exists(), "{plant}"),
+        }
     }
 }
 

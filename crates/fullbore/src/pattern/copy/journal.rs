@@ -228,7 +228,7 @@ fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+    use std::os::unix::fs::FileExt;
 
     use super::*;
 
@@ -285,48 +285,6 @@ mod tests {
         assert!(journal.fresh() && again.1 == part.1, "another source, the same part");
         journal.finish().unwrap();
         assert!(!fixture.journal().exists());
-    }
-
-    #[test]
-    fn journal_and_part_are_private_and_a_part_is_adopted_only_unchanged() {
-        let fixture = Fixture::new();
-        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
-        let begin = || {
-            let (journal, (_, name)) = fixture.open().unwrap();
-            journal.note(0, 4, &[1; 32]).unwrap();
-            let path = fixture.room.path().join(&name);
-            assert_eq!((mode(&fixture.journal()), mode(&path)), (0o600, 0o600));
-            path
-        };
-        let fresh = || {
-            let (journal, (_, name)) = fixture.open().unwrap();
-            (journal.fresh(), fixture.room.path().join(name))
-        };
-        let part = begin();
-        assert_eq!(fresh(), (false, part.clone()));
-        // Other users could have opened it.
-        std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let (new, other) = fresh();
-        assert!(new && other != part && !part.exists());
-        // It has another name, through which it could be written.
-        let part = begin();
-        std::fs::hard_link(&part, fixture.room.path().join("second")).unwrap();
-        let (new, other) = fresh();
-        assert!(new && other != part && !part.exists());
-        assert!(fixture.room.path().join("second").exists());
-        // Another file under its name.
-        let part = begin();
-        std::fs::rename(&part, fixture.room.path().join("away")).unwrap();
-        std::fs::write(&part, "planted").unwrap();
-        std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let (new, other) = fresh();
-        assert!(new && other != part);
-        assert_eq!(std::fs::read(&part).unwrap(), b"planted");
-        // A link to another file.
-        let part = begin();
-        std::fs::remove_file(&part).unwrap();
-        std::os::unix::fs::symlink("away", &part).unwrap();
-        assert!(fresh().0 && part.is_symlink());
     }
 
     /// The target has its name, and the journal was not removed.
