@@ -105,20 +105,36 @@ fn three_turns_cover_all_combinations() {
     assert_eq!(seen.len(), 18);
 }
 
+/// Strategies as a user writes them.
+const WRITTEN: [&str; 8] = [
+    "auto",
+    "request=4K,workers=3,model=pool,stripe=64K",
+    "read=direct,write=buffered,request=1M",
+    "read=uring,depth=32,cache=direct,request=16K",
+    "method=vectored,depth=7,request=5000",
+    "method=mmap,window=128K,workers=2,model=striped",
+    "cache=drop",
+    "cci-mt,workers=4",
+];
+
 #[test]
 fn every_named_strategy_gives_the_same_bytes() {
     for directory in directories() {
         let (input, output) = (directory.path().join("in"), directory.path().join("out"));
         let data = bytes(1_234_567, 1);
         fs::write(&input, &data).unwrap();
-        for name in NAMED.iter().map(|named| named.name).chain(["auto"]) {
+        for name in NAMED.iter().map(|named| named.name).chain(WRITTEN) {
             for placement in [Placement::Replace, Placement::Overwrite] {
-                run(&*simd("xor:0102ff"), &input, &output, Some(placement), name).unwrap();
-                assert!(fs::read(&output).unwrap() == expected("xor:0102ff", &data), "{name}");
+                if run(&*simd("xor:0102ff"), &input, &output, Some(placement), name).unwrap() {
+                    assert!(fs::read(&output).unwrap() == expected("xor:0102ff", &data), "{name}");
+                }
             }
-            assert!(run(&*simd("shift:10"), &output, &output, None, name).unwrap());
-            let wanted = expected("shift:10", &expected("xor:0102ff", &data));
-            assert!(fs::read(&output).unwrap() == wanted, "{name} in place");
+            fs::write(&output, &data).unwrap();
+            let ran = run(&*simd("shift:10"), &output, &output, None, name).unwrap();
+            assert!(ran || WRITTEN.contains(&name), "{name} is not available");
+            if ran {
+                assert!(fs::read(&output).unwrap() == expected("shift:10", &data), "{name} in place");
+            }
         }
     }
 }
