@@ -3,16 +3,12 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use std::io::Write;
-use std::ops::ControlFlow;
-use std::path::Path;
-
 use arbitrary::Arbitrary;
-use fullbore::file::File;
-use fullbore::pattern::{Progress, search};
-use fullbore::strategy::{Model, Strategy};
-use fullbore_grep::{Boundary, Case, Nuls, PartOutcome, Query, ReadMode, Settings, Show};
+use fullbore_grep::{Boundary, Case, Nuls, Query, ReadMode, Settings, Show};
 use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/fullbore-grep/tests/search/mod.rs"]
+mod search;
 
 #[derive(Debug, Arbitrary)]
 struct Input {
@@ -66,39 +62,13 @@ fuzz_target!(|input: Input| {
     };
     let (read_mode, named) = (if flag(21) { ReadMode::Mapped } else { ReadMode::Streamed }, flag(22));
     let query = Query::new(settings).expect("valid patterns");
-    let (path, text) = (Path::new("some/path"), input.text.as_slice());
-    let source = query.source_info(read_mode, named, text);
-    if query.whole_file_reason(source).is_some() {
+    let text = input.text.as_slice();
+    if query.whole_file_reason(query.source_info(read_mode, named, text)).is_some() {
         return;
     }
-    let mut tool = query.whole_searcher();
-    let expected = tool.search_bytes(path, read_mode, named, text).expect("no matcher error");
-
-    let mut file = tempfile::tempfile().expect("a temporary file");
-    file.write_all(text).expect("enough space");
-    std::io::Seek::rewind(&mut file).expect("a seekable file");
-    let file = File::from_fd(file.into(), path).expect("an open file");
-    let request = usize::from(input.request) + 1;
-    let strategy = Strategy {
-        request,
-        workers: usize::from(input.workers % 8) + 1,
-        model: Model::Pool,
-        stripe: request as u64,
-        ..Strategy::plain()
-    };
-    let (mut file_printer, mut printed, mut again) = (query.file_printer(path, source), Vec::new(), false);
-    let parts = query.part_searcher(path, source);
-    search(&parts, &file, &strategy, &Progress::default(), |found| {
-        let taken = file_printer.take(found, &mut printed);
-        again |= taken == PartOutcome::SearchWhole;
-        Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    })
-    .expect("no error");
-    if again {
-        assert!(tool.printed().starts_with(&printed), "{input:?}");
-        return;
-    }
-    let result = file_printer.finish(&mut printed).expect("no matcher error");
-    assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(tool.printed()), "{input:?}");
-    assert_eq!(result.matched, expected.matched, "{input:?}");
+    let (request, workers) = (usize::from(input.request) + 1, usize::from(input.workers % 8) + 1);
+    let (expected, whole) = search::whole(&query, read_mode, named, text);
+    let (printed, parts) = search::in_parts(&query, read_mode, named, text, request, workers);
+    assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(&expected), "{input:?}");
+    assert_eq!(parts.matched, whole.matched, "{input:?}");
 });

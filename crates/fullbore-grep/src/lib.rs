@@ -44,7 +44,7 @@ pub use file_printer::{FilePrinter, PartOutcome};
 pub use matcher::pcre2_version;
 pub use part_searcher::{PartResult, PartSearcher};
 pub use query::Query;
-pub use settings::{Boundary, Case, Coding, Engine, Nuls, ReadMode, Settings, Show, SourceInfo, shown};
+pub use settings::{Boundary, Case, Coding, Engine, Nuls, ReadMode, Settings, Show, SourceInfo};
 pub use whole_searcher::{SearchResult, WholeSearcher};
 
 // Crates that a caller needs too, in matching versions.

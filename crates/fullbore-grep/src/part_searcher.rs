@@ -246,8 +246,7 @@ pub(crate) struct Checkpoint {
     pub(crate) position: Position,
     pub(crate) matched: bool,
     pub(crate) submatches: u64,
-    /// Start and end of the line in the part.
-    pub(crate) start: usize,
+    /// End of the line in the part.
     pub(crate) end: usize,
 }
 
@@ -290,6 +289,12 @@ struct SearchedLine<'l> {
     start: usize,
     number: Option<u64>,
     matched: bool,
+}
+
+impl<'l> SearchedLine<'l> {
+    fn new(bytes: &'l [u8], start: u64, number: Option<u64>, matched: bool) -> Self {
+        Self { bytes, start: start as usize, number, matched }
+    }
 }
 
 impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
@@ -368,7 +373,6 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
             position: self.output.borrow().position(),
             matched: line.matched,
             submatches: self.facts.submatches,
-            start: line.start,
             end,
         });
         consume_limit(left, &mut self.behind, line.matched, self.rules.limits.1)
@@ -392,22 +396,12 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> Sink for PartSink<S, C> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        let line = SearchedLine {
-            bytes: found.bytes(),
-            start: found.absolute_byte_offset() as usize,
-            number: found.line_number(),
-            matched: true,
-        };
+        let line = SearchedLine::new(found.bytes(), found.absolute_byte_offset(), found.line_number(), true);
         self.line(searcher, &line, |inner| inner.matched(searcher, found))
     }
 
     fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
-        let line = SearchedLine {
-            bytes: found.bytes(),
-            start: found.absolute_byte_offset() as usize,
-            number: found.line_number(),
-            matched: false,
-        };
+        let line = SearchedLine::new(found.bytes(), found.absolute_byte_offset(), found.line_number(), false);
         self.line(searcher, &line, |inner| inner.context(searcher, found))
     }
 

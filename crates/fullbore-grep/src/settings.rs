@@ -156,7 +156,7 @@ settings! {
 }
 
 /// Returns a path as it is printed, with `separator` instead of the system's separators if given.
-pub fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
+pub(crate) fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
     let mut bytes = Cow::Borrowed(path.as_os_str().as_bytes());
     if let Some(separator) = separator {
         bytes.to_mut().iter_mut().filter(|byte| is_separator(**byte)).for_each(|byte| *byte = separator);

@@ -161,14 +161,6 @@ impl<'w> WholeSearcher<'w> {
         self.writer().buffer.clear();
     }
 
-    /// Forwards the rest of the output.
-    ///
-    /// # Errors
-    /// Those of the output callback.
-    pub fn forward(&mut self) -> Result<()> {
-        self.writer().forward()
-    }
-
     fn writer(&mut self) -> &mut Writer<'w> {
         match &mut self.printer {
             Printer::Lines(printer) => printer.get_mut(),

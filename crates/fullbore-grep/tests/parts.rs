@@ -1,57 +1,10 @@
 //! The results of a search in parts equal those of ripgrep's own searcher and printer on the whole, for any cuts.
 
-use std::io::Write;
-use std::ops::ControlFlow;
-use std::path::Path;
-
-use fullbore::file::File;
-use fullbore::pattern::{Progress, search};
-use fullbore::strategy::{Model, Strategy};
-use fullbore_grep::{Boundary, Nuls, PartOutcome, Query, ReadMode, SearchResult, Settings, Show};
+use fullbore_grep::{Boundary, Nuls, Query, ReadMode, Settings, Show};
 use proptest::prelude::*;
+use search::{in_parts, whole};
 
-/// Searches the text in parts, by blocks of `request` bytes.
-fn in_parts(
-    query: &Query,
-    read_mode: ReadMode,
-    named: bool,
-    text: &[u8],
-    request: usize,
-    workers: usize,
-) -> (Vec<u8>, SearchResult) {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(text).unwrap();
-    let input = File::open(file.path()).unwrap();
-    let path = Path::new("some/path");
-    let source = query.source_info(read_mode, named, text);
-    let (mut file_printer, mut out) = (query.file_printer(path, source), Vec::new());
-    let strategy =
-        Strategy { request, workers, model: Model::Pool, stripe: request as u64, ..Strategy::plain() };
-    let mut again = false;
-    let parts = query.part_searcher(path, source);
-    search(&parts, &input, &strategy, &Progress::default(), |found| {
-        let taken = file_printer.take(found, &mut out);
-        again |= taken == PartOutcome::SearchWhole;
-        Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    })
-    .unwrap();
-    if again {
-        let printed = file_printer.printed() as usize;
-        assert_eq!(printed, out.len());
-        let (whole, result) = whole(query, read_mode, named, text);
-        assert_eq!(whole[..printed], out, "the output before the NUL");
-        return (whole, result);
-    }
-    let result = file_printer.finish(&mut out).unwrap();
-    (out, result)
-}
-
-/// Searches the text as a whole.
-fn whole(query: &Query, read_mode: ReadMode, named: bool, text: &[u8]) -> (Vec<u8>, SearchResult) {
-    let mut tool = query.whole_searcher();
-    let result = tool.search_bytes(Path::new("some/path"), read_mode, named, text).unwrap();
-    (tool.printed().to_vec(), result)
-}
+mod search;
 
 /// Removes times, which differ between runs.
 fn timeless(text: &[u8]) -> String {
@@ -66,7 +19,7 @@ fn timeless(text: &[u8]) -> String {
     out + rest
 }
 
-fn texts() -> impl Strategy_<Value = Vec<u8>> {
+fn texts() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         8 => prop::sample::select(vec!["a", "b", "ab", "needle", "Needle", " ", ":", "\u{e9}", "needles needle"])
             .prop_map(|word| word.as_bytes().to_vec()),
@@ -77,8 +30,6 @@ fn texts() -> impl Strategy_<Value = Vec<u8>> {
     ];
     prop::collection::vec(word, 0..120).prop_map(|words| words.concat())
 }
-
-use proptest::strategy::Strategy as Strategy_;
 
 prop_compose! {
     fn settings()(
@@ -130,7 +81,7 @@ prop_compose! {
     }
 }
 
-fn arrivals() -> impl Strategy_<Value = (ReadMode, bool)> {
+fn arrivals() -> impl Strategy<Value = (ReadMode, bool)> {
     prop::sample::select(vec![
         (ReadMode::Mapped, true),
         (ReadMode::Mapped, false),
