@@ -205,7 +205,7 @@ fn kept() -> impl TypedValueParser<Value = Attribute> {
 pub(super) const CONTROLS: [&str; 8] = ["none", "off", "simple", "never", "existing", "nil", "numbered", "t"];
 
 fn backups() -> impl TypedValueParser<Value = String> {
-    words(&["", "none", "off", "simple", "never", "existing", "nil", "numbered", "t"])
+    words(&[&[""], &CONTROLS[..]].concat())
 }
 
 const UPDATES: [(&str, &str, Existing); 4] = [

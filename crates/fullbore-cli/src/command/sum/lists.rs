@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::Algorithm;
@@ -83,23 +83,9 @@ impl Iterator for Lists {
 /// Reads a line; of an overlong line only the beginning is kept. False at the end.
 fn next_line(from: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     const KEPT: usize = 128 << 10;
-    let mut any = false;
-    loop {
-        let held = match from.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        if held.is_empty() {
-            return Ok(any);
-        }
-        any = true;
-        let end = held.iter().position(|&byte| byte == b'\n').map(|place| place + 1);
-        let part = &held[..end.unwrap_or(held.len())];
-        line.extend_from_slice(&part[..part.len().min(KEPT.saturating_sub(line.len()))]);
-        let used = part.len();
-        from.consume(used);
-        if end.is_some() {
-            return Ok(true);
-        }
+    let kept = Read::take(&mut *from, KEPT as u64).read_until(b'\n', line)?;
+    if kept == KEPT && !line.ends_with(b"\n") {
+        from.skip_until(b'\n')?;
     }
+    Ok(kept > 0)
 }
