@@ -109,7 +109,13 @@ impl Corpus {
         self.named("unreadable")
     }
 
-    fn add(&mut self, name: impl AsRef<OsStr>, what: &'static str, content: impl AsRef<[u8]>) -> PathBuf {
+    /// Creates a further plain file.
+    pub(crate) fn add(
+        &mut self,
+        name: impl AsRef<OsStr>,
+        what: &'static str,
+        content: impl AsRef<[u8]>,
+    ) -> PathBuf {
         let path = self.dir.join(name.as_ref());
         fs::write(&path, content).unwrap();
         self.note(name, what, FileClass::Plain);

@@ -18,30 +18,6 @@ fn with_missing<'f>(files: impl Iterator<Item = &'f CorpusFile>) -> Vec<OsString
 }
 
 #[test]
-fn wc_counts_as_gnu_wc_does() {
-    const FLAGS: [&str; 10] = ["", "-c", "-m", "-l", "-w", "-L", "-lw", "-mL", "-clw", "-clmwL"];
-    let Some((mut pair, corpus)) = pair("wc", "wc") else { return };
-    for locale in ["C", "C.UTF-8"] {
-        pair.locale = locale;
-        let every = FLAGS.iter().flat_map(|flags| corpus.readable().map(move |file| (*flags, file)));
-        for (flags, file) in cases("wc on the corpus", 4, every) {
-            pair.file(flags, file);
-        }
-        for file in cases("wc of pipes", 2, corpus.plain()) {
-            pair.pipe("-clmwL", file);
-            pair.pipe("-lw -", file);
-        }
-        pair.paths("", &with_missing(corpus.plain()));
-        pair.without_rights(|pair| pair.file("", corpus.unreadable()));
-    }
-    pair.file("-clmwL", &long_line(pair.dir.path()));
-    if let Some(huge) = huge(pair.dir.path()) {
-        pair.file("-c", &huge);
-    }
-    pair.end();
-}
-
-#[test]
 fn cmp_compares_as_gnu_cmp_does() {
     const FLAGS: [&str; 8] = ["-l", "-b", "-bl", "-s", "-n 10", "-i 3", "-i 1:2 -n 70000", "-l -n 5000"];
     let Some((mut pair, corpus)) = pair("cmp", "cmp") else { return };

@@ -1,6 +1,7 @@
 //! `wc` and GNU `wc`: the same bytes, exit codes and error messages.
 
-use crate::peer::Pair;
+use crate::corpus::{Corpus, huge, long_line};
+use crate::peer::{Pair, plain_name};
 use crate::support::*;
 
 const FLAGS: [&str; 13] = [
@@ -26,9 +27,13 @@ fn pair() -> Option<Pair> {
     if !is_version("wc", &versions.each_ref().map(String::as_str)) {
         return None;
     }
-    let compared =
-        |ended: &Finished| (ended.code(), ended.stdout.clone(), ended.stderr.replace("fullbore wc", "wc"));
-    Some(Pair::new("wc", "wc", TestDir::new())?.comparing(compared))
+    let compared = |ended: &Finished| {
+        let messages = ended.stderr.replace("fullbore wc", "wc");
+        // The peer that `setpriv` runs has its path as its name.
+        let name = messages.split(": ").next().filter(|name| name.ends_with("/wc")).unwrap_or("wc");
+        (ended.code(), ended.stdout.clone(), messages.replace(&format!("{name}: "), "wc: "))
+    };
+    Some(Pair::new("wc", "wc", TestDir::open_to_all())?.comparing(compared))
 }
 
 /// Text with many kinds of invalid UTF-8, generated from `seed`.
@@ -40,80 +45,57 @@ fn broken(seed: u64, len: usize) -> Vec<u8> {
     bytes(len, seed).iter().flat_map(|&byte| pieces[usize::from(byte) % 32]).copied().collect()
 }
 
-fn corpus(dir: &TestDir) -> Vec<OsString> {
-    let spaces: String = (0..0x21_u32)
-        .chain([0x7f, 0x85, 0xa0, 0xad, 0x1680, 0x180e, 0x3000, 0xfeff, 0xe0001])
-        .chain(0x2000..0x2070)
-        .filter_map(char::from_u32)
-        .map(|character| format!("a{character}b {character} "))
-        .collect();
-    let page = "word ".repeat(4096)[..4096].to_owned();
-    let files: [(&[u8], Vec<u8>); 19] = [
-        (b"empty", Vec::new()),
-        (b"newline", b"\n".to_vec()),
-        (b"no-end", b"no newline at the end".to_vec()),
-        (b"zeros", b"a\0b \0 c\n\0".to_vec()),
-        (b"crlf", b"one two\r\nthree\r\n\r\nfour".to_vec()),
-        (b"page", page.into()),
-        (b"two-pages", [&bytes(8000, 1)[..], &[b'\n'; 192]].concat()),
-        (b"spaces", spaces.into()),
-        (b"tabs", "\ta\t\t中文\tx\x0b\x0cabc\rde\t\n12345678\tx\u{301}\t.".into()),
-        (b"random", bytes(300_000, 2)),
-        (b"broken", broken(3, 200_000)),
-        (b"large", b"some words in a line\n".repeat(200_000)),
-        (b"large-broken", broken(4, 1_500_000)),
-        (b"new\nline", b"x y".to_vec()),
-        (b"bad\xff", b"q\n".to_vec()),
-        (b"bad\xff\nline", b"q\n".to_vec()),
-        (b"it's\n", b"q\n".to_vec()),
-        (b"it's a 'name'", b"q\n".to_vec()),
-        ("w\u{ef}de \u{200b}\n".as_bytes(), b"q\n".to_vec()),
-    ];
-    let mut names = Vec::new();
-    for (name, content) in files {
-        fs::write(dir.path().join(OsStr::from_bytes(name)), content).unwrap();
-        names.push(OsString::from_vec(name.to_vec()));
+/// The difficult files, and further ones for counts and for names in messages.
+fn corpus(dir: &Path) -> Corpus {
+    let mut corpus = Corpus::new(dir);
+    corpus.add("page", "words that end with a page", &"word ".repeat(4096)[..4096]);
+    corpus.add(
+        "two-pages",
+        "newlines up to the end of two pages",
+        [&bytes(8000, 1)[..], &[b'\n'; 192]].concat(),
+    );
+    corpus.add("large", "many lines", b"some words in a line\n".repeat(200_000));
+    corpus.add("large-broken", "much invalid UTF-8", broken(4, 1_500_000));
+    for name in [&b"bad\xff\nline"[..], b"it's\n", b"it's a 'name'", "w\u{ef}de \u{200b}\n".as_bytes()] {
+        corpus.add(OsStr::from_bytes(name), "a name that is quoted in messages", "q\n");
     }
-    dir.directories(["directory"]);
-    File::create(dir.at("sparse")).unwrap().set_len(3_000_001).unwrap();
-    for name in [
-        "sparse",
-        "directory",
-        "missing",
-        "-",
-        "",
-        "/dev/null",
-        "/proc/version",
-        "/proc/filesystems",
-        "/sys/devices/system/cpu/online",
-    ] {
-        names.push(name.into());
-    }
-    names
+    corpus
 }
 
 #[test]
 fn hostile_files_count_alike_alone_and_together() {
-    let Some(mut pair) = pair() else { return };
-    let names = corpus(&pair.dir);
+    // Of other versions, only the counts are compared.
+    let Some(mut pair) = pair().or_else(|| Pair::new("wc", "wc", TestDir::open_to_all())) else { return };
+    let corpus = corpus(pair.dir.path());
+    let more =
+        ["directory", "missing", "-", "", "/dev/null", "/proc/version", "/sys/devices/system/cpu/online"];
+    let mut names: Vec<_> = corpus.plain().map(|file| plain_name(&file.name)).collect();
+    names.extend(more.map(OsString::from));
     let list = names.join(OsStr::new("\0"));
     pair.dir.file("list", list.as_bytes());
     let none: [OsString; 0] = [];
     let together = |paths: &[&str]| paths.iter().map(OsString::from).collect::<Vec<_>>();
-    let sets =
-        [names.clone(), together(&["--files0-from=list"]), none.to_vec(), together(&["-", "large", "-"])];
-    let alone = names.iter().map(|name| vec![name.clone()]);
-    let sets: Vec<_> = sets.into_iter().chain(alone).collect();
+    let mut sets =
+        vec![names, together(&["--files0-from=list"]), none.to_vec(), together(&["-", "large", "-"])];
+    sets.extend(more.map(|name| vec![name.into()]));
     for locale in LOCALES {
         pair.locale = locale;
         let every = FLAGS.iter().flat_map(|flags| sets.iter().map(move |names| (*flags, names)));
-        // The number of sets is not a multiple of the step: each is counted with other flags than the one before.
-        for (flags, names) in cases("wc of hostile files", 7, every) {
+        for (flags, names) in cases("wc of several files", 3, every) {
             let input = "stdin words ä\u{3000}x".as_bytes();
             pair.run_both(&format!("{flags} {names:?}"), pair.commands(flags, names), |command| {
                 run_with(command, input)
             });
         }
+        let every = FLAGS.iter().flat_map(|flags| corpus.readable().map(move |file| (*flags, file)));
+        for (flags, file) in cases("wc on the corpus", 7, every) {
+            pair.file(flags, file);
+        }
+        for file in cases("wc of pipes", 2, corpus.plain()) {
+            pair.pipe("-clmwL", file);
+            pair.pipe("-lw -", file);
+        }
+        pair.without_rights(|pair| pair.file("", corpus.unreadable()));
         for flags in cases("wc of a list from a pipe, and by POSIX", 3, FLAGS) {
             let commands = pair.commands(flags, &["--files0-from=-"]);
             pair.run_both(&format!("{flags}, a list"), commands, |command| {
@@ -128,6 +110,10 @@ fn hostile_files_count_alike_alone_and_together() {
             pair.paths("", &[format!("--files0-from={list}")]);
         }
         pair.paths("--files0-from=list more", &none);
+    }
+    pair.file("-clmwL", &long_line(pair.dir.path()));
+    if let Some(huge) = huge(pair.dir.path()) {
+        pair.file("-c", &huge);
     }
     pair.end();
 }
