@@ -12,7 +12,7 @@ fn set_times(path: &Path, seconds: i64, nanoseconds: i64) {
 }
 
 /// Creates files of every kind that a user can create.
-fn nasty(dir: &TestDir, name: &str) -> PathBuf {
+pub(crate) fn nasty(dir: &TestDir, name: &str) -> PathBuf {
     let root = dir.at(name);
     let broken = root.join(OsStr::from_bytes(b"d1/d2/\xff\xfe dir"));
     fs::create_dir_all(&broken).unwrap();
@@ -73,82 +73,6 @@ fn archive_copy_preserves_everything_visible() {
         dir.run(&format!("copy {options} source/. target")).succeeds();
         same(&whole, &seen(&target, true), &format!("{options}, over itself"));
         fs::remove_dir_all(&target).unwrap();
-    }
-}
-
-#[test]
-fn a_tree_is_copied_as_cp_does() {
-    let dir = TestDir::new();
-    dir.directories(["template"]);
-    nasty(&dir, "template/source");
-    let make = "mkdir -p there/d1/d2; echo old > there/d1/d2/x; echo a > a; echo bb > b; ln -s a l; ln -s source sl; \
-                mkdir e; echo c > e/a; touch -d 2001-01-01 old; chmod 755 b; mkdir -p deep/er; echo 1 > deep/er/f; \
-                mkdir -p into/deep/er; echo 0 > into/deep/er/f; chmod 600 into/deep/er/f; mkdir -p block/deep; \
-                echo x > block/deep/er";
-    line_of_tools(&dir.at("template"), make, false, "C").succeeds();
-    let lines = [
-        "-r source new",
-        "-r source there",
-        "-rT source there",
-        "-r source/. there",
-        "-r source new/",
-        "-r sl l there",
-        "-rH sl l there",
-        "-rP sl l there",
-        "a new",
-        "a there",
-        "a b there",
-        "-t there a b",
-        "a b new",
-        "a a",
-        "a l",
-        "l a",
-        "source there",
-        "-r deep a",
-        "-T a there",
-        "-n a b",
-        "-u a old",
-        "-u old a",
-        "nothing there",
-        "nothing a there",
-        "a",
-        "",
-        "-P l there",
-        "l there",
-        "a missing/",
-        "a missing/x",
-        "a e/a there",
-        "-T a b there",
-        "a /dev/null",
-        "/dev/null new",
-        "-r deep into",
-        "-r deep block",
-        "-p b new",
-        "-p b a",
-        "b a",
-        "a b",
-        "-a sl there",
-        "a a there",
-        "-f a b",
-        "--preserve=mode b new",
-        "-r --verify deep new",
-        "a missing/x/y",
-    ];
-    for arguments in cases("trees as cp copies them", 2, lines) {
-        // Options that `cp` does not have are removed for both.
-        let plain = arguments.replace("--verify ", "");
-        let [cp, ours] = [(false, plain.as_str()), (true, arguments)].map(|(ours, arguments)| {
-            dir.shell("cp -a template place").succeeds();
-            let place = dir.at("place");
-            let ended = line_of_tools(&place, &format!("cp {arguments}"), ours, "C");
-            let seen = seen(&place, false);
-            fs::remove_dir_all(&place).unwrap();
-            (ended.code(), seen, ended.stderr)
-        });
-        let what = format!("{arguments}: {} {}", cp.2, ours.2);
-        assert_eq!(cp.0, ours.0, "{what}");
-        same(&cp.1, &ours.1, &what);
-        assert_eq!(cp.2.is_empty(), ours.2.is_empty(), "{what}");
     }
 }
 
