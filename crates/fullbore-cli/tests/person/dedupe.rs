@@ -129,28 +129,15 @@ fn finds_the_same_groups_as_fclones() {
     assert!(theirs.iter().all(found), "{ours:?}\n{theirs:?}");
 }
 
-/// Content, identity and permissions of each file.
-type State = BTreeMap<PathBuf, (Vec<u8>, (u64, u64), fs::Permissions)>;
-
-fn state(dir: &Path) -> State {
-    let files = walked(dir).into_iter().filter(|(_, found)| found.is_file());
-    files
-        .map(|(path, found)| {
-            let properties = (fs::read(&path).unwrap(), identity(&path), found.permissions());
-            (path, properties)
-        })
-        .collect()
-}
-
 #[test]
 fn nothing_is_linked_without_the_flag() {
     let dir = TestDir::new();
     tree(&dir);
-    let before = state(dir.path());
+    let before = snapshot(dir.path());
     dir.run("dedupe t").succeeds();
     let would = slashes(&dir.run("dedupe --link hard --dry-run t").succeeds().text());
     assert!(would.contains("    t/large: would be linked\n"), "{would}");
-    assert!(state(dir.path()) == before);
+    assert!(snapshot(dir.path()) == before);
     dir.run("dedupe --dry-run t").fails(2, &["--link"]);
 }
 
@@ -158,19 +145,19 @@ fn nothing_is_linked_without_the_flag() {
 fn hard_links_merge_duplicates() {
     let dir = TestDir::new();
     tree(&dir);
-    let before = state(dir.path());
+    let before = snapshot(dir.path());
     let text = slashes(&dir.run("dedupe --link hard -. --empty t").succeeds().text());
     assert!(text.contains("    t/large: linked\n"), "{text}");
-    let after = state(dir.path());
+    let after = snapshot(dir.path());
     assert_eq!(
         before.keys().collect::<Vec<_>>(),
         after.keys().collect::<Vec<_>>(),
         "the names are unchanged"
     );
-    for (path, (content, ..)) in &before {
-        assert!(after[path].0 == *content, "{}", path.display());
+    for (path, state) in &before {
+        assert!(after[path].content == state.content, "{}", path.display());
     }
-    let inode = |name: &str| after[&dir.at(name)].1;
+    let inode = |name: &str| after[&dir.at(name)].identity;
     for names in [
         ["t/large", "t/deep/large"],
         ["t/large", "t/.hidden/large"],

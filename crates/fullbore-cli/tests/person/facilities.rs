@@ -4,6 +4,16 @@ use std::sync::OnceLock;
 
 use crate::support::*;
 
+/// A user without rights and files.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// Returns a command that runs a program as a user.
+pub(crate) fn as_user(user: u32, program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args([format!("--reuid={user}"), format!("--regid={user}")]).arg("--clear-groups").arg(program);
+    command
+}
+
 /// The command run by an unprivileged user.
 pub(crate) struct Unprivileged(Option<tempfile::TempDir>);
 
@@ -26,8 +36,8 @@ impl Unprivileged {
 
     pub(crate) fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         let Some(copy) = &self.0 else { return fullbore(arguments) };
-        let mut command = program(Path::new("setpriv"), ["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(copy.path().join("fullbore")).args(arguments);
+        let mut command = as_user(NOBODY, &copy.path().join("fullbore"));
+        command.args(arguments).env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null());
         command
     }
 }
@@ -80,7 +90,7 @@ impl Drop for Mount {
 }
 
 /// Returns a command that another program starts.
-fn wrapped(mut by: Command, command: &Command) -> Command {
+pub(crate) fn wrapped(mut by: Command, command: &Command) -> Command {
     by.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
     for (name, value) in command.get_envs() {
         match value {

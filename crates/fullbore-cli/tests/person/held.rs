@@ -36,16 +36,6 @@ fn left(directory: &Path) -> Vec<String> {
     names.filter(|name| name.contains(".fullbore")).collect()
 }
 
-/// Each file of a directory with its content and inode.
-fn state(directory: &Path) -> Vec<(String, Vec<u8>, u64, u64)> {
-    let look = |name: String| {
-        let path = directory.join(&name);
-        let found = fs::symlink_metadata(&path).unwrap();
-        (name, fs::read(&path).unwrap_or_default(), found.ino(), found.nlink())
-    };
-    names(directory).into_iter().map(look).collect()
-}
-
 #[test]
 fn dedupe_does_not_follow_an_exchanged_directory() {
     for trial in cases("exchanged directories", 3, 0..24) {
@@ -56,12 +46,12 @@ fn dedupe_does_not_follow_an_exchanged_directory() {
         for directory in ["t/a", "t/d", "foreign"] {
             (0..50).for_each(|file| drop(dir.file(&format!("{directory}/{file}"), format!("file {file}"))));
         }
-        let before = state(&dir.at("foreign"));
+        let before = snapshot(&dir.at("foreign"));
         let dedupe = || drop(dir.run(&format!("dedupe --link {how} t")));
         if !exchanged(&dir.at("t/d"), &dir.at("link"), dedupe) {
             return;
         }
-        assert_eq!(state(&dir.at("foreign")), before, "trial {trial}");
+        assert_eq!(snapshot(&dir.at("foreign")), before, "trial {trial}");
         assert_eq!(left(dir.path()), [""; 0], "trial {trial}");
     }
 }
@@ -82,13 +72,13 @@ fn copy_does_not_follow_an_exchanged_directory() {
         }
         fs::hard_link(dir.at("s/d/1"), dir.at("s/d/one")).unwrap();
         symlink("1", dir.at("s/d/soft")).unwrap();
-        let before = state(&dir.at("foreign"));
+        let before = snapshot(&dir.at("foreign"));
         let options = ["-rT", "-aT", "-rTf --resume"][trial % 3];
         let copy = || drop(dir.run(&format!("copy {options} s t")));
         if !exchanged(&dir.at("t/d"), &dir.at("link"), copy) {
             return;
         }
-        assert_eq!(state(&dir.at("foreign")), before, "trial {trial}");
+        assert_eq!(snapshot(&dir.at("foreign")), before, "trial {trial}");
         assert_eq!(left(dir.path()), [""; 0], "trial {trial}");
     }
 }
@@ -113,20 +103,6 @@ fn deep_trees_are_copied_with_few_descriptors() {
     }
     let (one, deep) = (fs::metadata(dir.at("archive/f1")).unwrap(), dir.at("archive/d0/d1/again"));
     assert_eq!(fs::metadata(deep).unwrap().ino(), one.ino());
-}
-
-#[test]
-fn an_error_leaves_no_temporary_directory() {
-    let dir = TestDir::new();
-    dir.directories(["s/a/b"]);
-    dir.files(["s/file", "s/a/file", "s/a/b/file"], "bytes");
-    for limit in 3..14 {
-        let ended = dir.shell(&format!("ulimit -n {limit}; exec \"$0\" copy -r s d"));
-        assert_eq!(left(dir.path()), [""; 0], "{limit}: {ended}");
-        if dir.at("d").exists() {
-            fs::remove_dir_all(dir.at("d")).unwrap();
-        }
-    }
 }
 
 #[test]

@@ -8,96 +8,75 @@ mod arguments;
 mod bench;
 mod changes;
 mod cmp;
-// GNU `cmp` as the peer, in shell lines.
-#[cfg(unix)]
-mod cmp_as_gnu;
 mod copy;
-#[cfg(unix)]
-mod copy_trees;
-// GNU coreutils as peers, in shell lines.
-#[cfg(unix)]
-mod coreutils;
-// Difficult files for comparisons with peers: names and kinds of Unix.
-#[cfg(unix)]
-mod corpus;
 mod cp;
-// Lines of a shell.
-#[cfg(unix)]
-mod cp_lines;
 mod dedupe;
-#[cfg(unix)]
-mod dedupe_metadata;
-// Loop devices.
-#[cfg(target_os = "linux")]
-mod devices;
 mod documents;
-// Pseudo-terminals, and names with control characters.
-#[cfg(target_os = "linux")]
-mod escapes;
-mod export;
-#[cfg(unix)]
-mod facilities;
-// System calls that `strace` makes fail, limits of descriptors.
-#[cfg(target_os = "linux")]
-mod failing_calls;
-// seccomp.
-#[cfg(target_os = "linux")]
-mod forbidden;
-// Small file systems, mounted.
-#[cfg(target_os = "linux")]
-mod full_disk;
+mod examples;
 mod generate;
-// `rg` as the peer.
-#[cfg(unix)]
-mod grep;
 mod grep_flags;
-// Names exchanged in one call, limits of descriptors, system calls that `strace` makes fail.
-#[cfg(target_os = "linux")]
-mod held;
 mod killed;
-// Limits of the shell, ignored signals, closed streams, `/proc`.
-#[cfg(target_os = "linux")]
-mod limits;
 mod memory;
-// Modes and owners, symbolic links.
-#[cfg(unix)]
-mod modes;
-#[cfg(windows)]
-mod on_windows;
 mod outputs;
-// GNU tools as peers.
-#[cfg(unix)]
-mod peer;
 mod predict;
 mod probe;
 mod profile;
 mod report;
 mod resume;
-// Signals; a test on Windows cannot send Ctrl-C.
-#[cfg(unix)]
-mod signals;
-mod slow;
-// Traces of system calls by `strace`.
-#[cfg(target_os = "linux")]
-mod snapshots;
 mod standard_output;
-// Pipes, sockets, devices and closed streams of Unix.
-#[cfg(unix)]
-mod streams;
 mod sum;
-// The tools as peers.
-#[cfg(unix)]
-mod sum_as_peers;
 mod support;
-// Limits of threads, by the shell and by control groups.
-#[cfg(target_os = "linux")]
-mod threads;
-// GNU tools as peers.
-#[cfg(unix)]
-mod tools_on_corpus;
 mod transform;
 mod trees;
 mod wc;
-// GNU `wc` as the peer.
+
+// Shell lines with programs of Unix as peers; names, kinds, modes, owners, links and signals of Unix.
+#[cfg(unix)]
+mod cmp_as_gnu;
+#[cfg(unix)]
+mod copy_trees;
+#[cfg(unix)]
+mod coreutils;
+#[cfg(unix)]
+mod corpus;
+#[cfg(unix)]
+mod cp_lines;
+#[cfg(unix)]
+mod dedupe_metadata;
+#[cfg(unix)]
+mod facilities;
+#[cfg(unix)]
+mod grep;
+#[cfg(unix)]
+mod modes;
+#[cfg(unix)]
+mod peer;
+#[cfg(unix)]
+mod signals;
+#[cfg(unix)]
+mod streams;
+#[cfg(unix)]
+mod sum_as_peers;
+#[cfg(unix)]
+mod tools_on_corpus;
 #[cfg(unix)]
 mod wc_as_gnu;
+
+// Pseudo-terminals, `strace`, seccomp, control groups, limits, loop devices, mounts, exchanged names.
+#[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
+mod escapes;
+#[cfg(target_os = "linux")]
+mod full_disk;
+#[cfg(target_os = "linux")]
+mod held;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+mod system_calls;
+#[cfg(target_os = "linux")]
+mod threads;
+
+#[cfg(windows)]
+mod on_windows;

@@ -47,12 +47,11 @@ impl Pair {
     pub(crate) fn commands<P: AsRef<OsStr>>(&self, flags: &str, paths: &[P]) -> [Command; 2] {
         let ours: Vec<&str> = self.tool.split(' ').collect();
         [(binary(), ours), (self.peer.as_path(), Vec::new())].map(|(program, words)| {
-            let mut command = Command::new(if self.stripped { Path::new("setpriv") } else { program });
-            match self.stripped {
-                true => command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program),
+            let mut command = if self.stripped { as_user(NOBODY, program) } else { Command::new(program) };
+            if !self.stripped {
                 // Messages begin with the name.
-                false => command.arg0(program.file_name().unwrap()),
-            };
+                command.arg0(program.file_name().unwrap());
+            }
             command.args(words).args(flags.split_whitespace()).args(paths).current_dir(self.dir.path());
             command.env("XDG_CONFIG_HOME", NOWHERE).env("LC_ALL", self.locale).stdin(Stdio::null());
             command.env_remove("RIPGREP_CONFIG_PATH").env_remove("POSIXLY_CORRECT");
@@ -116,9 +115,8 @@ impl Pair {
     pub(crate) fn without_rights(&mut self, look: impl FnOnce(&mut Self)) {
         self.stripped = rustix::process::geteuid().is_root();
         let reachable = |path: &Path| {
-            let mut test = Command::new("setpriv");
-            test.args(["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x"]).arg(path);
-            test.status().is_ok_and(|status| status.success())
+            let status = as_user(NOBODY, "test".as_ref()).arg("-x").arg(path).status();
+            status.is_ok_and(|status| status.success())
         };
         if self.stripped && !(has("setpriv") && reachable(binary()) && reachable(&self.peer)) {
             println!("skipped: {} of unreadable files: no setpriv, or programs out of reach", self.tool);

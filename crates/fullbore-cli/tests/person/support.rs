@@ -2,7 +2,7 @@
 
 use std::fmt;
 #[cfg(unix)]
-pub(crate) use std::os::unix::ffi::{OsStrExt, OsStringExt};
+pub(crate) use std::os::unix::ffi::OsStrExt;
 #[cfg(unix)]
 pub(crate) use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 #[cfg(unix)]
@@ -22,8 +22,9 @@ pub(crate) use std::time::{Duration, Instant};
 
 #[cfg(unix)]
 pub(crate) use crate::facilities::*;
+use fullbore::sys;
 pub(crate) use fullbore_testkit::cases;
-pub(crate) use fullbore_testkit::ground::bytes;
+pub(crate) use fullbore_testkit::ground::{NULL, bytes};
 #[cfg(unix)]
 pub(crate) use rustix::process::{Pid, Signal};
 pub(crate) use serde_json::{Value, json};
@@ -31,8 +32,6 @@ pub(crate) use serde_json::{Value, json};
 /// Time after which a program counts as hanging. Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The null device.
-pub(crate) const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 /// An absolute path without a directory: no profile.
 pub(crate) const NOWHERE: &str = if cfg!(windows) { r"C:\nonexistent" } else { "/nonexistent" };
 /// The exit code after [`RunningProgram::kill`].
@@ -169,6 +168,27 @@ pub(crate) fn walked(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
     found
 }
 
+/// The state of a file or directory.
+#[derive(Debug, PartialEq)]
+pub(crate) struct FileState {
+    /// Empty except for files.
+    pub(crate) content: Vec<u8>,
+    pub(crate) identity: (u64, u64),
+    links: u64,
+    permissions: fs::Permissions,
+}
+
+/// Returns the state of every path from `root` down.
+pub(crate) fn snapshot(root: &Path) -> BTreeMap<PathBuf, FileState> {
+    let state = |(path, found): (PathBuf, fs::Metadata)| {
+        let content = if found.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        let stat = sys::stat_at(sys::CURRENT_DIRECTORY, &path, sys::AtFlags::NOFOLLOW).unwrap();
+        let (identity, links) = (stat.identity(), stat.nlink);
+        (path, FileState { content, identity, links, permissions: found.permissions() })
+    };
+    walked(root).into_iter().map(state).collect()
+}
+
 /// Returns the names in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
@@ -288,12 +308,6 @@ pub(crate) fn no_directory() -> String {
 /// A text with the separators of Unix in its paths.
 pub(crate) fn slashes(text: &str) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() }
-}
-
-/// The device and the number of a file: equal for all of its names.
-pub(crate) fn identity(path: &Path) -> (u64, u64) {
-    let found = fullbore::sys::stat(path).unwrap();
-    (found.dev, found.ino)
 }
 
 /// Writes at an offset of an existing file.

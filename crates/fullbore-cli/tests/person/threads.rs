@@ -3,7 +3,7 @@
 use crate::support::*;
 
 /// A user without other processes: the limit counts processes per user.
-const USER: &str = "61234";
+const USER: u32 = 61234;
 
 /// A directory that the user can work in, with the binary.
 struct Place {
@@ -46,18 +46,12 @@ impl Place {
 
     /// Returns a command of space-separated words as `run` in a shell, preceded by `setup`.
     fn command(&self, user: bool, setup: &str, words: &str) -> Command {
-        let mut command = Command::new("bash");
-        command.args(["-c", &format!("{setup}; exec \"$@\""), "bash"]);
-        if user && self.root {
-            command.args(["setpriv", "--clear-groups"]);
-            command.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
-        }
-        command
-            .arg(&self.binary)
-            .args(words.split(' ').map(|word| word.replace('_', " ")))
-            .current_dir(self.dir.path());
-        command.env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
-        command
+        let (binary, user) = (&self.binary, user && self.root);
+        let mut command = if user { as_user(USER, binary) } else { Command::new(binary) };
+        command.args(words.split(' ').map(|word| word.replace('_', " "))).current_dir(self.dir.path());
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &format!("{setup}; exec \"$@\""), "bash"]);
+        wrapped(bash, command.env("XDG_CONFIG_HOME", NOWHERE))
     }
 }
 
