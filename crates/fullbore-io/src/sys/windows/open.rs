@@ -80,6 +80,10 @@ fn create_with(
     disposition: nt::NTCREATEFILE_CREATE_DISPOSITION,
     options: nt::NTCREATEFILE_CREATE_OPTIONS,
 ) -> Result<Handle> {
+    let (access, options) = (access | fs::SYNCHRONIZE, options | nt::FILE_OPEN_FOR_BACKUP_INTENT);
+    if is_refused(access, disposition, options) {
+        return Err(Code::INVALID);
+    }
     let (root, mut name) = place(directory, name)?;
     let len = u16::try_from(name.len() * 2).map_err(|_| Code::NAME_TOO_LONG)?;
     let name = UNICODE_STRING { Length: len, MaximumLength: len, Buffer: name.as_mut_ptr() };
@@ -98,14 +102,14 @@ fn create_with(
         let status = unsafe {
             nt::NtCreateFile(
                 &raw mut opened,
-                access | fs::SYNCHRONIZE,
+                access,
                 &raw const object,
                 &raw mut block,
                 std::ptr::null(),
                 attributes,
                 share,
                 disposition,
-                options | nt::FILE_OPEN_FOR_BACKUP_INTENT,
+                options,
                 std::ptr::null(),
                 0,
             )
@@ -125,6 +129,29 @@ fn create_with(
         }
     }
     Err(Code::EXISTS)
+}
+
+/// True for a combination that `NtCreateFile` documents as invalid. Wine accepts some of them.
+fn is_refused(
+    access: u32,
+    disposition: nt::NTCREATEFILE_CREATE_DISPOSITION,
+    options: nt::NTCREATEFILE_CREATE_OPTIONS,
+) -> bool {
+    const OF_DIRECTORIES: u32 = nt::FILE_DIRECTORY_FILE
+        | nt::FILE_SYNCHRONOUS_IO_ALERT
+        | nt::FILE_SYNCHRONOUS_IO_NONALERT
+        | nt::FILE_WRITE_THROUGH
+        | nt::FILE_OPEN_FOR_BACKUP_INTENT
+        | nt::FILE_DELETE_ON_CLOSE
+        | nt::FILE_OPEN_BY_FILE_ID
+        | nt::FILE_OPEN_REPARSE_POINT;
+    let (may, has) = (|right: u32| access & right != 0, |option: u32| options & option != 0);
+    has(nt::FILE_NO_INTERMEDIATE_BUFFERING) && may(fs::FILE_APPEND_DATA)
+        || has(nt::FILE_DELETE_ON_CLOSE) && !may(fs::DELETE)
+        || has(nt::FILE_SYNCHRONOUS_IO_ALERT) && has(nt::FILE_SYNCHRONOUS_IO_NONALERT)
+        || has(nt::FILE_DIRECTORY_FILE)
+            && (options & !OF_DIRECTORIES != 0
+                || ![nt::FILE_CREATE, nt::FILE_OPEN, nt::FILE_OPEN_IF].contains(&disposition))
 }
 
 /// The number of milliseconds to wait for a name that another program has removed and still holds.
@@ -155,6 +182,24 @@ pub fn open(path: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     open_at(CURRENT_DIRECTORY, path, flags, mode)
 }
 
+/// The rights for flags.
+fn rights(flags: OpenFlags) -> u32 {
+    let write = match () {
+        () if flags.contains(OpenFlags::APPEND) => fs::FILE_GENERIC_WRITE & !fs::FILE_WRITE_DATA,
+        // The right to append is invalid without buffering, and that to write includes it.
+        () if flags.contains(OpenFlags::DIRECT) => fs::FILE_GENERIC_WRITE & !fs::FILE_APPEND_DATA,
+        () => fs::FILE_GENERIC_WRITE,
+    };
+    let rights = match flags & OpenFlags::ACCESS {
+        _ if flags.contains(OpenFlags::PATH) => fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL,
+        OpenFlags::READ => fs::FILE_GENERIC_READ,
+        OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
+        _ => fs::FILE_GENERIC_READ | write,
+    };
+    let removes = flags.intersects(OpenFlags::REMOVABLE | OpenFlags::DELETE_ON_CLOSE);
+    if removes { rights | fs::DELETE } else { rights }
+}
+
 pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, mode: u32) -> Result<Handle> {
     if flags.contains(OpenFlags::UNNAMED) {
         return Err(Code::UNSUPPORTED);
@@ -162,19 +207,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
     let name = name.to_path();
     // The flags of Unix open a directory for reading by its name alone.
     let access = flags & OpenFlags::ACCESS;
-    let write = match flags.contains(OpenFlags::APPEND) {
-        true => fs::FILE_GENERIC_WRITE & !fs::FILE_WRITE_DATA,
-        false => fs::FILE_GENERIC_WRITE,
-    };
-    let mut wanted = match access {
-        _ if flags.contains(OpenFlags::PATH) => fs::FILE_READ_ATTRIBUTES | fs::READ_CONTROL,
-        OpenFlags::READ => fs::FILE_GENERIC_READ,
-        OpenFlags::WRITE => write | fs::FILE_READ_ATTRIBUTES,
-        _ => fs::FILE_GENERIC_READ | write,
-    };
-    if flags.intersects(OpenFlags::REMOVABLE | OpenFlags::DELETE_ON_CLOSE) {
-        wanted |= fs::DELETE;
-    }
+    let wanted = rights(flags);
     let mut share = SHARE_ALL;
     for (flag, denied) in [
         (OpenFlags::DENY_READ, fs::FILE_SHARE_READ),
@@ -333,6 +366,30 @@ mod tests {
         let names: Vec<_> =
             std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["nul.txt"]);
+    }
+
+    #[test]
+    fn direct_files_are_opened_with_rights_that_are_valid_for_them() {
+        let refused = |flags, options| {
+            is_refused(rights(flags) | fs::SYNCHRONIZE, nt::FILE_OPEN, options | nt::FILE_WRITE_THROUGH)
+        };
+        let direct = nt::FILE_NO_INTERMEDIATE_BUFFERING;
+        for access in [OpenFlags::READ, OpenFlags::WRITE, OpenFlags::READ_WRITE] {
+            assert!(!refused(access | OpenFlags::DIRECT, direct), "{access:?}");
+            assert!(!refused(access | OpenFlags::APPEND, 0), "{access:?}");
+        }
+        assert!(refused(OpenFlags::WRITE, direct));
+        assert!(refused(OpenFlags::WRITE | OpenFlags::APPEND | OpenFlags::DIRECT, direct));
+        assert!(refused(OpenFlags::READ, nt::FILE_DELETE_ON_CLOSE));
+        assert!(!refused(OpenFlags::READ | OpenFlags::DELETE_ON_CLOSE, nt::FILE_DELETE_ON_CLOSE));
+        assert!(refused(OpenFlags::READ, nt::FILE_DIRECTORY_FILE | nt::FILE_SEQUENTIAL_ONLY));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for access in [OpenFlags::WRITE, OpenFlags::READ_WRITE] {
+            let file = open(&path, access | OpenFlags::CREATE | OpenFlags::DIRECT, 0o666).unwrap();
+            let flags = status_flags(&file).unwrap();
+            assert_eq!(flags & (OpenFlags::ACCESS | OpenFlags::APPEND), access);
+        }
     }
 
     #[test]
