@@ -120,7 +120,7 @@ mod c {
 mod c {
     use std::ffi::{c_char, c_int, c_void};
     use std::io;
-    use std::os::windows::io::IntoRawHandle;
+    use std::os::windows::io::{AsRawHandle, IntoRawHandle};
     use std::ptr::NonNull;
 
     use super::Handle;
@@ -150,11 +150,12 @@ mod c {
 
     pub(super) fn stream_of(handle: Handle, write: bool) -> io::Result<NonNull<FILE>> {
         let mode = if write { c"r+b" } else { c"rb" };
-        // SAFETY: the handle is open and given away.
-        let descriptor = unsafe { _open_osfhandle(handle.into_raw_handle() as isize, BINARY) };
+        // SAFETY: the handle is open, and given away if the call succeeds.
+        let descriptor = unsafe { _open_osfhandle(handle.as_raw_handle() as isize, BINARY) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
+        let _ = handle.into_raw_handle();
         // SAFETY: the descriptor is open and given away; the mode is a string of C.
         NonNull::new(unsafe { _fdopen(descriptor, mode.as_ptr()) }).ok_or_else(|| {
             let error = io::Error::last_os_error();

@@ -10,16 +10,18 @@ use std::path::Path;
 use rustix::time::ClockId;
 
 use crate::buf::{Direction, Loan};
-#[cfg(target_os = "freebsd")]
-use crate::sys::code::unsupported;
-use crate::sys::code::{Code, Result};
+use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::file_system::FileSystemKind;
+#[cfg(target_os = "freebsd")]
+use crate::sys::types::FileKind;
 use crate::sys::types::extent::{LAST, RawExtent, UNKNOWN};
 #[cfg(target_os = "macos")]
 use crate::sys::types::{Advice, around_blocks};
 use crate::sys::types::{Allocate, ExtendedStatus, InodeFlags, Status, Time, TransferFlags};
+#[cfg(target_os = "freebsd")]
+use crate::sys::unix::attributes::stat_at;
 use crate::sys::unix::attributes::{stat, status};
-use crate::sys::unix::files::{SeekFrom, position, seek, split_device};
+use crate::sys::unix::files::{SeekFrom, seek, split_device};
 #[cfg(target_os = "macos")]
 use crate::sys::unix::files::{truncate, write_at};
 #[cfg(target_os = "freebsd")]
@@ -58,8 +60,11 @@ pub fn rename_new(from: impl AsFd, old: impl PathArg, to: impl AsFd, new: impl P
     return Ok(rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE)?);
     #[cfg(not(target_os = "macos"))]
     {
-        // Directories have one name: those cannot be renamed without the risk of a replacement.
         let old = old.into_c_str()?;
+        // Directories have one name: those cannot be renamed without the risk of a replacement.
+        if stat_at(&from, &*old, AtFlags::NOFOLLOW)?.kind() == FileKind::Directory {
+            return Err(Code::NOT_IMPLEMENTED);
+        }
         hard_link(&from, &*old, to, new, AtFlags::empty())?;
         remove(from, &*old, AtFlags::empty())
     }
@@ -104,8 +109,8 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
         Allocate::Extend | Allocate::KeepLength => {
             let found = status(&file)?;
             let end = offset.checked_add(len).ok_or(Code::INVALID)?;
-            // The call reserves after the last block of the file.
-            let missing = end.saturating_sub(found.allocated());
+            // The call reserves after the end of the file; a sparse one has less than its length before it.
+            let missing = end.saturating_sub(found.allocated().max(found.size));
             if missing > 0 {
                 let mut request = libc::fstore_t {
                     fst_flags: libc::F_ALLOCATEALL,
@@ -176,7 +181,10 @@ fn punch(file: BorrowedHandle<'_>, start: u64, end: u64) -> Result<()> {
         let zeros = vec![0; (part.end - part.start) as usize];
         let mut done = 0;
         while done < zeros.len() {
-            done += write_at(file, &zeros[done..], part.start + done as u64)?;
+            match write_at(file, &zeros[done..], part.start + done as u64)? {
+                0 => return Err(Code::IO),
+                moved => done += moved,
+            }
         }
     }
     Ok(())
@@ -238,10 +246,9 @@ pub fn sync_ordered(file: impl AsFd) -> Result<()> {
     }
 }
 
-/// Makes everything durable: the systems have no call for one file system.
-pub fn sync_file_system(_: impl AsFd) -> Result<()> {
-    rustix::fs::sync();
-    Ok(())
+unsupported! {
+    /// The systems have no call for one file system, and that for all does not wait.
+    fn sync_file_system(impl AsFd) -> ();
 }
 
 pub fn file_system_kind(file: impl AsFd) -> Result<FileSystemKind> {
@@ -409,10 +416,11 @@ fn extended(found: Status) -> ExtendedStatus {
     }
 }
 
-/// Passes every extent of the file to `take`, in file order. The file's own position is restored.
+/// Passes every extent of the file to `take`, in file order. A separate descriptor finds them, because it is moved to them.
 pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
     let len = status(fd)?.size;
-    let before = position(fd)?;
+    let fd = reopen(&fd, OpenFlags::READ | OpenFlags::NONBLOCK)?;
+    let fd = fd.as_fd();
     let mut extents = Vec::new();
     let mut at = 0;
     let outcome = loop {
@@ -433,7 +441,6 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
             at += length;
         }
     };
-    seek(fd, SeekFrom::Start(before))?;
     if let Some(last) = extents.last_mut() {
         last.flags |= LAST;
     }

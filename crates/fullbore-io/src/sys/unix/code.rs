@@ -49,8 +49,9 @@ codes! {
 }
 
 impl Code {
+    /// The code of a number of the system: one for `ENOTSUP` and `EOPNOTSUPP`, which are two numbers on macOS.
     pub fn from_number(number: i32) -> Self {
-        Self(number)
+        if number == libc::ENOTSUP { Self::UNSUPPORTED } else { Self(number) }
     }
 }
 
@@ -62,7 +63,7 @@ impl From<Code> for io::Error {
 
 impl From<Errno> for Code {
     fn from(errno: Errno) -> Self {
-        Self(errno.raw_os_error())
+        Self::from_number(errno.raw_os_error())
     }
 }
 
@@ -76,3 +77,16 @@ macro_rules! calls {
     };
 }
 pub(in crate::sys) use calls;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_numbers_of_a_missing_facility_have_one_code() {
+        for errno in [Errno::NOTSUP, Errno::OPNOTSUPP] {
+            assert_eq!(Code::from(errno), Code::UNSUPPORTED);
+            assert_eq!(Code::from_number(errno.raw_os_error()), Code::UNSUPPORTED);
+        }
+    }
+}

@@ -27,8 +27,8 @@ pub const HANDLES_SERIALIZE: bool = false;
 /// False: a file is opened again for its own sake only, never to drop its pages.
 pub const DROPS_BY_REOPENING: bool = false;
 
-/// True: one call syncs all files of a file system.
-pub const SYNCS_FILE_SYSTEMS: bool = true;
+/// True if one call syncs all files of a file system, and waits for them: `sync(2)` of the other systems does not wait.
+pub const SYNCS_FILE_SYSTEMS: bool = cfg!(target_os = "linux");
 
 calls! {
     fn read(file: impl AsFd, bytes: &mut [u8]) -> usize = rustix::io::read;

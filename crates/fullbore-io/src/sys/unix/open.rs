@@ -157,7 +157,14 @@ pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode:
     if flags.contains(OpenFlags::UNNAMED) {
         return Err(Code::UNSUPPORTED);
     }
-    let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode))?;
+    let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode));
+    // FreeBSD has another error than POSIX for a symbolic link that is not followed.
+    #[cfg(target_os = "freebsd")]
+    let file = file.map_err(|error| match error {
+        rustix::io::Errno::MLINK if flags.contains(OpenFlags::NOFOLLOW) => rustix::io::Errno::LOOP,
+        error => error,
+    });
+    let file = file?;
     #[cfg(target_os = "macos")]
     if flags.contains(OpenFlags::DIRECT) {
         rustix::fs::fcntl_nocache(&file, true)?;

@@ -96,6 +96,8 @@ impl<F: AsFd> PosixAio<F> {
                         continue;
                     }
                     0 => Ok(libc::aio_return(block) as usize),
+                    // The call itself failed: the system does not know the request.
+                    -1 => Err(io::Error::last_os_error()),
                     error => {
                         libc::aio_return(block);
                         Err(io::Error::from_raw_os_error(error))

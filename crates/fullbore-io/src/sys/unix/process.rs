@@ -4,8 +4,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Once};
 
 use rustix::fs::Mode;
 use rustix::process::{Pid, Rlimit, Signal};
@@ -51,11 +51,15 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The permission bits that new files lack. For a moment it is strict for every thread: the system has no call to look.
+/// The permission bits that new files lack, determined once: it is strict for every thread for a moment, because the system has no
+/// call that only returns it.
 pub fn umask() -> u32 {
-    let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    rustix::process::umask(mask);
-    mask.bits() as _
+    static MASK: LazyLock<u32> = LazyLock::new(|| {
+        let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+        rustix::process::umask(mask);
+        mask.bits() as _
+    });
+    *MASK
 }
 
 pub fn kill(process: u32) -> Result<()> {

@@ -334,7 +334,10 @@ fn copy_stream(from: &Handle, to: &Handle, memory: &mut [u8]) -> Result<()> {
 fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
     let mut done = 0;
     while done < value.len() {
-        done += write_at(stream, &value[done..], offset + done as u64)?;
+        match write_at(stream, &value[done..], offset + done as u64)? {
+            0 => return Err(Code::IO),
+            moved => done += moved,
+        }
     }
     Ok(())
 }

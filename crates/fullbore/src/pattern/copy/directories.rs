@@ -172,7 +172,11 @@ impl TreeCopy<'_> {
             }
         }
         let (from, to) = (Place::Open(source.as_handle()), Place::Open(target.as_handle()));
-        attributes::keep(preserve, from, stat, to, &paths, false)
+        attributes::keep(preserve, from, stat, to, &paths, false)?;
+        if directory.new && self.options.durability == Durability::Full && !sys::SYNCS_FILE_SYSTEMS {
+            directory.target.sync().map_err(|error| Error::io("sync", paths(), error))?;
+        }
+        Ok(())
     }
 
     /// Gives a complete directory its name.
