@@ -75,9 +75,10 @@ impl WholeFileWorkload {
     /// Returns the inputs: two for a comparison.
     fn inputs(&self, context: &RunContext<'_>) -> Result<Vec<File>> {
         let test_files = context.test_files();
-        let mut inputs = vec![test_files.text_file("text")?];
+        let cold = self.spec.cache == Some(CacheState::Cold);
+        let mut inputs = vec![test_files.text_file("text", cold)?];
         if self.operation == Operation::Compare {
-            inputs.push(test_files.text_file("same-text")?);
+            inputs.push(test_files.text_file("same-text", cold)?);
         }
         Ok(inputs)
     }

@@ -1,7 +1,7 @@
 //! The ratio of two cells' rates or CPU times, its confidence, and phrases: tasks, methods, figures with their ratios.
 
 use super::input::{EligibleCell, End, Growth, end, growth};
-use crate::document::{AccessMethod, Confidence, Labels, Operation, StopReason};
+use crate::document::{AccessMethod, CacheState, Confidence, Labels, Operation, StopReason};
 use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
 use crate::units;
 
@@ -46,6 +46,8 @@ impl Ratio {
         let few = eligible_cells.iter().any(EligibleCell::is_thin);
         let nearest = if self.is_greater() { self.estimate.low } else { self.estimate.high };
         let wide = nearest.ln() / self.estimate.value.ln() < HALF_WAY;
+        let perhaps_cached =
+            |w: &EligibleCell<'_>| w.summary.unproved > 0 && w.labels.cache == Some(CacheState::Cold);
         let doubtful = |w: &EligibleCell<'_>| {
             let summary = w.summary;
             summary.stop != StopReason::Precise
@@ -55,6 +57,7 @@ impl Ratio {
         };
         match () {
             () if few || wide || !self.is_clear() => Confidence::Low,
+            () if eligible_cells.iter().any(perhaps_cached) => Confidence::Low,
             () if eligible_cells.iter().any(doubtful) => Confidence::Medium,
             () => Confidence::High,
         }

@@ -31,7 +31,7 @@ pub struct Advice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// Intervals overlap, or cells are few or imprecise.
+    /// Intervals overlap, samples are few, or cold reads are unproved.
     Low,
     /// Intervals do not overlap; some cell is imprecise or its cache state unproved.
     Medium,

@@ -122,7 +122,8 @@ impl Needs {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let whole = if self.adaptive { len } else { len.min(TRANSFORMED) };
         let transformed = if self.transformed { 4 * whole } else { 0 };
-        let texts = if self.texts { 3 * whole } else { 0 };
+        // Two texts, a copy, and texts for cold reads alone.
+        let texts = if self.texts { if sys::DROPS_BY_REOPENING { 5 * whole } else { 3 * whole } } else { 0 };
         long * len + transformed + texts + self.extra
     }
 }
@@ -214,13 +215,15 @@ impl TestFiles {
             false => moment.clamp(least, TRANSFORMED).min(len),
         };
         // A file that no trial uses is replaced by an existing one.
+        // Trials reopen the files; others would keep the pages of those that are evicted.
+        let cold = cold.evictable();
         let mut file = |needed: bool, name, len| {
             if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
         };
         let warm = file(needs.warm, "warm", len)?;
         let written = file(needs.written, "written", len)?;
         let input = file(needs.transformed, "input", transform_len)?;
-        let cold_input = file(needs.transformed, "cold-input", transform_len)?;
+        let cold_input = file(needs.transformed, "cold-input", transform_len)?.evictable();
         let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
         let fresh = directory.path().join("fresh");
         let temporaries = creator.temporaries;
@@ -315,14 +318,17 @@ impl TestFiles {
     /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
         let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);
-        self.sized_file(purpose, len, &format!("{purpose}-{len}"), || Ok(Random::new(seed)))
+        self.sized_file(purpose, len, &format!("{purpose}-{len}"), true, || Ok(Random::new(seed)))
     }
 
-    /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use.
-    pub(crate) fn text_file(&self, name: &'static str) -> Result<File> {
+    /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use; for `cold`
+    /// reads a file of its own where pages are dropped only if all handles bypass the cache: those of the other must stay.
+    pub(crate) fn text_file(&self, name: &'static str, cold: bool) -> Result<File> {
+        let evictable = cold && sys::DROPS_BY_REOPENING;
+        let name = if evictable { &format!("cold-{name}") } else { name };
         let invalid = |what: String| Error::new(ErrorKind::Invalid, "make", name, what);
         let text = || Text::new(self.seed, LINE).map_err(|error| invalid(error.to_string()));
-        self.sized_file(name, self.transform_len, name, text)
+        self.sized_file(name, self.transform_len, name, evictable, text)
     }
 
     fn sized_file<G: Generate>(
@@ -330,6 +336,7 @@ impl TestFiles {
         purpose: &str,
         len: u64,
         name: &str,
+        evictable: bool,
         content: impl FnOnce() -> Result<G>,
     ) -> Result<File> {
         self.has_files()?;
@@ -339,6 +346,7 @@ impl TestFiles {
         let (directory, progress) = (self.directory(), Progress::default());
         let mut creator = FileCreator { directory, seed: 0, temporaries: Vec::new(), progress: &progress };
         let file = creator.fill(name, &content()?, len, |_| false)?;
+        let file = if evictable { file.evictable() } else { file };
         self.temporaries.borrow_mut().append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());
         Ok(file)
@@ -365,6 +373,7 @@ impl TestFiles {
         // With all blocks written, one commit of a journal covers every file.
         files.iter().try_for_each(File::write_back)?;
         files.iter().try_for_each(File::sync_data)?;
+        let files: Vec<File> = files.into_iter().map(File::evictable).collect();
         self.temporaries.borrow_mut().push(directory);
         self.small.borrow_mut().insert(len, files.clone());
         Ok(files)

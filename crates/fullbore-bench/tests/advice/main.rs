@@ -139,6 +139,12 @@ fn confidence_follows_cell_quality() {
         cell.summarise(&SummaryOptions::default());
     });
     assert_eq!(unproved, Some(Confidence::Medium));
+    let cold = build(|cell| {
+        cell.labels.cache = Some(Cold);
+        cell.samples[0].proof = Proof::Unproved { reason: "nobody says".into() };
+        cell.summarise(&SummaryOptions::default());
+    });
+    assert_eq!(cold, Some(Confidence::Low));
     let wide = build(|cell| {
         for (i, sample) in cell.samples.iter_mut().enumerate() {
             sample.seconds *= if i % 2 == 0 { 0.4 } else { 1.1 };

@@ -80,7 +80,7 @@ fn every_tool_has_the_same_result_of(len: usize) {
     fs::File::options().write(true).open(dir.at("input")).unwrap().sync_all().unwrap();
     let input = fullbore::file::File::open(dir.at("input")).unwrap();
     let halve = || {
-        input.drop_cache().unwrap();
+        let _ = input.drop_cache();
         input.read_exact_at(&mut vec![0; len / 2], len as u64 / 2).unwrap();
         let share = fullbore::probe::residency(&input, 0..len as u64).ok().and_then(|found| found.share());
         share.is_some_and(|share| share < 0.7)

@@ -60,7 +60,7 @@ enum RingHandle {
 
 impl RingHandle {
     fn new(file: &File, driver: &Driver) -> Self {
-        match driver.dispatch().waiter().map(|waiter| waiter.attach(file)) {
+        match driver.dispatch().waiter().map(|waiter| waiter.attach(file, file.inherited())) {
             None | Some(Err(_)) => Self::None,
             Some(Ok(None)) => Self::Same,
             Some(Ok(Some(handle))) => Self::Other(file.with_handle(handle)),

@@ -11,7 +11,7 @@ use crate::buf::{Direction, Request};
 use crate::file::{CacheMode, CachePolicy, File};
 use crate::sys::overlapped::Scatter;
 use crate::sys::overlapped::{MOST_EVENTS, Notice, Queue};
-use crate::sys::{Handle, OpenFlags, RequestQueue, TransferFlags, ioring, reopen};
+use crate::sys::{Handle, OpenFlags, RequestQueue, TransferFlags, ioring};
 
 pub(super) static PORT: Method = Method {
     name: "port",
@@ -52,7 +52,7 @@ fn open<Q: RequestQueue + 'static>(
     if config.cache == CachePolicy::Direct {
         flags |= OpenFlags::DIRECT;
     }
-    Ok(Queued::engine(queue(reopen(config.file, flags)?)?, cache_mode))
+    Ok(Queued::engine(queue(config.file.reopen_fd_with(flags)?)?, cache_mode))
 }
 
 pub(super) static SCATTER: Method = Method {
@@ -68,10 +68,9 @@ pub(super) static SCATTER: Method = Method {
 };
 
 fn open_scatter(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
-    let calls = ScatterCalls {
-        pages: Scatter::new(config.file, config.write)?,
-        file: config.file.direct_handle(config.write)?,
-    };
+    let access = if config.write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
+    let pages = config.file.reopen_fd_with(access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;
+    let calls = ScatterCalls { pages: Scatter::new(pages)?, file: config.file.direct_handle(config.write)? };
     Ok(Box::new(Runs::new(calls, config.depth)))
 }
 
@@ -102,6 +101,8 @@ mod tests {
     use super::*;
     use crate::buf::{ALIGNMENT, Pool};
     use crate::engine::{IoQueue, probe};
+    use crate::file::{Access, Durability, Hint, Mode, OpenOptions};
+    use crate::sys;
 
     /// Rings where the system has none: with functions that answer as Windows documents.
     static FAKE_RING: Method = Method {
@@ -109,6 +110,33 @@ mod tests {
         open: |config| open(config, |file| ioring::fake::open(file, config.depth, config.write)),
         ..IORING
     };
+
+    #[test]
+    fn handles_of_queues_keep_the_options_of_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "old ").unwrap();
+        let mut options = OpenOptions::new();
+        let file = options.mode(Mode::Append).write_through(Durability::Full).hint(Hint::Sequential);
+        let file = file.access(Access::ReadWrite).open(&path).unwrap();
+        let kept = OpenFlags::APPEND | OpenFlags::SYNC | OpenFlags::SEQUENTIAL;
+        let config = EngineConfig { write: true, ..EngineConfig::reading(&file) };
+        let mut engine = open(&config, |handle| {
+            assert!(sys::status_flags(&handle).unwrap().contains(kept));
+            Queue::new(handle, 1, Notice::Port)
+        })
+        .unwrap();
+        let worker = file.for_worker(true).0;
+        assert!(sys::status_flags(&worker).unwrap().contains(kept));
+        let mut buf = Pool::new(1, ALIGNMENT).unwrap().take().unwrap();
+        buf.place(0, 3);
+        buf.data_mut().copy_from_slice(b"new");
+        let request = Request { token: 0, direction: Direction::Write, offset: 0, buf, from: 0, most: 3 };
+        engine.queue(request).unwrap();
+        engine.reap(1, &mut Vec::new()).unwrap();
+        drop(engine);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old new");
+    }
 
     #[test]
     fn a_ring_moves_any_part_of_a_file() {

@@ -11,8 +11,12 @@ use crate::lock::Mutex;
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Advice, AsHandle, Code, FileKind, TransferFlags};
 
-pub(crate) const EMULATED: &str = "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages \
-                                   that were cached before";
+pub(crate) const EMULATED: &str = if sys::DROPS_BY_REOPENING {
+    "all pages of the file are dropped when its last handle is closed, by opening it without buffering, unless other programs \
+     have it open"
+} else {
+    "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages that were cached before"
+};
 
 impl CacheMode {
     /// The flags of the calls; of a direct handle, which makes calls of its own, none.
@@ -77,10 +81,7 @@ impl CacheMode {
         if crate::probe::in_memory(file) {
             return Err("the file system is in memory: the pages are the only copy".to_owned());
         }
-        let dropping = DropBehind::of(file);
-        if sys::DROPS_BY_REOPENING && dropping.shared {
-            return Err("the file cannot be reopened for it".to_owned());
-        }
+        let dropping = DropBehind::of(file).ok_or("the system cannot drop the pages of this file")?;
         Ok((Self::DropBehind(Box::new(dropping)), Support::Emulated(EMULATED.to_owned())))
     }
 }
@@ -216,17 +217,28 @@ impl Moved {
 }
 
 impl DropBehind {
-    fn of(file: &File) -> Self {
-        let (fd, shared) = match file.reopen_fd(false) {
-            Ok(fd) => (Descriptor::Own(fd), false),
-            Err(_) => (Descriptor::Of(file.inner.clone()), true),
+    /// `None` if the system cannot drop the pages of an open file, or the file cannot be opened for it.
+    fn of(file: &File) -> Option<Self> {
+        let own = match sys::DROPS_BY_REOPENING {
+            // The file's handles drop the pages.
+            true => {
+                file.inner.health.state().drop_pages_at_close(file)?;
+                None
+            }
+            false => {
+                sys::advise(&file.inner.fd, 0, Some(0), Advice::DontNeed).ok()?;
+                file.reopen_fd(false).ok()
+            }
         };
-        Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() }
+        let shared = own.is_none();
+        let fd = own.map_or_else(|| Descriptor::Of(file.inner.clone()), Descriptor::Own);
+        Some(Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() })
     }
 
     #[cold]
     fn moved(&self, direction: Direction, offset: u64, len: usize) {
         match direction {
+            _ if sys::DROPS_BY_REOPENING => {}
             Direction::Read => self.read(offset, len),
             Direction::Write => self.wrote(offset, len),
         }

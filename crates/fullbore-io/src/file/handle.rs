@@ -181,7 +181,8 @@ impl File {
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Random);
     }
 
-    /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error.
+    /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error. On Windows it
+    /// needs a file of which all handles bypass the cache, and is an error for others.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
@@ -198,6 +199,18 @@ impl File {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
         Ok(self.same(fd, self.inner.unit))
+    }
+
+    /// The file with a handle that bypasses the cache in the place of this one, where the pages of a file are dropped only if all its
+    /// handles do. [Reopened](Self::reopen) handles use the cache.
+    #[doc(hidden)]
+    pub fn evictable(self) -> Self {
+        let write = sys::status_flags(&self.inner.fd)
+            .is_ok_and(|flags| flags & OpenFlags::ACCESS == OpenFlags::READ_WRITE);
+        match sys::DROPS_BY_REOPENING.then(|| self.direct_handle(write)) {
+            Some(Ok(file)) => file,
+            _ => self,
+        }
     }
 
     /// A separate open file on the same inode with its own read-ahead, for reading and, if `write`, for writing; the same one if
@@ -276,7 +289,12 @@ impl File {
         self.same(fd, self.inner.unit)
     }
 
-    pub(super) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
+    /// The options that a reopened file inherits.
+    pub(crate) fn inherited(&self) -> OpenFlags {
+        self.inner.status
+    }
+
+    pub(crate) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
     }
 }

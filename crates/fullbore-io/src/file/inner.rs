@@ -14,7 +14,7 @@ use crate::error::{Error, message};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 use crate::lock::Mutex;
-use crate::sys::{self, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
+use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -45,15 +45,23 @@ pub(super) struct Inner {
     /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
     pub(super) unit: usize,
     pub(super) cache_mode: CacheMode,
-    pub(super) health: Health,
-    /// The flags that a reopened file inherits: append and write-through.
+    /// The flags that a reopened file inherits.
     pub(super) status: OpenFlags,
     /// The initial position of an adopted descriptor, which others may move; `None` for files opened here, whose position never
     /// changes.
     pub(super) start: Option<u64>,
     pub(super) on_close: Option<Arc<OnClose>>,
     pub(super) report: OnceLock<Vec<OptionSupport>>,
+    /// Last, because its drop may drop the pages of the file, of which the handles must be closed.
+    pub(super) health: Health,
 }
+
+/// Append, write-through, and the hints of Windows.
+const INHERITED: OpenFlags = OpenFlags::APPEND
+    .union(OpenFlags::SYNC)
+    .union(OpenFlags::DATA_SYNC)
+    .union(OpenFlags::SEQUENTIAL)
+    .union(OpenFlags::RANDOM);
 
 impl Inner {
     /// A newly opened file with these flags, about which nothing has been determined yet.
@@ -73,11 +81,11 @@ impl Inner {
             kind: OnceLock::new(),
             unit: 1,
             cache_mode: CacheMode::Plain,
-            health: Health::default(),
-            status: flags & (OpenFlags::APPEND | OpenFlags::SYNC | OpenFlags::DATA_SYNC),
+            status: flags & INHERITED,
             start: None,
             on_close: None,
             report: OnceLock::new(),
+            health: Health::default(),
         }
     }
 
@@ -94,11 +102,11 @@ impl Inner {
             kind: self.kind.clone(),
             unit: self.unit,
             cache_mode: CacheMode::Plain,
-            health: self.health.shared(),
             status: self.status,
             start: self.start,
             on_close: self.on_close.clone(),
             report: self.report.clone(),
+            health: self.health.shared(),
         }
     }
 }
@@ -262,6 +270,26 @@ pub(super) struct SyncState {
     /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
     pub(super) syncing: Mutex<()>,
     reserved: AtomicU64,
+    dropped_at_close: OnceLock<Option<DroppedAtClose>>,
+}
+
+impl SyncState {
+    /// Drops the pages of the file when its last handle is closed; `None` if the file cannot be opened for it.
+    pub(super) fn drop_pages_at_close(&self, file: &File) -> Option<()> {
+        let own = || file.reopen_fd_with(OpenFlags::READ | OpenFlags::DIRECT).ok().map(DroppedAtClose);
+        self.dropped_at_close.get_or_init(own).as_ref().map(|_| ())
+    }
+}
+
+/// A handle that bypasses the cache, through which the pages are dropped at the end.
+#[derive(Debug)]
+struct DroppedAtClose(Handle);
+
+impl Drop for DroppedAtClose {
+    fn drop(&mut self) {
+        // Pages that remain cost memory, not correctness.
+        let _ = sys::advise(&self.0, 0, None, Advice::DontNeed);
+    }
 }
 
 #[derive(Debug)]
@@ -362,4 +390,26 @@ pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
     // Only the owner may set it. For others the file counts as modified by the truncation.
     let _ = sys::set_modified(&fd, &stat);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_handle_that_drops_the_pages_is_closed_with_the_last_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, [7; 8192]).unwrap();
+        let file = File::open_write(&path).unwrap();
+        let Some(()) = file.inner.health.state().drop_pages_at_close(&file) else {
+            return println!("skipped: {} has no direct handles", path.display());
+        };
+        let state = Arc::downgrade(file.inner.health.state.get().unwrap());
+        let (worker, clone) = (file.reopen(true), file.clone());
+        drop((file, clone));
+        assert!(state.upgrade().is_some());
+        drop(worker);
+        assert!(state.upgrade().is_none());
+    }
 }

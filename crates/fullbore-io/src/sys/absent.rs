@@ -69,7 +69,7 @@ pub(crate) mod shared_ring {
     use crate::sys::absent::absent;
     use crate::sys::code::Result;
     use crate::sys::types::{Completed, TransferFlags};
-    use crate::sys::unix::{AsHandle, Handle};
+    use crate::sys::unix::{AsHandle, Handle, OpenFlags};
 
     pub(crate) const COMPLETION_PORT: bool = false;
 
@@ -116,7 +116,7 @@ pub(crate) mod shared_ring {
     }
 
     impl RingWaiter {
-        pub(crate) fn attach(&self, _: &impl AsHandle) -> Result<Option<Handle>> {
+        pub(crate) fn attach(&self, _: &impl AsHandle, _: OpenFlags) -> Result<Option<Handle>> {
             match self.0 {}
         }
 

@@ -36,7 +36,7 @@ fn use_a_file(driver: &Driver) {
         let file = AsyncFile::open_with(driver, open).await.unwrap();
         file.write_all_at(pattern(100_000), 0).await.0.unwrap();
         file.sync_data().await.unwrap();
-        file.file().drop_cache().unwrap();
+        let _ = file.file().drop_cache();
         assert!(file.read_exact_at(vec![0; 100_000], 0).await.1 == pattern(100_000));
     });
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}: {:?}", driver.backend(), begun.elapsed());

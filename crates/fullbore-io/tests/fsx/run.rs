@@ -190,7 +190,7 @@ impl Run {
                 self.compare(1);
             }
             Operation::DropCache => {
-                file.drop_cache()?;
+                let _ = file.drop_cache();
                 return self.read(&span, false);
             }
             Operation::Sync(level) => {
@@ -367,7 +367,7 @@ impl Run {
         for file in 0..FILES {
             self.compare(file);
             self.files[file].keep.sync_all().unwrap();
-            self.files[file].keep.drop_cache().unwrap();
+            let _ = self.files[file].keep.drop_cache();
             self.compare(file);
         }
     }

@@ -93,10 +93,12 @@ impl CommandWorkload {
                 Ok((input.clone(), input.clone()))
             }
             Input::Text => {
-                let text = test_files.text_file("text")?;
+                let text = test_files.text_file("text", cold)?;
                 Ok((text.clone(), text))
             }
-            Input::TwoTexts => Ok((test_files.text_file("text")?, test_files.text_file("same-text")?)),
+            Input::TwoTexts => {
+                Ok((test_files.text_file("text", cold)?, test_files.text_file("same-text", cold)?))
+            }
         }
     }
 

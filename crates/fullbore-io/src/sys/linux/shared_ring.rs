@@ -18,7 +18,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use crate::buf::{Direction, Loan};
 use crate::sys::code::Result;
 use crate::sys::types::{Completed, TransferFlags};
-use crate::sys::unix::open::Handle;
+use crate::sys::unix::open::{Handle, OpenFlags};
 
 pub(crate) const COMPLETION_PORT: bool = false;
 
@@ -195,7 +195,7 @@ impl<F> Drop for SharedRing<F> {
 
 impl RingWaiter {
     /// A ring takes every file as it is.
-    pub(crate) fn attach(&self, _: &impl AsFd) -> Result<Option<Handle>> {
+    pub(crate) fn attach(&self, _: &impl AsFd, _: OpenFlags) -> Result<Option<Handle>> {
         Ok(None)
     }
 

@@ -24,7 +24,7 @@ pub const TRANSFERS_MOVE_POSITION: bool = false;
 /// False: calls through one open file run at the same time.
 pub const HANDLES_SERIALIZE: bool = false;
 
-/// False: a file is opened again for its own sake only, never to drop its pages.
+/// False: pages are dropped through any open file.
 pub const DROPS_BY_REOPENING: bool = false;
 
 /// True if one call syncs all files of a file system, and waits for them: `sync(2)` of the other systems does not wait.

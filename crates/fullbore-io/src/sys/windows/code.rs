@@ -117,11 +117,6 @@ pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
     if result == 0 { Err(Code::last()) } else { Ok(()) }
 }
 
-/// The result of a call that takes a lock without waiting. A transfer that fails for a lock is another matter: nobody waits.
-pub(super) fn check_lock(result: windows_sys::core::BOOL) -> Result<()> {
-    check(result).map_err(|error| if error == Code::LOCKED { Code::WOULD_BLOCK } else { error })
-}
-
 /// The result of a call of the native interface that gives a file a name: an invalid name is none that is missing.
 pub(super) fn check_naming(status: w::NTSTATUS) -> Result<()> {
     match status {

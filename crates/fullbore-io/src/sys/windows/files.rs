@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::io;
 use std::ops::Range;
-use std::os::windows::io::AsRawHandle;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -15,13 +15,14 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::Win32::System::Ioctl as ioctl;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-use super::code::{Function, check, check_lock, check_status, function};
+use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
-use super::information::{call_at, control, on_disk, query, set, truncate};
+use super::information::{call_at, control, ended, on_disk, query, query_native, set, truncate};
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
 use super::status::{stat, status};
-use super::volume::{cluster, file_system, shares_blocks};
+use super::transfer::write_at;
+use super::volume::{cluster, file_system};
 use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time};
@@ -132,6 +133,11 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
             if offset >= len as u64 {
                 return Ok(());
             }
+            let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
+            const WITH_HOLES: u32 = fs::FILE_ATTRIBUTE_SPARSE_FILE | fs::FILE_ATTRIBUTE_COMPRESSED;
+            if what == Allocate::Zero && basic.FileAttributes & WITH_HOLES != 0 {
+                return write_zeros(&file, offset..end.min(len) as u64);
+            }
             let range = ioctl::FILE_ZERO_DATA_INFORMATION {
                 FileOffset: offset as i64,
                 BeyondFinalZero: end.min(len),
@@ -141,16 +147,61 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
     }
 }
 
-/// True: the system drops the pages of a file when it is opened again without the cache.
+/// Makes a range of zeros that keeps its blocks in a file that loses them when the system makes them zero.
+fn write_zeros(file: &impl AsHandle, range: Range<u64>) -> Result<()> {
+    // A handle that appends or bypasses the cache could not write there.
+    let own = match status_flags(file)?.intersects(OpenFlags::APPEND | OpenFlags::DIRECT) {
+        true => Some(reopen(file, OpenFlags::WRITE)?),
+        false => None,
+    };
+    let file = own.as_ref().map_or(file.as_handle(), AsHandle::as_handle);
+    let zeros = vec![0; (range.end - range.start).min(1 << 20) as usize];
+    let mut at = range.start;
+    while at < range.end {
+        let len = (range.end - at).min(zeros.len() as u64) as usize;
+        match write_at(file, &zeros[..len], at)? {
+            0 => return Err(Code::IO),
+            moved => at += moved as u64,
+        }
+    }
+    Ok(())
+}
+
+/// True: the system drops the pages of a file when it is opened again without the cache, while nobody has it open with the cache.
 pub const DROPS_BY_REOPENING: bool = true;
 
-/// The system takes hints only when it opens a file. But opening without buffering drops the pages of the whole file that nobody
-/// uses; whether they were dropped cannot be seen.
+/// The system takes most hints only when it opens a file. But opening without buffering drops the pages of the whole file, if all its
+/// handles are without buffering; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {
     match advice {
+        Advice::DontNeed if !status_flags(&file)?.contains(OpenFlags::DIRECT) => Err(Code::UNSUPPORTED),
         Advice::DontNeed => reopen(&file, OpenFlags::READ | OpenFlags::DIRECT).map(drop),
-        Advice::Sequential | Advice::Random | Advice::WillNeed | Advice::NoReuse => Err(Code::UNSUPPORTED),
+        Advice::Sequential => expect_sequential(&file).map_err(Code::or_unsupported),
+        Advice::Random | Advice::WillNeed | Advice::NoReuse => Err(Code::UNSUPPORTED),
     }
+}
+
+/// Sets the mode of an open file that `FILE_FLAG_SEQUENTIAL_SCAN` sets when it is opened.
+fn expect_sequential(file: &impl AsHandle) -> Result<()> {
+    /// The parts of a mode that can be set, of which those that are not given are cleared.
+    const SETTABLE: u32 = nt::FILE_WRITE_THROUGH
+        | nt::FILE_SEQUENTIAL_ONLY
+        | nt::FILE_SYNCHRONOUS_IO_ALERT
+        | nt::FILE_SYNCHRONOUS_IO_NONALERT;
+    let found: nt::FILE_MODE_INFORMATION = query_native(file, nt::FileModeInformation)?;
+    let wanted = nt::FILE_MODE_INFORMATION { Mode: found.Mode & SETTABLE | nt::FILE_SEQUENTIAL_ONLY };
+    let (mut block, size) = (IO_STATUS_BLOCK::default(), size_of_val(&wanted) as u32);
+    // SAFETY: the call reads the structure and writes its block, which live through it.
+    check_status(unsafe {
+        let file = raw(file) as _;
+        nt::NtSetInformationFile(
+            file,
+            &raw mut block,
+            (&raw const wanted).cast(),
+            size,
+            nt::FileModeInformation,
+        )
+    })
 }
 
 /// Drops the system's standby list: file pages that no program uses. Needs a privilege of administrators; shows no failure.
@@ -286,73 +337,6 @@ pub fn monotonic_nanoseconds() -> u64 {
     START.elapsed().as_nanos() as u64
 }
 
-/// Shares `len` bytes (0: all to the end) without a copy, on ReFS: whole clusters, of which the last may end with both files, and
-/// the target must have them.
-pub(crate) fn clone_range(
-    source: BorrowedHandle<'_>,
-    offset: u64,
-    len: u64,
-    file: BorrowedHandle<'_>,
-    target: u64,
-) -> Result<()> {
-    // Asked first: the length of a mapped target could not be restored.
-    if !shares_blocks(file)? {
-        return Err(Code::UNSUPPORTED);
-    }
-    let end = status(source)?.size;
-    let len = match len {
-        0 => end.saturating_sub(offset),
-        len => len,
-    };
-    let (before, after) = (status(file)?.size, target.saturating_add(len));
-    let whole = if offset.saturating_add(len) == end && after >= before {
-        len.next_multiple_of(cluster(&handle_path(&source))?.max(1))
-    } else {
-        len
-    };
-    let basic: fs::FILE_BASIC_INFO = query(&source, fs::FileBasicInfo)?;
-    if basic.FileAttributes & fs::FILE_ATTRIBUTE_SPARSE_FILE != 0 {
-        // Blocks of a sparse file are shared with another sparse one only.
-        make_sparse(file)?;
-    }
-    if after > before {
-        truncate(file, after)?;
-    }
-    let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
-    let outcome = pieces(whole).try_for_each(|(at, len)| {
-        let request = ioctl::DUPLICATE_EXTENTS_DATA {
-            FileHandle: source.as_raw_handle(),
-            SourceFileOffset: number(offset + at)?,
-            TargetFileOffset: number(target + at)?,
-            ByteCount: number(len)?,
-        };
-        control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request).map_err(of_sharing)
-    });
-    if outcome.is_err() && after > before {
-        truncate(file, before)?;
-    }
-    outcome
-}
-
-/// Bytes that one call shares: below the 4 GiB that it takes, and whole clusters.
-const SHARED_AT_ONCE: u64 = 1 << 30;
-
-/// The offsets and lengths of the calls that share `len` bytes.
-fn pieces(len: u64) -> impl Iterator<Item = (u64, u64)> {
-    (0..len.div_ceil(SHARED_AT_ONCE)).map(move |index| {
-        let at = index * SHARED_AT_ONCE;
-        (at, SHARED_AT_ONCE.min(len - at))
-    })
-}
-
-/// Errors due to the files or the range are [`Code::INVALID`]: other files of the volume may share blocks.
-fn of_sharing(error: Code) -> Code {
-    match error.number() as u32 {
-        w::ERROR_BLOCK_TOO_MANY_REFERENCES | w::ERROR_OFFSET_ALIGNMENT_VIOLATION => Code::INVALID,
-        _ => error,
-    }
-}
-
 /// Writeback cannot be started without waiting.
 pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
     Err(Code::UNSUPPORTED.into())
@@ -388,8 +372,14 @@ pub(crate) fn lock_range(
         return Err(Code::ACCESS_DENIED);
     }
     let waiting = if wait { 0 } else { fs::LOCKFILE_FAIL_IMMEDIATELY };
-    // SAFETY: the structure lives through the call; the handle is synchronous, so the call ends with the lock.
-    check_lock(unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) })
+    // SAFETY: the structure lives until the call has ended.
+    let started = unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) };
+    match ended(&file, started, &mut at).map_err(|error| Code::from_number(error as i32)) {
+        Ok(_) => Ok(()),
+        // A transfer that fails for a lock is another matter: nobody waits.
+        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
+        Err(error) => Err(error),
+    }
 }
 
 /// No call shows the pages of a file in the page cache.
@@ -404,22 +394,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_ranges_are_shared_in_pieces() {
-        let end = |len| pieces(len).fold(0, |end, (at, len)| if at == end { at + len } else { u64::MAX });
-        for len in [0, 4096, SHARED_AT_ONCE, SHARED_AT_ONCE + 4096, 5 << 30, (9 << 30) + 65_536] {
-            assert_eq!(end(len), len);
-            assert!(pieces(len).all(|(at, len)| at % SHARED_AT_ONCE == 0 && len > 0 && len < 4 << 30));
-        }
-        assert_eq!(pieces(5 << 30).count(), 5);
-    }
-
-    #[test]
-    fn errors_of_one_file_do_not_end_the_sharing_of_others() {
-        for number in [w::ERROR_BLOCK_TOO_MANY_REFERENCES, w::ERROR_INVALID_PARAMETER] {
-            assert_eq!(of_sharing(Code::from_number(number as i32)), Code::INVALID);
-        }
-        for code in [Code::UNSUPPORTED, Code::INAPPROPRIATE, Code::NO_SPACE] {
-            assert_eq!(of_sharing(code), code);
+    fn zeros_are_written_at_their_place_by_handles_of_any_kind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for flags in [OpenFlags::empty(), OpenFlags::APPEND, OpenFlags::DIRECT] {
+            std::fs::write(&path, [7; 10_000]).unwrap();
+            let file = open(&path, OpenFlags::READ_WRITE | flags, 0).unwrap();
+            write_zeros(&file, 3..9_001).unwrap();
+            let found = std::fs::read(&path).unwrap();
+            let zero = |index| (3..9_001).contains(&index);
+            assert!(found.len() == 10_000, "{flags:?}");
+            assert!(found.iter().enumerate().all(|(index, &byte)| (byte == 0) == zero(index)), "{flags:?}");
         }
     }
 

@@ -1,14 +1,18 @@
 //! Facts of open files as structures of the system.
 
 use std::mem::MaybeUninit;
+use std::sync::atomic::{Ordering, fence};
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
+use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_MORE_DATA, STATUS_PENDING, WAIT_TIMEOUT};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{
-    DeviceIoControl, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
+    DeviceIoControl, GetOverlappedResult, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
 };
 use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NULL;
+use windows_sys::Win32::System::Threading::WaitForSingleObject;
+use windows_sys::core::BOOL;
 
 use super::code::{check, check_naming, check_status};
 use super::handle::{AsHandle, raw};
@@ -122,6 +126,37 @@ pub(super) fn call_at(offset: u64) -> OVERLAPPED {
     OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
 }
 
+/// The number of bytes that a call with this structure moved, or the number of its error. On a handle whose calls do not wait, the
+/// call may run on: until it has ended, the system writes to the structure and to the memory of the call.
+pub(super) fn ended(
+    file: &impl AsHandle,
+    started: BOOL,
+    call: &mut OVERLAPPED,
+) -> std::result::Result<usize, u32> {
+    let number = if started == 0 { Code::last_number() } else { 0 };
+    match number {
+        0 => return Ok(call.InternalHigh),
+        ERROR_IO_PENDING => {}
+        error => return Err(error),
+    }
+    let call = &raw const *call;
+    // SAFETY: the structure lives; the system changes its state once, when the call ends.
+    while unsafe { (&raw const (*call).Internal).read_volatile() } == STATUS_PENDING as usize {
+        // The handle is signalled at the end of any of its calls, also of another thread's.
+        // SAFETY: a call with a borrowed handle.
+        if unsafe { WaitForSingleObject(raw(file) as _, 1) } != WAIT_TIMEOUT {
+            std::thread::yield_now();
+        }
+    }
+    fence(Ordering::Acquire);
+    let mut moved = 0;
+    // SAFETY: the structure is that of a call of this file, which has ended.
+    match unsafe { GetOverlappedResult(raw(file) as _, call, &raw mut moved, 0) } {
+        0 => Err(Code::last_number()),
+        _ => Ok(moved as usize),
+    }
+}
+
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
@@ -132,9 +167,9 @@ pub(super) fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
 
 /// Makes a request of a driver that it answers without data.
 pub(super) fn control<T: ?Sized>(file: &impl AsHandle, request: u32, input: &T) -> Result<()> {
-    let mut returned = 0;
-    // SAFETY: the call reads the input, which lives through it, and writes the number alone.
-    check(unsafe {
+    let mut call = OVERLAPPED::default();
+    // SAFETY: the call reads the input, which lives until it has ended, and writes the structure alone.
+    let started = unsafe {
         DeviceIoControl(
             raw(file) as _,
             request,
@@ -142,10 +177,11 @@ pub(super) fn control<T: ?Sized>(file: &impl AsHandle, request: u32, input: &T) 
             size_of_val(input) as u32,
             std::ptr::null_mut(),
             0,
-            &raw mut returned,
             std::ptr::null_mut(),
+            &raw mut call,
         )
-    })
+    };
+    ended(file, started, &mut call).map(drop).map_err(|error| Code::from_number(error as i32))
 }
 
 /// The answer of a driver to a request, with at most `most` bytes; true if there is more.
@@ -157,9 +193,9 @@ pub(super) fn answer(
 ) -> Result<(Vec<u8>, bool)> {
     // Units of eight bytes, so that structures are aligned.
     let mut memory = vec![0u64; most.div_ceil(8)];
-    let mut returned = 0;
-    // SAFETY: the call reads the input, and writes the number and at most the given number of bytes.
-    let succeeded = unsafe {
+    let mut call = OVERLAPPED::default();
+    // SAFETY: the call reads the input, and writes the structure and at most the given number of bytes, until it has ended.
+    let started = unsafe {
         DeviceIoControl(
             raw(file) as _,
             request,
@@ -167,18 +203,18 @@ pub(super) fn answer(
             size_of_val(input) as u32,
             if most == 0 { std::ptr::null_mut() } else { memory.as_mut_ptr().cast() },
             most as u32,
-            &raw mut returned,
             std::ptr::null_mut(),
+            &raw mut call,
         )
     };
-    let more = match check(succeeded) {
-        Ok(()) => false,
-        // `ERROR_MORE_DATA`: as much as fits.
-        Err(Code::OUT_OF_RANGE) => true,
-        Err(error) => return Err(error),
+    let (returned, more) = match ended(file, started, &mut call) {
+        Ok(returned) => (returned, false),
+        // As much as fits.
+        Err(ERROR_MORE_DATA) => (call.InternalHigh, true),
+        Err(error) => return Err(Code::from_number(error as i32)),
     };
     let mut bytes: Vec<u8> = memory.iter().flat_map(|unit| unit.to_ne_bytes()).collect();
-    bytes.truncate((returned as usize).min(most));
+    bytes.truncate(returned.min(most));
     Ok((bytes, more))
 }
 
@@ -197,8 +233,12 @@ pub(super) fn seekable(file: &impl AsHandle) -> Result<()> {
 
 /// False for pipes, consoles and other devices.
 pub(super) fn on_disk(file: &impl AsHandle) -> bool {
+    !matches!(file_type(file), fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
+}
+
+pub(super) fn file_type(file: &impl AsHandle) -> fs::FILE_TYPE {
     // SAFETY: a call with a borrowed handle.
-    !matches!(unsafe { fs::GetFileType(raw(file) as _) }, fs::FILE_TYPE_PIPE | fs::FILE_TYPE_CHAR)
+    unsafe { fs::GetFileType(raw(file) as _) }
 }
 
 /// True for the device that is empty and discards what is written, at any offset.

@@ -135,6 +135,14 @@ fn renamed(
 
 /// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right.
 fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
+    let path = name.to_path();
+    let parent = match std::path::Path::new(&*path).parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => ".".as_ref(),
+    };
+    if existing(directory, &parent, fs::FILE_ADD_FILE, nt::FILE_DIRECTORY_FILE).is_err() {
+        return false;
+    }
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;
     match existing(directory, name, access, options) {

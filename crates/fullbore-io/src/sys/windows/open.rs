@@ -312,6 +312,7 @@ pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
         for (option, flag) in [
             (nt::FILE_NO_INTERMEDIATE_BUFFERING, OpenFlags::DIRECT),
             (nt::FILE_WRITE_THROUGH, OpenFlags::SYNC),
+            (nt::FILE_SEQUENTIAL_ONLY, OpenFlags::SEQUENTIAL),
         ] {
             if mode.Mode & option != 0 {
                 flags |= flag;

@@ -11,9 +11,8 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::{IO as overlapped, Threading as threading};
 
 use super::code::check;
-use super::handle::{AsHandle, Handle, OpenFlags, owned, raw};
+use super::handle::{AsHandle, Handle, owned, raw};
 use super::information::call_at;
-use super::open::reopen;
 use super::process::page_size;
 use crate::buf::{Completion, Direction, Request};
 use crate::sys::code::{Code, Result as SystemResult};
@@ -352,9 +351,8 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    pub(crate) fn new(file: &impl AsHandle, write: bool) -> io::Result<Self> {
-        let access = if write { OpenFlags::READ_WRITE } else { OpenFlags::READ };
-        let file = reopen(file, access | OpenFlags::DIRECT | OpenFlags::OVERLAPPED)?;
+    /// Of a file that is open without buffering, for calls that do not wait.
+    pub(crate) fn new(file: Handle) -> io::Result<Self> {
         Ok(Self { file, event: new_event(Reset::ByHand)?, page: page_size() })
     }
 

@@ -240,13 +240,14 @@ impl<F> Drop for SharedRing<F> {
 }
 
 impl RingWaiter {
-    /// Opens a file again for transfers that the port reports. Fails for pipes, devices without offsets and directories.
-    pub(crate) fn attach(&self, file: &impl AsHandle) -> Result<Option<Handle>> {
+    /// Opens a file again, with the flags that it inherits, for transfers that the port reports. Fails for pipes, devices without
+    /// offsets and directories.
+    pub(crate) fn attach(&self, file: &impl AsHandle, inherited: OpenFlags) -> Result<Option<Handle>> {
         seekable(file)?;
         if query::<fs::FILE_STANDARD_INFO>(file, fs::FileStandardInfo).is_ok_and(|found| found.Directory) {
             return Err(Code::IS_DIRECTORY);
         }
-        let file = reopen(file, status_flags(file)? | OpenFlags::OVERLAPPED)?;
+        let file = reopen(file, status_flags(file)? | inherited | OpenFlags::OVERLAPPED)?;
         self.packets.port.attach(&file)?;
         Ok(Some(file))
     }

@@ -2,15 +2,18 @@
 //! security descriptors (`xattr`).
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf, is_separator};
 
 use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NAMED_PIPE;
+use windows_sys::Win32::System::Pipes::WaitNamedPipeW;
 
+use super::code::check;
 use super::device;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{identity, query, set};
+use super::information::{device_type, file_type, identity, query, set};
 use super::open::{existing, is_link, named};
-use super::path::{PathArg, handle_path};
+use super::path::{PathArg, handle_path, wide};
 use super::process::effective_user;
 use super::volume::sector_of_volume;
 use crate::sys::code::{Code, Result};
@@ -35,12 +38,12 @@ const FIFO: u32 = 0o010_000;
 const CHARACTER: u32 = 0o020_000;
 const BLOCK: u32 = 0o060_000;
 
-/// The status of an open file. The permission bits have the right to write alone, which the attribute READONLY takes away.
-pub fn status(file: impl AsHandle) -> Result<Status> {
+/// The status of a file without facts.
+fn nothing(ino: u64) -> Status {
     let user = effective_user();
-    let nothing = Status {
+    Status {
         dev: 0,
-        ino: raw(&file) as u64,
+        ino,
         mode: 0o666,
         nlink: 1,
         uid: user,
@@ -55,9 +58,41 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         mtime_nsec: 0,
         ctime: 0,
         ctime_nsec: 0,
+    }
+}
+
+/// The path of a named pipe: of `\\.\pipe\NAME`, of a pipe of another machine, or of a name in the directory of pipes.
+fn pipe_path(directory: &impl AsHandle, name: &impl PathArg) -> Option<PathBuf> {
+    let name = name.to_path();
+    let path = Path::new(&*name);
+    let of_pipe = |path: &Path| {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let mut parts = bytes.split(|&byte| is_separator(byte.into())).skip(3);
+        let root = bytes.len() > 2 && bytes[..2].iter().all(|&byte| is_separator(byte.into()));
+        root && parts.next().is_some_and(|part| part.eq_ignore_ascii_case(b"pipe"))
+            && parts.next().is_some_and(|part| !part.is_empty())
     };
-    // SAFETY: a call with a borrowed handle.
-    match unsafe { fs::GetFileType(raw(&file) as _) } {
+    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() {
+        return of_pipe(path).then(|| path.to_owned());
+    }
+    let in_pipes =
+        !name.is_empty() && *name != *"." && device_type(directory) == Some(FILE_DEVICE_NAMED_PIPE);
+    in_pipes.then(|| Path::new(r"\\.\pipe").join(path))
+}
+
+fn pipe_exists(path: &Path) -> Result<()> {
+    // SAFETY: the path ends with a zero and lives through the call.
+    match check(unsafe { WaitNamedPipeW(wide(path)?.as_ptr(), 1) }) {
+        Err(Code::NOT_FOUND) => Err(Code::NOT_FOUND),
+        // All instances are in use, for example.
+        _ => Ok(()),
+    }
+}
+
+/// The status of an open file. The permission bits have the right to write alone, which the attribute READONLY takes away.
+pub fn status(file: impl AsHandle) -> Result<Status> {
+    let nothing = nothing(raw(&file) as u64);
+    match file_type(&file) {
         fs::FILE_TYPE_PIPE => return Ok(Status { mode: nothing.mode | FIFO, ..nothing }),
         fs::FILE_TYPE_CHAR => return Ok(Status { mode: nothing.mode | CHARACTER, ..nothing }),
         fs::FILE_TYPE_DISK => {}
@@ -110,7 +145,11 @@ pub fn stat(path: impl PathArg) -> Result<Status> {
     stat_at(CURRENT_DIRECTORY, path, AtFlags::empty())
 }
 
+/// Of a named pipe without opening it, which would take the instance that waits for the next program.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
+    if let Some(path) = pipe_path(&directory, &name) {
+        return pipe_exists(&path).map(|()| Status { mode: 0o666 | FIFO, ..nothing(0) });
+    }
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
 
@@ -244,6 +283,46 @@ pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_status_of_a_named_pipe_leaves_its_instance() {
+        use super::super::handle::{OpenFlags, owned};
+        use super::super::open::open;
+        use windows_sys::Win32::System::Pipes::CreateNamedPipeW;
+        let name = format!(r"\\.\pipe\fullbore-{}-status", std::process::id());
+        assert_eq!(stat(&name).map(|_| ()), Err(Code::NOT_FOUND));
+        let path = wide(name.as_ref()).unwrap();
+        // SAFETY: the name ends with a zero; nobody else has the handle.
+        let server = unsafe {
+            owned(CreateNamedPipeW(
+                path.as_ptr(),
+                fs::PIPE_ACCESS_INBOUND,
+                0,
+                1,
+                4096,
+                4096,
+                0,
+                std::ptr::null(),
+            ))
+        };
+        for _ in 0..3 {
+            assert_eq!(stat(&name).unwrap().kind(), FileKind::Fifo);
+        }
+        let client = open(&name, OpenFlags::WRITE, 0).unwrap();
+        assert_eq!(stat(&name).unwrap().kind(), FileKind::Fifo, "in use");
+        drop((client, server));
+    }
+
+    #[test]
+    fn paths_of_pipes_are_recognised() {
+        let is_pipe = |path: &str| pipe_path(&CURRENT_DIRECTORY, &path).is_some();
+        for path in [r"\\.\pipe\name", "//./PIPE/name", r"\\?\pipe\a\b", r"\\server\pipe\name"] {
+            assert!(is_pipe(path), "{path}");
+        }
+        for path in [r"\\.\pipe", r"\\.\pipe\", r"\\.\C:", r"C:\pipe\name", r"\pipe\name", "pipe/name", ""] {
+            assert!(!is_pipe(path), "{path}");
+        }
+    }
 
     #[test]
     fn attributes_that_are_not_changed_stay() {

@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
 use super::code::check;
 use super::extents::allocated;
 use super::handle::{AsHandle, BorrowedHandle, raw};
-use super::information::{call_at, seekable};
+use super::information::{call_at, ended, file_type, seekable};
 use super::status::status;
 use super::{console, device};
 use crate::buf::{Direction, Loan};
@@ -88,25 +88,44 @@ unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Opt
 /// # Safety
 /// The memory may be written.
 unsafe fn read_call(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
-    let mut moved = 0;
     let len = call_length(len);
-    let mut place = offset.map(at).transpose()?;
-    let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-    // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
-    if unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, &raw mut moved, place) } != 0 {
-        return Ok(moved as usize);
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error().map(|number| number as u32) {
-        Some(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE | ERROR_PIPE_NOT_CONNECTED) => Ok(0),
+    let outcome = match place_of(file, offset)? {
+        Some(mut place) => {
+            // SAFETY: guaranteed by the caller; the memory and the place live until the transfer has ended.
+            let started = unsafe {
+                fs::ReadFile(raw(file) as _, start.cast(), len, std::ptr::null_mut(), &raw mut place)
+            };
+            ended(file, started, &mut place)
+        }
+        None => {
+            let (mut moved, nothing) = (0, std::ptr::null_mut());
+            // SAFETY: guaranteed by the caller; without a place, the call ends with the transfer or is refused.
+            match unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, &raw mut moved, nothing) } {
+                0 => Err(Code::last_number()),
+                _ => Ok(moved as usize),
+            }
+        }
+    };
+    match outcome {
+        Ok(moved) => Ok(moved),
+        Err(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE | ERROR_PIPE_NOT_CONNECTED) => Ok(0),
         // A pipe that does not wait.
-        Some(ERROR_NO_DATA) => Err(Code::WOULD_BLOCK),
-        Some(ERROR_INVALID_FUNCTION)
+        Err(ERROR_NO_DATA) => Err(Code::WOULD_BLOCK),
+        Err(ERROR_INVALID_FUNCTION)
             if status(file).is_ok_and(|found| found.kind() == FileKind::Directory) =>
         {
             Err(Code::IS_DIRECTORY)
         }
-        _ => Err(Code::of(&error).unwrap_or(Code::IO)),
+        Err(error) => Err(Code::from_number(error as i32)),
+    }
+}
+
+/// The place of a transfer at an offset, or of one of a pipe, which has none, but whose handle may be one whose calls do not wait;
+/// `None` for the position of another file. Such a handle has none: the system refuses the transfer.
+fn place_of(file: &impl AsHandle, offset: Option<u64>) -> Result<Option<OVERLAPPED>> {
+    match offset {
+        Some(offset) => at(offset).map(Some),
+        None => Ok((file_type(file) == fs::FILE_TYPE_PIPE).then(|| call_at(0))),
     }
 }
 
@@ -120,13 +139,22 @@ unsafe fn write_raw(
     len: usize,
     offset: Option<u64>,
 ) -> Result<usize> {
-    let mut moved = 0;
     let len = call_length(len);
-    let mut place = offset.map(at).transpose()?;
-    let place = place.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-    // SAFETY: guaranteed by the caller; the handle is synchronous, so the call ends with the transfer.
-    check(unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, &raw mut moved, place) })?;
-    Ok(moved as usize)
+    match place_of(file, offset)? {
+        Some(mut place) => {
+            // SAFETY: guaranteed by the caller; the memory and the place live until the transfer has ended.
+            let started = unsafe {
+                fs::WriteFile(raw(file) as _, start.cast(), len, std::ptr::null_mut(), &raw mut place)
+            };
+            ended(file, started, &mut place).map_err(|error| Code::from_number(error as i32))
+        }
+        None => {
+            let (mut moved, nothing) = (0, std::ptr::null_mut());
+            // SAFETY: guaranteed by the caller; without a place, the call ends with the transfer or is refused.
+            check(unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, &raw mut moved, nothing) })?;
+            Ok(moved as usize)
+        }
+    }
 }
 
 pub fn read(file: impl AsHandle, bytes: &mut [u8]) -> Result<usize> {
@@ -278,4 +306,64 @@ pub fn seek(file: impl AsHandle, to: SeekFrom) -> Result<u64> {
 
 pub fn position(file: impl AsHandle) -> Result<u64> {
     seek(file, SeekFrom::Current(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use windows_sys::Win32::System::Pipes as pipes;
+
+    use super::super::handle::{Handle, OpenFlags, owned};
+    use super::super::open::open;
+    use super::super::path::wide;
+    use super::*;
+
+    /// A pipe whose reader has a handle for overlapped transfers.
+    fn overlapped_pipe() -> (Handle, Handle) {
+        let name = format!(r"\\.\pipe\fullbore-{}-transfer", std::process::id());
+        let (access, mode) = (fs::PIPE_ACCESS_INBOUND | fs::FILE_FLAG_OVERLAPPED, pipes::PIPE_TYPE_BYTE);
+        let path = wide(name.as_ref()).unwrap();
+        // SAFETY: the name ends with a zero; nobody else has the handle.
+        let reader = unsafe {
+            owned(pipes::CreateNamedPipeW(path.as_ptr(), access, mode, 1, 4096, 4096, 0, std::ptr::null()))
+        };
+        (reader.unwrap(), open(&name, OpenFlags::WRITE, 0).unwrap())
+    }
+
+    #[test]
+    fn transfers_of_overlapped_handles_end_before_their_calls_return() {
+        let (reader, writer) = overlapped_pipe();
+        let (sender, results) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let (sender, reader) = (sender.clone(), &reader);
+                scope.spawn(move || {
+                    let mut bytes = [0; 3];
+                    let count = read(reader, &mut bytes).unwrap();
+                    sender.send(bytes[..count].to_vec()).unwrap();
+                });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            for message in [b"one", b"two"] {
+                assert_eq!(write(&writer, message), Ok(3));
+                // The end of one transfer does not end the call of the other.
+                assert_eq!(results.recv().unwrap(), message);
+            }
+        });
+        drop(writer);
+        assert_eq!(read(&reader, &mut [0; 3]), Ok(0));
+    }
+
+    #[test]
+    fn overlapped_files_are_read_and_written_at_offsets() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::OVERLAPPED;
+        let file = open(directory.path().join("file"), flags, 0o666).unwrap();
+        assert_eq!(write_at(&file, b"bytes", 3), Ok(5));
+        let mut bytes = [0; 8];
+        assert_eq!(read_at(&file, &mut bytes, 0), Ok(8));
+        assert_eq!(&bytes, b"\0\0\0bytes");
+        assert_eq!(read_at(&file, &mut bytes, 8), Ok(0));
+    }
 }

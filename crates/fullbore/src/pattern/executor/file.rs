@@ -261,7 +261,7 @@ mod tests {
             std::fs::write(path, vec![b'\n'; 3 << 20]).unwrap();
             std::fs::File::options().write(true).open(path).unwrap().sync_all().unwrap();
             let file = File::open(path).unwrap();
-            file.drop_cache().unwrap();
+            let _ = file.drop_cache();
             if probe::residency(&file, 0..3 << 20).ok().and_then(|found| found.share()) != Some(0.0) {
                 return println!("skipped: the page cache of {} cannot be dropped", path.display());
             }
