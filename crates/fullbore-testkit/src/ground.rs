@@ -95,6 +95,20 @@ pub fn symlink(target: &Path, link: &Path) -> bool {
     true
 }
 
+/// Creates a named pipe for this user. Not every Unix has the call in a form that Rust's libraries offer.
+///
+/// # Panics
+/// If it cannot be created.
+#[cfg(unix)]
+pub fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(path).status();
+    assert!(made.expect("POSIX has mkfifo").success());
+}
+
+/// The directory of the open files of this process.
+#[cfg(unix)]
+const LISTED: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+
 /// The number of handles of this process on a file. Windows does not count them: 1 means that there is one.
 ///
 /// # Panics
@@ -103,7 +117,7 @@ pub fn open_handles(path: &Path) -> usize {
     #[cfg(unix)]
     {
         let leads_here = |fd: &fs::DirEntry| fs::read_link(fd.path()).is_ok_and(|to| to == path);
-        fs::read_dir("/proc/self/fd").expect("Linux lists them").flatten().filter(leads_here).count()
+        fs::read_dir(LISTED).expect("the system lists them").flatten().filter(leads_here).count()
     }
     #[cfg(windows)]
     {

@@ -320,21 +320,14 @@ fn transforms_are_correct_or_keep_the_old_file() {
     });
 }
 
-/// Creates a named pipe.
-#[cfg(unix)]
-fn fifo(path: &Path) {
-    let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-}
-
 // Directories of Windows have no pipes.
 #[cfg(unix)]
 #[test]
 fn pipes_are_transformed_correctly_under_every_fault() {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
-    fifo(&input);
-    fifo(&output);
+    fullbore_testkit::ground::fifo(&input);
+    fullbore_testkit::ground::fifo(&output);
     let content = bytes(LENGTH, 7);
     // Pipes have no buffers to limit and no requests to count.
     let cases = when_writing().into_iter();

@@ -46,8 +46,7 @@ impl File {
             }
             _ => stat.size,
         };
-        let sparse = stat.allocated() < stat.size;
-        Ok(Before { stamp: FileStamp { len, ..FileStamp::of(stat) }, sparse })
+        Ok(Before { stamp: FileStamp { len, ..FileStamp::of(stat) }, sparse: stat.sparse })
     }
 
     /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.

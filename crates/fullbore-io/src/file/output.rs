@@ -83,6 +83,11 @@ impl Output {
     }
 
     fn create_in(place: Place, placement: Placement, input: Option<&File>) -> Result<Self> {
+        if sys::is_stream_name(&place.name) {
+            let what = "a name with a colon is that of a stream of another file";
+            return Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
+                .advise("name a file, and copy streams with their files"));
+        }
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
         let kind = there.kind();
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
@@ -396,6 +401,17 @@ fn directory(path: &Path) -> Error {
 mod tests {
     use super::*;
     use crate::file::publish::begin_named;
+
+    #[cfg(windows)]
+    #[test]
+    fn streams_are_no_outputs() {
+        let directory = tempfile::tempdir().unwrap();
+        for placement in [Placement::Replace, Placement::Overwrite] {
+            let path = directory.path().join("file:stream");
+            assert_eq!(Output::create(&path, placement, None).unwrap_err().kind(), ErrorKind::Invalid);
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
 
     /// As clones on macOS: the file is made by the system, under another temporary name.
     #[test]

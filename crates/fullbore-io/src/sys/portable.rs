@@ -25,6 +25,32 @@ pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::
     Ok(())
 }
 
+/// The bytes that `read` returns, with memory of the first length, or up to the second where that is too little: lists and values of extended
+/// attributes.
+pub fn read_grown(
+    (len, most): (usize, usize),
+    read: impl Fn(&mut [u8]) -> super::code::Result<usize>,
+) -> super::code::Result<Vec<u8>> {
+    let mut memory = vec![0; len];
+    loop {
+        match read(&mut memory) {
+            Err(Code::OUT_OF_RANGE) if memory.len() < most => {
+                memory.resize((memory.len() * 8).min(most), 0);
+            }
+            read => {
+                memory.truncate(read?);
+                return Ok(memory);
+            }
+        }
+    }
+}
+
+/// Lengths of the memory for a list of extended attributes: the first, and the largest.
+pub const ATTRIBUTE_LIST: (usize, usize) = (1 << 10, 1 << 20);
+
+/// As [`ATTRIBUTE_LIST`], for a value: named streams of Windows are long ones.
+pub const ATTRIBUTE_VALUE: (usize, usize) = (256, 64 << 20);
+
 pub fn write_all_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
@@ -35,6 +61,12 @@ pub fn write_all_at(file: impl AsHandle, bytes: &[u8], offset: u64) -> io::Resul
             Err(error) => return Err(error.into()),
         }
     }
+    Ok(())
+}
+
+/// Access control lists are extended attributes, which are copied as such.
+#[cfg(not(target_os = "macos"))]
+pub fn copy_access_list(_: BorrowedHandle<'_>, _: BorrowedHandle<'_>) -> Result<()> {
     Ok(())
 }
 

@@ -90,6 +90,8 @@ pub struct Status {
     pub mtime_nsec: i64,
     pub ctime: i64,
     pub ctime_nsec: i64,
+    /// True if the file may have holes: it has fewer blocks than bytes, and that for no other reason that the system reports.
+    pub sparse: bool,
 }
 
 impl Status {

@@ -55,7 +55,7 @@ fn a_thousand_opens_stay_within_the_thread_limit() {
 fn opening_a_pipe_does_not_block_the_executor() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    fullbore_testkit::ground::fifo(&path);
     let mut open = Box::pin(AsyncFile::open(&path));
     let begun = Instant::now();
     assert!(block_on(poll_once(open.as_mut())).is_none());

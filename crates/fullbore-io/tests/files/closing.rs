@@ -96,6 +96,12 @@ impl<'a> Fixed<'a> {
         }
     }
 
+    #[cfg(not(target_os = "linux"))]
+    fn immutable(&self, _: bool) -> rustix::io::Result<()> {
+        Err(rustix::io::Errno::NOSYS)
+    }
+
+    #[cfg(target_os = "linux")]
     fn immutable(&self, on: bool) -> rustix::io::Result<()> {
         let directory = fs::File::open(self.0).unwrap();
         let mut flags = rustix::fs::ioctl_getflags(&directory)?;

@@ -144,6 +144,8 @@ fn a_hook_that_loses_bytes_itself_does_not_deadlock() {
     assert_eq!(receive.recv_timeout(Duration::from_secs(20)), Ok("done"));
 }
 
+// macOS has no /dev/full.
+#[cfg(not(target_os = "macos"))]
 #[test]
 fn a_loss_that_cannot_be_reported_does_not_panic() {
     if env::var_os("CHILD").is_none() {

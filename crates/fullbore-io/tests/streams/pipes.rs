@@ -207,8 +207,7 @@ fn a_pipe_that_accepts_nothing_is_an_error() {
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
-    let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    fullbore_testkit::ground::fifo(&path);
     let strace = |inject: &str| {
         let mut command = std::process::Command::new("strace");
         command.args(["-f", "-qq", "-o", "/dev/null", "-e", inject, "-P"]).arg(&path);

@@ -189,7 +189,7 @@ fn a_write_without_permission_names_the_path() {
     });
 }
 
-/// A number of calls; unknown on Windows, which counts those of the whole process, and under Wine none.
+/// A number of calls; known on Linux: Windows counts those of the whole process, and macOS has no counters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calls(Option<u64>);
 
@@ -201,13 +201,13 @@ impl Calls {
 }
 
 /// Returns the result of `work` and its numbers of read and write calls.
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Calls, Calls) {
     (work(), Calls(None), Calls(None))
 }
 
 /// Returns the result of `work` and its numbers of read and write calls (`/proc/thread-self/io`).
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Calls, Calls) {
     let (reads, writes) = calls();
     let result = work();
@@ -221,7 +221,7 @@ pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Calls, Calls) {
     (result, Calls(Some(reads_after - reads - own)), Calls(Some(writes_after - writes)))
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn calls() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
     let field = |name: &str| {
@@ -230,7 +230,7 @@ fn calls() -> (u64, u64) {
     (field("syscr:"), field("syscw:"))
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn calls_are_counted() {
     let directory = tempfile::tempdir().unwrap();

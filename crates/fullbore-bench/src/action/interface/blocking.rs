@@ -12,6 +12,7 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::file::File;
 use fullbore::stream::FileStream;
+use fullbore::sys;
 
 use super::open::{Completion, Interface, OpenConfig, Pass, Payload, buffer, handle, standard};
 
@@ -208,7 +209,8 @@ impl PositionalIo for StdFile {
 }
 
 struct PositionalFile<F> {
-    file: F,
+    /// At least one. Each thread has its own where calls through one handle wait for each other.
+    files: Vec<F>,
     buffers: Vec<Buf>,
     bytes: Payload,
     memory_offset: u64,
@@ -217,7 +219,7 @@ struct PositionalFile<F> {
 /// Opens a file for std's `FileExt`.
 pub(super) fn open_std_positional(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let file = StdFile { file: standard(config)?, config: config.clone() };
-    positional(file, config, pool)
+    positional(vec![file], config, pool)
 }
 
 /// Opens a `fullbore::file::File`.
@@ -225,50 +227,55 @@ pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn 
     if config.vectors > 1 {
         return open_vectored(config, pool);
     }
-    positional(handle(config)?, config, pool)
+    let handles = if sys::HANDLES_SERIALIZE { threads(config) } else { 1 };
+    let files = (0..handles).map(|_| handle(config)).collect::<Result<_>>()?;
+    positional(files, config, pool)
+}
+
+fn threads(config: &OpenConfig) -> usize {
+    if config.completion == Completion::Threads { config.depth } else { 1 }
 }
 
 fn positional<F: PositionalIo + 'static>(
-    file: F,
+    files: Vec<F>,
     config: &OpenConfig,
     pool: &mut Pool,
 ) -> Result<Box<dyn Interface>> {
-    let threads = if config.completion == Completion::Threads { config.depth } else { 1 };
-    let buffers = (0..threads).map(|_| buffer(pool)).collect::<Result<_>>()?;
+    let buffers = (0..threads(config)).map(|_| buffer(pool)).collect::<Result<_>>()?;
     let (bytes, memory_offset) = (config.bytes.clone(), config.memory_offset);
-    Ok(Box::new(PositionalFile { file, buffers, bytes, memory_offset }))
+    Ok(Box::new(PositionalFile { files, buffers, bytes, memory_offset }))
 }
 
 impl<F: PositionalIo> Interface for PositionalFile<F> {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        let Self { file, buffers, bytes, memory_offset } = self;
-        let (file, bytes) = (&*file, &*bytes);
-        let one = |buffer: &mut Buf, offset, len| {
+        let Self { files, buffers, bytes, memory_offset } = self;
+        let (files, bytes) = (&*files, &*bytes);
+        let one = |file: &F, buffer: &mut Buf, offset, len| {
             buffer.place(*memory_offset, len);
             transfer(file, buffer, bytes, offset)
         };
         if let [buffer] = &mut buffers[..] {
-            return pass.records().try_for_each(|(offset, len)| one(buffer, offset, len));
+            return pass.records().try_for_each(|(offset, len)| one(&files[0], buffer, offset, len));
         }
         // Each thread takes the next record not yet taken.
         let next = AtomicU64::new(0);
         std::thread::scope(|scope| {
             let (one, next) = (&one, &next);
-            let workload = move |buffer: &mut Buf| {
+            let workload = move |file: &F, buffer: &mut Buf| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     if index >= pass.count() {
                         return Ok(());
                     }
                     let (offset, len) = pass.record(index);
-                    one(buffer, offset, len)?;
+                    one(file, buffer, offset, len)?;
                 }
             };
-            let start = |buffer| {
-                let thread = std::thread::Builder::new().spawn_scoped(scope, move || workload(buffer));
+            let start = |(buffer, file)| {
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || workload(file, buffer));
                 thread.map_err(|error| Error::io("start a thread for", "a record", error))
             };
-            let threads: Vec<_> = buffers.iter_mut().map(start).collect();
+            let threads: Vec<_> = buffers.iter_mut().zip(files.iter().cycle()).map(start).collect();
             threads.into_iter().try_for_each(|thread| {
                 thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
@@ -276,7 +283,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.sync()
+        self.files[0].sync()
     }
 }
 

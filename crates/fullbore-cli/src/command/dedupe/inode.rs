@@ -101,17 +101,15 @@ impl OpenInode {
     /// Returns the extended attributes, access lists included.
     pub(super) fn attributes(&self, path: &Path) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let fail = |error: Code| Error::io("read the extended attributes of", path, error.into());
-        let mut names = vec![0; 64 << 10];
-        let len = match sys::attributes(&self.file, &mut names[..]) {
-            Ok(len) => len,
-            Err(Code::UNSUPPORTED | Code::NOT_IMPLEMENTED) => 0,
-            Err(error) => return Err(fail(error)),
+        let listed = sys::read_grown(sys::ATTRIBUTE_LIST, |names| sys::attributes(&self.file, names));
+        let names = match listed {
+            Err(Code::UNSUPPORTED | Code::NOT_IMPLEMENTED) => Vec::new(),
+            names => names.map_err(fail)?,
         };
-        let mut value = vec![0; 64 << 10];
         let mut all = BTreeMap::new();
-        for name in names[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-            let len = sys::attribute(&self.file, name, &mut value[..]).map_err(fail)?;
-            all.insert(name.to_vec(), value[..len].to_vec());
+        for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+            let read = |value: &mut [u8]| sys::attribute(&self.file, name, value);
+            all.insert(name.to_vec(), sys::read_grown(sys::ATTRIBUTE_VALUE, read).map_err(fail)?);
         }
         Ok(all)
     }

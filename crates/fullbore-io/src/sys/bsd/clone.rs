@@ -1,6 +1,7 @@
 //! Clones of whole files on macOS: APFS clones them to new names only.
 
 use std::ffi::OsStr;
+use std::os::fd::AsRawFd;
 
 use rustix::fs::{CloneFlags, Timespec, Timestamps, UTIME_NOW};
 
@@ -42,6 +43,20 @@ pub fn clone_to_name(
     begin().inspect_err(|_| {
         let _ = remove(directory, name, AtFlags::empty());
     })
+}
+
+/// Copies the access control list of an open file to another. Here it is no extended attribute.
+pub fn copy_access_list(source: BorrowedHandle<'_>, target: BorrowedHandle<'_>) -> Result<()> {
+    let (from, to) = (source.as_raw_fd(), target.as_raw_fd());
+    // SAFETY: a call with two borrowed descriptors, without a state of its own.
+    match unsafe { libc::fcopyfile(from, to, std::ptr::null_mut(), libc::COPYFILE_ACL) } {
+        0 => Ok(()),
+        _ => match Code::last() {
+            // The file system has no lists.
+            Code::UNSUPPORTED => Ok(()),
+            error => Err(error),
+        },
+    }
 }
 
 fn is_clone(found: &Status, source: &Status) -> bool {

@@ -366,24 +366,6 @@ pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, _: Range<u64>) -> io::Res
     Ok(rustix::fs::fsync(fd)?)
 }
 
-#[cfg(target_os = "freebsd")]
-unsupported! {
-    /// FreeBSD's extended attributes are of another kind, in two name spaces.
-    fn attributes(impl AsFd, &mut [u8]) -> usize;
-
-    fn attributes_of_name(impl PathArg, &mut [u8]) -> usize;
-
-    fn attribute(impl AsFd, impl PathArg, &mut [u8]) -> usize;
-
-    fn attribute_of(impl PathArg, impl PathArg, &mut [u8]) -> usize;
-
-    fn attribute_of_name(impl PathArg, impl PathArg, &mut [u8]) -> usize;
-
-    fn set_attribute(impl AsFd, impl PathArg, &[u8]) -> ();
-
-    fn set_attribute_of_name(impl PathArg, impl PathArg, &[u8]) -> ();
-}
-
 /// FreeBSD shares blocks by `copy_file_range` alone, and macOS clones whole files to new names.
 pub(crate) fn clone_range(
     _: BorrowedHandle<'_>,

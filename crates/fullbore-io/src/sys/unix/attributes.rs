@@ -37,6 +37,7 @@ impl From<Stat> for Status {
             mtime_nsec: stat.st_mtime_nsec as i64,
             ctime: stat.st_ctime as i64,
             ctime_nsec: stat.st_ctime_nsec as i64,
+            sparse: (stat.st_blocks as u64).saturating_mul(512) < stat.st_size as u64,
         }
     }
 }

@@ -166,3 +166,8 @@ pub fn make_special(
         _ => Err(Code::last()),
     }
 }
+
+/// False: a colon is a character like others.
+pub fn is_stream_name(_: &std::ffi::OsStr) -> bool {
+    false
+}

@@ -320,11 +320,9 @@ pub fn memory_file(name: &str) -> Result<Handle> {
     }
 }
 
-/// The flags of a file: the attribute READONLY forbids writing, as `immutable` does.
-pub fn inode_flags(file: impl AsHandle) -> Result<InodeFlags> {
-    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
-    let readonly = basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0;
-    Ok(InodeFlags { immutable: readonly, append_only: false })
+/// There are no such flags: the attribute READONLY is that of the mode, and a file with it can be replaced.
+pub fn inode_flags(_: impl AsHandle) -> Result<InodeFlags> {
+    Ok(InodeFlags { immutable: false, append_only: false })
 }
 
 pub fn coarse_time() -> Time {

@@ -99,6 +99,11 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
     }
 }
 
+/// True for the name of a stream of a file, `file:stream`, which cannot be renamed as a file can.
+pub fn is_stream_name(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().contains(&b':')
+}
+
 fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     existing(directory, name, access, nt::FILE_OPEN_REPARSE_POINT)

@@ -58,6 +58,7 @@ fn nothing(ino: u64) -> Status {
         mtime_nsec: 0,
         ctime: 0,
         ctime_nsec: 0,
+        sparse: false,
     }
 }
 
@@ -137,8 +138,15 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         mtime_nsec,
         ctime,
         ctime_nsec,
+        sparse: has_holes(basic.FileAttributes, standard.AllocationSize, standard.EndOfFile),
         ..nothing
     })
+}
+
+/// True for a file with the attribute of holes and fewer blocks than bytes. Compressed files and those of drivers have few blocks, too.
+fn has_holes(attributes: u32, allocated: i64, len: i64) -> bool {
+    let which = fs::FILE_ATTRIBUTE_SPARSE_FILE | fs::FILE_ATTRIBUTE_REPARSE_POINT;
+    attributes & which == fs::FILE_ATTRIBUTE_SPARSE_FILE && allocated < len
 }
 
 pub fn stat(path: impl PathArg) -> Result<Status> {
@@ -322,6 +330,15 @@ mod tests {
         for path in [r"\\.\pipe", r"\\.\pipe\", r"\\.\C:", r"C:\pipe\name", r"\pipe\name", "pipe/name", ""] {
             assert!(!is_pipe(path), "{path}");
         }
+    }
+
+    #[test]
+    fn compressed_files_and_those_of_drivers_are_not_sparse() {
+        let sparse = fs::FILE_ATTRIBUTE_SPARSE_FILE;
+        assert!(has_holes(sparse, 4096, 8192));
+        assert!(!has_holes(sparse, 8192, 8192));
+        assert!(!has_holes(fs::FILE_ATTRIBUTE_COMPRESSED, 4096, 8192));
+        assert!(!has_holes(sparse | fs::FILE_ATTRIBUTE_REPARSE_POINT, 0, 8192));
     }
 
     #[test]

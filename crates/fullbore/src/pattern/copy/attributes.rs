@@ -172,22 +172,25 @@ fn times(stat: &Status, target: Place<'_>) -> sys::Result<()> {
 /// Copies all extended attributes it can; returns the first error.
 fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
-    let names = match grown(1 << 10, 1 << 20, |names| match (&source, &from) {
+    let mut first = match (source, target) {
+        (Place::Open(source), Place::Open(target)) if preserve.mode => sys::copy_access_list(source, target),
+        _ => Ok(()),
+    };
+    let names = match sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
         (Place::Open(fd), _) => sys::attributes(fd, names),
         (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
         _ => Ok(0),
     }) {
         // The file system has no extended attributes.
-        Err(Code::UNSUPPORTED) => return Ok(()),
+        Err(Code::UNSUPPORTED) => return first,
         names => names?,
     };
-    let mut first = Ok(());
     for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
         let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
         if !wanted {
             continue;
         }
-        let value = grown(256, 64 << 20, |value| match (&source, &from) {
+        let value = sys::read_grown(sys::ATTRIBUTE_VALUE, |value| match (&source, &from) {
             (Place::Open(fd), _) => sys::attribute(fd, name, value),
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
             _ => Ok(0),
@@ -204,24 +207,10 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::R
     first
 }
 
-/// The bytes that `read` returns, with memory of `len` bytes, or up to `most` where that is too little.
-fn grown(len: usize, most: usize, read: impl Fn(&mut [u8]) -> sys::Result<usize>) -> sys::Result<Vec<u8>> {
-    let mut memory = vec![0; len];
-    loop {
-        match read(&mut memory) {
-            Err(Code::OUT_OF_RANGE) if memory.len() < most => memory.resize(memory.len() * 8, 0),
-            read => {
-                memory.truncate(read?);
-                return Ok(memory);
-            }
-        }
-    }
-}
-
 /// Gives a file that replaces another the access control list of the other as its mode.
 pub(super) fn inherit_list(directory: &Handle, name: &OsStr, target: impl AsHandle) {
     let old = sys::path_in(directory, name);
-    if let Ok(list) = grown(4096, 4096, |list| sys::attribute_of(&old, LISTS[0], list)) {
+    if let Ok(list) = sys::read_grown((4096, 4096), |list| sys::attribute_of(&old, LISTS[0], list)) {
         // If the list cannot be kept, the mode still applies, which allows no more.
         let _ = sys::set_attribute(target, LISTS[0], &list);
     }

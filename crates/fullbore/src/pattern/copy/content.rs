@@ -133,8 +133,7 @@ impl Content<'_> {
             return Ok(());
         }
         let output = &*output;
-        // True if `stat` shows fewer blocks than bytes.
-        let sparse = options.sparse != Sparse::Never && regular && stat.allocated() < len;
+        let sparse = options.sparse != Sparse::Never && regular && stat.sparse;
         if options.verify || journal.is_some() {
             let plan = self.plan(output, len, true)?.strategy;
             if sparse || !regular {

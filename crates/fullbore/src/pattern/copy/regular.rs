@@ -59,7 +59,7 @@ impl TreeCopy<'_> {
         let len = stat.size;
         let small = len <= SMALL as u64
             && stat.kind() == FileKind::Regular
-            && (len < PACKED || stat.allocated() >= len)
+            && (len < PACKED || !stat.sparse)
             && self.options.plain();
         let nameless = !directory.fresh;
         let here = !nameless
