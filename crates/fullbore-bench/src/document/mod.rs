@@ -4,6 +4,7 @@
 //! a megabyte (MB) is 10^6 bytes.
 
 mod advice;
+mod counted;
 mod environment;
 mod findings;
 mod json;

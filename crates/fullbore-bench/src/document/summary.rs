@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::counted::{counted, counted_warm, regime_of};
 use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
 use super::warning::{StopReason, Warning};
 use crate::stats::{
     Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
-    mann_kendall, median, outliers, repeatability, two_humps, warm_up,
+    mann_kendall, median, outliers, repeatability, two_humps,
 };
 use crate::units;
 
@@ -57,7 +58,8 @@ pub struct Summary {
     pub changes: Option<Changes>,
     /// The rule of 1997: repeated results agree within 3 %; `None` below three samples.
     pub repeatability: Option<Repeatability>,
-    /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples.
+    /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples, and for
+    /// samples that do not follow each other at once.
     pub warm_up: Option<WarmUp>,
     /// Trend of the rate over the run; `None` below four samples.
     pub drift: Option<Drift>,
@@ -127,14 +129,11 @@ const MB: f64 = 1e6;
 /// `labels` gives the requested depth and the number of workers.
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let regime = regime_of(samples, options.regime);
-    let mut positions = counted(samples, regime);
+    let (positions, warm_up) = counted_warm(samples, regime);
     let of = |regime: Option<Regime>| {
         samples.iter().filter(move |sample| sample.usable() && sample.regime == regime)
     };
-    let short = of(regime).count() - positions.len();
-    let all: Vec<f64> = positions.iter().map(|&i| samples[i].rate()).collect();
-    let warm_up = warm_up(&all);
-    positions.drain(..warm_up.map_or(0, WarmUp::left_out));
+    let short = of(regime).count() - positions.len() - warm_up.map_or(0, WarmUp::left_out);
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
@@ -252,10 +251,15 @@ impl Cell {
 
     /// The same; of a cell without a summary in the requested regime.
     pub(crate) fn counted_in(&self, requested: Regime) -> impl Iterator<Item = &Sample> {
-        let warming = self.summary.as_ref().and_then(|s| s.warm_up).map_or(0, WarmUp::left_out);
-        let summarised = self.summary.as_ref().map(|s| s.regime);
-        let regime = summarised.unwrap_or_else(|| regime_of(&self.samples, requested));
-        counted(&self.samples, regime).into_iter().skip(warming).map(|position| &self.samples[position])
+        let positions = match &self.summary {
+            Some(summary) => {
+                let mut positions = counted(&self.samples, summary.regime);
+                positions.drain(..summary.warm_up.map_or(0, WarmUp::left_out).min(positions.len()));
+                positions
+            }
+            None => counted_warm(&self.samples, regime_of(&self.samples, requested)).0,
+        };
+        positions.into_iter().map(|position| &self.samples[position])
     }
 
     /// Returns the rates of the [`counted`](Self::counted) samples in bytes per second.
@@ -266,35 +270,6 @@ impl Cell {
 
 fn median_of(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     median(&samples.iter().filter_map(|s| value(s)).collect::<Vec<_>>())
-}
-
-/// Share of the bytes and of the time of the largest samples below which a sample does not count beside them.
-const SHORT: f64 = 0.5;
-
-/// Fewest large samples beside which short ones do not count.
-const ENOUGH_LONG: usize = 3;
-
-/// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
-/// enough long ones. A device needs some time to reach its throughput, and short samples vary more.
-fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
-    let all: Vec<usize> =
-        (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
-    let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
-    let is_large = |i: usize| samples[i].bytes as f64 >= SHORT * largest as f64;
-    let large: Vec<f64> = all.iter().filter(|&&i| is_large(i)).map(|&i| samples[i].seconds).collect();
-    let Some(seconds) = median(&large).filter(|_| large.len() >= ENOUGH_LONG) else { return all };
-    all.into_iter().filter(|&i| is_large(i) || samples[i].seconds >= SHORT * seconds).collect()
-}
-
-/// Returns the regime of a cell: the requested one if a usable sample has it, then an unknown one. Samples of different
-/// regimes are never summarised together.
-fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime> {
-    let usable = || samples.iter().filter(|s| s.usable());
-    let wanted = [Some(requested), None, Some(Regime::Unknown)];
-    wanted
-        .into_iter()
-        .find(|&regime| usable().any(|s| s.regime == regime))
-        .unwrap_or_else(|| usable().next().and_then(|s| s.regime))
 }
 
 /// Computes the CPU time per unit of work; `units` holds the units of each sample (all positive).
