@@ -158,13 +158,13 @@ impl DeviceCredit {
     pub fn text(&self) -> String {
         let (unit, fit) = (self.unit, &self.fit);
         let sustained = unit.rate(fit.sustained.value);
+        let unsteady = if fit.steady { "" } else { "; the rate varies" };
         let Some(burst) = &fit.burst else {
             let idle = if fit.idle_s > 0.0 {
                 format!(", nor after {} without requests", units::seconds(fit.idle_s))
             } else {
                 String::new()
             };
-            let unsteady = if fit.steady { "" } else { "; the rate varies" };
             return format!(
                 "{sustained}, no burst behaviour up to {}{idle}{unsteady}",
                 unit.quantity(fit.moved)
@@ -178,7 +178,7 @@ impl DeviceCredit {
             },
         );
         format!(
-            "{} for the first {}, then {sustained}; credit {}, {refill}",
+            "{} for the first {}, then {sustained}; credit {}, {refill}{unsteady}",
             unit.rate(burst.rate.value),
             unit.quantity(burst.lasts(fit.sustained.value)),
             unit.quantity(burst.credit.value),

@@ -163,6 +163,24 @@ fn two_caches_are_two_steps() {
     assert!((burst.rate.value / 4e6 - 1.0).abs() < 1e-6 && burst.refill.is_none());
 }
 
+/// The rate falls, and then alternates between two levels every half second.
+#[test]
+fn a_fall_to_a_rate_that_is_not_steady_is_no_burst() {
+    let fit = |levels: [u64; 2]| {
+        let after = |slice: u64| levels[(slice / 10 % 2) as usize] * 1000 + slice * 7 % 5;
+        let bytes = (0..60).map(|_| 300_000).chain((0..200).map(after)).collect();
+        let stretches = vec![Stretch { idle_s: 0.0, bytes }];
+        fitted(&Course { slice_s: SLICE, round_s: 0.5, stretches })
+    };
+    let steady = fit([95, 95]);
+    assert!(steady.burst.is_some() && steady.steady && steady.steps.len() == 2, "{steady:?}");
+    let varying = fit([80, 110]);
+    assert!(varying.burst.is_none() && !varying.steady, "{varying:?}");
+    // One rate, that of the whole stretch.
+    assert_eq!(varying.steps.len(), 1, "{varying:?}");
+    assert!(varying.sustained.value > 95e3 / SLICE, "{varying:?}");
+}
+
 /// Bytes of a throttle that grants the budget of `period` at once, the unused one of the period before included, to a
 /// device of `speed`; `unused` periods are saved at the start.
 fn throttled(rate: f64, speed: f64, period: f64, unused: f64, seconds: f64) -> Vec<u64> {

@@ -33,7 +33,7 @@ const ERRORS: f64 = 4.0;
 pub struct CreditFit {
     /// The sustained rate: that after the last fall; without a burst, that of the whole first stretch.
     pub sustained: Estimate,
-    /// The burst; `None` if there is none up to `moved` and `idle_s`.
+    /// The burst; `None` if there is none up to `moved` and `idle_s`, or if the rate varies too much to tell.
     pub burst: Option<Burst>,
     /// Quantity transferred continuously in the first stretch.
     pub moved: f64,
@@ -112,41 +112,50 @@ impl CreditFit {
 /// intercept: both use the whole curve and do not depend on the exact place of the fall. The credit that an idle period
 /// regained is the intercept of the stretch after it, with the same slope. The refill is the least-squares line through
 /// the origin over the credits that are not full.
+///
+/// A burst is only reported if the first stretch ends steady and the interval of the credit excludes 0. Otherwise the rate
+/// varies, and is fitted as one.
 pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     let h = course.slice_s;
     if course.is_short() {
         return None;
     }
     let first = Curve::of(&course.stretches[0], h);
-    let cuts = falls(&first.slices, h);
-    let end = first.slices.len();
-    // The slice of the fall has both rates.
-    let settled = cuts.last().map_or(0, |cut| (cut + 1).min(end - 2));
-    let sustained = first.rate(settled..end);
-    if sustained.value <= 0.0 {
-        return None;
-    }
-    let mut credits = Vec::new();
-    if let Some(&cut) = cuts.first() {
-        let excess = first.excess(settled, cut, &sustained);
-        credits.push(Credit { curve: &first, idle_s: 0.0, cut, excess, counts: true });
-    }
     let later: Vec<Curve> = course.stretches[1..].iter().map(|stretch| Curve::of(stretch, h)).collect();
-    for (curve, stretch) in later.iter().zip(&course.stretches[1..]) {
-        credits.extend(curve.regained(stretch.idle_s, &sustained));
-    }
     let rounds = ((course.round_s / h).round() as usize).max(1);
     let rounds: Vec<f64> = first.slices.chunks_exact(rounds).map(mean).collect();
-    let mut fit = CreditFit {
-        sustained: sustained.interval(confidence),
-        burst: burst(&credits, &sustained, confidence),
-        moved: first.slices.iter().sum(),
-        idle_s: course.stretches[1..].iter().map(|stretch| stretch.idle_s).fold(0.0, f64::max),
-        steady: steady_state(&rounds),
-        steps: Vec::new(),
+    let steady = steady_state(&rounds);
+    let fit = |cuts: &[usize]| {
+        let end = first.slices.len();
+        // The slice of the fall has both rates.
+        let settled = cuts.last().map_or(0, |cut| (cut + 1).min(end - 2));
+        let sustained = first.rate(settled..end);
+        if sustained.value <= 0.0 {
+            return None;
+        }
+        let mut credits = Vec::new();
+        if let Some(&cut) = cuts.first() {
+            let excess = first.excess(settled, cut, &sustained);
+            credits.push(Credit { curve: &first, idle_s: 0.0, cut, excess, counts: true });
+        }
+        for (curve, stretch) in later.iter().zip(&course.stretches[1..]) {
+            credits.extend(curve.regained(stretch.idle_s, &sustained));
+        }
+        let burst = burst(&credits, &sustained, confidence);
+        let mut fit = CreditFit {
+            sustained: sustained.interval(confidence),
+            burst: burst.filter(|burst| steady && burst.credit.low > 0.0),
+            moved: first.slices.iter().sum(),
+            idle_s: course.stretches[1..].iter().map(|stretch| stretch.idle_s).fold(0.0, f64::max),
+            steady,
+            steps: Vec::new(),
+        };
+        fit.steps = steps(course, &first, cuts, &credits, &fit);
+        Some(fit)
     };
-    fit.steps = steps(course, &first, &cuts, &credits, &fit);
-    Some(fit)
+    let cuts = falls(&first.slices, h);
+    let found = fit(&cuts)?;
+    if found.burst.is_none() && !cuts.is_empty() { fit(&[]) } else { Some(found) }
 }
 
 #[derive(Debug, Clone, Copy)]
