@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use fullbore::engine::deep_method;
 use fullbore::quote::clipped;
 use serde::Deserialize;
 use toml::Value;
@@ -58,7 +59,7 @@ pub(crate) fn parse(
         described.push(Experiment {
             name: experiment.name,
             title: experiment.title,
-            note: experiment.note,
+            note: experiment.note.replace(DEEP_FACILITY, deep_facility()),
             axis: experiment.axis,
             question: experiment.question,
             then: experiment.then,
@@ -149,7 +150,8 @@ const SYSTEM: &str = "system";
 /// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
 const SYSTEMS: [&str; 4] = ["freebsd", "linux", "macos", "windows"];
 
-/// Expands a grid into its trials: none if it is limited to another system. `{processors}` and `{directories}` in a text are replaced by their numbers.
+/// Expands a grid into its trials: none if it is limited to another system. `{processors}` and `{directories}` in a text are
+/// replaced by their numbers, `{deep}` by the method that keeps many requests in flight on this system.
 pub(super) fn expand(
     experiment: &str,
     grid: &toml::Table,
@@ -218,11 +220,26 @@ fn combinations(grid: &toml::Table) -> Vec<Settings> {
     all
 }
 
+/// Stands for the access method with many requests in flight.
+const DEEP: &str = "{deep}";
+
+/// Stands in a note for the facility of the system that this method uses.
+const DEEP_FACILITY: &str = "{deep facility}";
+
+fn deep_facility() -> &'static str {
+    match deep_method().name {
+        "uring" => "io_uring",
+        "port" => "Completion port",
+        _ => "POSIX asynchronous I/O",
+    }
+}
+
 fn substitute(settings: Settings, processors: usize, directories: usize) -> Settings {
     let fill = |value: Value| match value {
         Value::String(text) => Value::String(
             text.replace("{processors}", &processors.to_string())
-                .replace("{directories}", &directories.to_string()),
+                .replace("{directories}", &directories.to_string())
+                .replace(DEEP, deep_method().name),
         ),
         other => other,
     };
@@ -325,6 +342,53 @@ mod tests {
 
     use super::*;
     use crate::document::CacheState;
+
+    /// Each system with its deep method and all methods that keep several requests in flight there.
+    const DEEP_METHODS: [(&str, &str, &[&str]); 4] = [
+        ("linux", "uring", &["uring", "aio", "posixaio"]),
+        ("windows", "port", &["port", "event", "routine", "scatter", "ioring"]),
+        ("macos", "posixaio", &["posixaio"]),
+        ("freebsd", "posixaio", &["posixaio"]),
+    ];
+
+    /// Names the experiments of a set that have a trial of several requests in flight on a system.
+    fn deep_experiments(text: &str, (system, deep, methods): (&str, &str, &[&str])) -> Vec<String> {
+        let texts = |value: Option<&Value>| -> Vec<String> {
+            let values = value
+                .map_or(&[][..], |value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+            values.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect()
+        };
+        let is_deep = |grid: &toml::Table| {
+            let here = grid.get(SYSTEM).is_none_or(|limited| limited.as_str() == Some(system));
+            let depths = texts(grid.get("depth"));
+            here && texts(grid.get("strategy")).iter().any(|strategy| {
+                let strategy = strategy.replace(DEEP, deep);
+                let field = |name: &str| strategy.split(',').find_map(|field| field.strip_prefix(name));
+                let method = field("method=").or_else(|| field("read="));
+                let mut depths = field("depth=").into_iter().chain(depths.iter().map(String::as_str));
+                method.is_some_and(|method| methods.contains(&method)) && depths.any(|depth| depth != "1")
+            })
+        };
+        let document: Document = toml::from_str(text).unwrap();
+        let deep = document.experiment.into_iter().filter(|one| one.grid.iter().any(is_deep));
+        deep.map(|one| one.name).collect()
+    }
+
+    #[test]
+    fn experiments_have_several_requests_in_flight_on_every_system() {
+        let [linux, others @ ..] = DEEP_METHODS;
+        for set in BUILT_IN {
+            let expected = deep_experiments(set.text, linux);
+            for other in others {
+                assert_eq!(deep_experiments(set.text, other), expected, "{} on {}", set.name, other.0);
+            }
+        }
+        if let Some((_, deep, methods)) = DEEP_METHODS.iter().find(|known| known.0 == std::env::consts::OS) {
+            assert_eq!(deep_method().name, *deep);
+            assert!(methods.iter().all(|name| fullbore::engine::method(name).is_some()), "{methods:?}");
+        }
+        assert_eq!(deep_experiments(built_in("depth").unwrap().text, others[0]), ["depth"]);
+    }
 
     #[test]
     fn a_grid_expands_to_every_combination_of_its_lists() {

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullbore::Result;
+use fullbore::engine::deep_method;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::generate::Stamped;
@@ -23,13 +24,12 @@ use crate::document::{Burst, DeviceLimit, Regime};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::{Pace, Reading, accounting_period, fall, until_the_last_transfer, whole_periods};
 
-/// Strategies of large requests; the first that the file supports is used.
+/// Strategies of large requests: for the system's deep method, and for files that do not support it.
 const LARGE: [&str; 2] =
-    ["method=uring,cache=direct,request=512K,depth=2,workers=1", "method=direct,request=4M,workers=1"];
+    ["cache=direct,request=512K,depth=2,workers=1", "method=direct,request=4M,workers=1"];
 
 /// The same, of small ones.
-const SMALL: [&str; 2] =
-    ["method=uring,cache=direct,request=4K,depth=32,workers=1", "method=direct,request=4K,workers=1"];
+const SMALL: [&str; 2] = ["cache=direct,request=4K,depth=32,workers=1", "method=direct,request=4K,workers=1"];
 
 /// Duration of a search for a limiter in seconds: without a sign of one, and with one.
 const SEARCH: (f64, f64) = (0.8, 2.0);
@@ -288,8 +288,8 @@ fn search(
     context: &RunContext<'_>,
 ) -> Result<Option<DeviceLimit>> {
     let counters = Counters { devices, writes, progress: context.progress };
-    let Some(large) = transfer_without_pause(file, &LARGE, &counters, context)? else { return Ok(None) };
-    let Some(small) = transfer_without_pause(file, &SMALL, &counters, context)? else { return Ok(None) };
+    let Some(large) = transfer_without_pause(file, LARGE, &counters, context)? else { return Ok(None) };
+    let Some(small) = transfer_without_pause(file, SMALL, &counters, context)? else { return Ok(None) };
     let operation = if writes { "write" } else { "read" };
     Ok(Some(
         limit_of(&large, &small)
@@ -327,13 +327,14 @@ fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
 /// Transfers a file over and over, and returns the readings; `None` if no strategy works.
 fn transfer_without_pause(
     file: &File,
-    strategies: &[&str],
+    [deep, plain]: [&str; 2],
     counters: &Counters<'_>,
     context: &RunContext<'_>,
 ) -> Result<Option<Vec<Reading>>> {
     let direction = if counters.writes { Direction::Write } else { Direction::Read };
     let len = file.stamp()?.len;
-    let planned = strategies.iter().find_map(|text| {
+    let deep = format!("method={},{deep}", deep_method().name);
+    let planned = [deep.as_str(), plain].into_iter().find_map(|text| {
         let requested = RequestedStrategy::new(text, None, None).ok()?;
         OneWayIo::new(direction, requested).plan(file, len).ok()
     });

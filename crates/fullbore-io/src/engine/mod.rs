@@ -20,7 +20,7 @@ mod synchronous;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Availability, Capabilities, Engine, EngineConfig, Method};
-pub use registry::{METHODS, method, methods, register};
+pub use registry::{METHODS, deep_method, method, methods, register};
 pub use registry::{Unsupported, probe, probe_once};
 pub use synchronous::drop_emulated;
 

@@ -60,6 +60,16 @@ pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(named).or_else(|| added().into_iter().find(named))
 }
 
+/// Returns the method with which one worker keeps many requests in flight on this system, through the page cache or past it:
+/// io_uring on Linux, a completion port on Windows, POSIX asynchronous I/O elsewhere.
+pub fn deep_method() -> &'static Method {
+    #[cfg(windows)]
+    let deep = &overlapped::PORT;
+    #[cfg(not(windows))]
+    let deep = if cfg!(target_os = "linux") { &queued::URING } else { &queued::POSIX_AIO };
+    deep
+}
+
 fn added() -> Vec<&'static Method> {
     ADDED.lock().clone()
 }

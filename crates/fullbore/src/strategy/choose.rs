@@ -1,6 +1,6 @@
 //! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it calls nothing of the system.
 
-use fullbore_io::engine::method;
+use fullbore_io::engine::{deep_method, method};
 
 use super::contender::Contenders;
 use super::contenders::{contenders, measurement};
@@ -110,6 +110,13 @@ fn reject(decision: &mut Decision, strategy: &str, reason: Reason) {
     decision.alternatives.push(Alternative { strategy: strategy.into(), reason });
 }
 
+/// Rejects the methods for reads from the device: the bytes are in memory.
+fn reject_device(decision: &mut Decision) {
+    let deep = deep_method().name;
+    reject(decision, &format!("direct, {deep} direct, aio"), Reason::ReadsFromDevice);
+    reject(decision, deep, Reason::NothingToWaitFor);
+}
+
 /// The number of workers that these facts allow: one per processor, as far as more gain something.
 fn workers(plan_input: &PlanInput) -> usize {
     let most = if plan_input.len.is_none() { MOST_ON_STREAM } else { MOST_WORKERS };
@@ -135,7 +142,7 @@ fn spread(plan_input: &PlanInput, decision: &mut Decision) {
 fn sequential(plan_input: &PlanInput, decision: &mut Decision) {
     decision.evidence.push(Evidence::NoLength);
     spread(plan_input, decision);
-    reject(decision, "mmap, direct, uring", Reason::NeedsLength);
+    reject(decision, &format!("mmap, direct, {}", deep_method().name), Reason::NeedsLength);
 }
 
 fn small(len: u64, decision: &mut Decision) {
@@ -170,8 +177,7 @@ fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let part = plan_input.len.unwrap_or(u64::MAX) / (4 * workers);
     decision.strategy.stripe = (part / request * request).clamp(request, window);
     reject(decision, "buffered", Reason::CopiesBytes);
-    reject(decision, "direct, uring direct, aio", Reason::ReadsFromDevice);
-    reject(decision, "uring", Reason::NothingToWaitFor);
+    reject_device(decision);
 }
 
 fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
@@ -185,8 +191,7 @@ fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
     spread(plan_input, decision);
     decision.strategy.stripe = 1 << 20;
     reject(decision, "mmap", Reason::PageFaults);
-    reject(decision, "direct, uring direct, aio", Reason::ReadsFromDevice);
-    reject(decision, "uring", Reason::NothingToWaitFor);
+    reject_device(decision);
 }
 
 fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
@@ -204,7 +209,11 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
         None => {
             decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
             if let Some(reason) = &plan_input.no_deep_reads {
-                reject(decision, "uring direct", Reason::Unsupported(reason.clone()));
+                reject(
+                    decision,
+                    &format!("{} direct", deep_method().name),
+                    Reason::Unsupported(reason.clone()),
+                );
             }
             decision.strategy.stripe = 8 << 20;
             spread(plan_input, decision);
@@ -248,6 +257,29 @@ mod tests {
         Entry { job: ProfileJob::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
     }
 
+    /// Some systems do not report what is cached.
+    #[test]
+    fn a_long_run_without_known_residency_tries_deep_direct_reads() {
+        let unknown = PlanInput {
+            cached: None,
+            adapts: true,
+            purpose: Purpose::Fold,
+            target: Target::Nowhere,
+            ..plan_input()
+        };
+        let deep = |input: &PlanInput| {
+            let Contenders { cached, uncached } = choose(input, None).contenders;
+            let deep = |one: &Contender| {
+                let strategy = &one.strategy;
+                (strategy.read.name, strategy.read_cache) == (deep_method().name, CachePolicy::Direct)
+                    && strategy.depth > 1
+            };
+            cached.iter().chain(&uncached).filter(|one| deep(one)).count()
+        };
+        assert_eq!(deep(&unknown), 2, "with one worker and with all");
+        assert_eq!(deep(&PlanInput { no_deep_reads: Some("forbidden".into()), ..unknown }), 0);
+    }
+
     #[test]
     fn facts_decide_without_measurements() {
         let warm = choose(&plan_input(), None).strategy;
@@ -255,7 +287,7 @@ mod tests {
         let cold = choose(&PlanInput { cached: Some(0.0), ..plan_input() }, None).strategy;
         assert_eq!(
             (cold.read.name, cold.read_cache, cold.write_cache),
-            ("uring", CachePolicy::Direct, CachePolicy::Keep)
+            (deep_method().name, CachePolicy::Direct, CachePolicy::Keep)
         );
         let forbidden =
             PlanInput { cached: Some(0.0), no_deep_reads: Some("seccomp".into()), ..plan_input() };
@@ -267,7 +299,7 @@ mod tests {
         let short = PlanInput { cached: Some(0.0), len: Some(100 << 20), ..plan_input() };
         assert_eq!(choose(&short, None).strategy.workers, 1, "writers wait for one another");
         let read = choose(&PlanInput { target: Target::Nowhere, ..short }, None).strategy;
-        assert_eq!((read.read.name, read.request, read.workers), ("uring", 256 << 10, 2));
+        assert_eq!((read.read.name, read.request, read.workers), (deep_method().name, 256 << 10, 2));
         let disk = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
         assert_eq!(choose(&disk, None).strategy.workers, 1);
         let small = PlanInput { len: Some(1000), ..plan_input() };
@@ -371,9 +403,9 @@ mod tests {
             };
             (read(&cached), read(&uncached))
         };
-        assert_eq!(halves(&mixed), (vec![("mmap", 2)], vec![("uring", 2)]));
+        assert_eq!(halves(&mixed), (vec![("mmap", 2)], vec![(deep_method().name, 2)]));
         let copy = PlanInput { purpose: Purpose::Copy, target: Target::New, ..mixed.clone() };
-        assert_eq!(halves(&copy), (vec![("mmap", 2)], vec![("uring", 1)]));
+        assert_eq!(halves(&copy), (vec![("mmap", 2)], vec![(deep_method().name, 1)]));
         let no_ring = PlanInput { no_deep_reads: Some("forbidden".into()), ..mixed.clone() };
         assert_eq!(halves(&no_ring).1, [("direct", 2)]);
         // A file that is cached but for a few parts is wanted in the page cache.

@@ -14,7 +14,7 @@ use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
-use fullbore_io::engine::{self, CachePolicy, method};
+use fullbore_io::engine::{self, CachePolicy, Method, deep_method, method};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::Result;
@@ -218,18 +218,17 @@ impl<'a> Planner<'a> {
         facts.cached = residency.ok().and_then(|residency| residency.share());
         facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed();
         facts.rotational = facts.is_cold() && probe::rotational(input);
-        let works = |name: &str, cache: CachePolicy| -> Option<std::result::Result<(), String>> {
-            let found = engine::probe_once(method(name)?, input, false, cache);
-            Some(found.map_err(|unsupported| unsupported.reason))
+        let works = |method: &'static Method, cache: CachePolicy| {
+            engine::probe_once(method, input, false, cache).map_err(|unsupported| unsupported.reason)
         };
         let wanted = facts.is_uncached() || facts.adapts && !facts.is_cached();
         if wanted && !facts.rotational {
-            facts.no_deep_reads = works("uring", CachePolicy::Direct).and_then(std::result::Result::err);
+            facts.no_deep_reads = works(deep_method(), CachePolicy::Direct).err();
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
         let views = left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached();
         if views || facts.adapts && !facts.is_uncached() {
-            facts.can_map = works("mmap", CachePolicy::Keep).is_some_and(|found| found.is_ok());
+            facts.can_map = method("mmap").is_some_and(|mmap| works(mmap, CachePolicy::Keep).is_ok());
         }
         facts
     }

@@ -1,6 +1,6 @@
 //! The facts that decide on a strategy.
 
-use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::engine::{CachePolicy, deep_method};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
@@ -179,7 +179,7 @@ impl PlanInput {
         let request = if self.is_short() { 256 << 10 } else { 1 << 20 };
         let depth = 8;
         Some(Strategy {
-            read: method("uring")?,
+            read: deep_method(),
             read_cache: CachePolicy::Direct,
             request,
             depth,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::fields::{Allocation, Completion, Model, Strategy};
-use fullbore_io::engine::{CachePolicy, Method, method, methods};
+use fullbore_io::engine::{CachePolicy, Method, deep_method, method, methods};
 use fullbore_io::probe;
 use fullbore_io::size;
 
@@ -258,9 +258,9 @@ fn parallel(name: &str, model: Model) -> StrategySpec {
 }
 
 /// Asynchronous, depth 4 as in Hart's programs (four overlapped structures each for reading and writing). `overlapped` is the
-/// method of his program; where it is missing, io_uring takes its place.
+/// method of his program; where it is missing, the system's deep method takes its place.
 fn asynchronous(overlapped: &str, completion: Completion) -> StrategySpec {
-    let name = if method(overlapped).is_some() { overlapped } else { "uring" };
+    let name = if method(overlapped).is_some() { overlapped } else { deep_method().name };
     StrategySpec { depth: Some(4), completion: Some(completion), ..serial(name) }
 }
 

@@ -16,6 +16,10 @@ use fullbore::error::Error;
 use super::in_flight::{self, OwnedBuffer, PassIo};
 use super::open::{Completion, Interface, OpenConfig, Pass};
 
+/// Bypasses the page cache, with the number that Windows gives it.
+#[cfg(windows)]
+const FILE_FLAG_NO_BUFFERING: u32 = 0x2000_0000;
+
 struct CompioFile {
     // Dropped before its runtime.
     file: File,
@@ -33,7 +37,9 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     if config.direct {
         #[cfg(target_os = "linux")]
         options.custom_flags(fullbore::sys::OpenFlags::DIRECT.bits() as i32);
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(windows)]
+        options.custom_flags(FILE_FLAG_NO_BUFFERING);
+        #[cfg(not(any(target_os = "linux", windows)))]
         return Err(failed(std::io::ErrorKind::Unsupported.into()));
     }
     let file = runtime.block_on(options.open(&config.path)).map_err(failed)?;
