@@ -32,6 +32,13 @@ pub(crate) fn devices(facts: &Facts) -> Vec<DeviceNumber> {
         .collect()
 }
 
+/// Returns the largest read-ahead set for the devices, in bytes; where none is known, the usual one of Linux.
+pub(crate) fn read_ahead(facts: &[Facts]) -> u64 {
+    const USUAL: u64 = 128 << 10;
+    let devices = facts.iter().flat_map(|facts| &facts.devices);
+    devices.filter_map(|device| device.queue.read_ahead).max().unwrap_or(USUAL)
+}
+
 pub(crate) fn missing_without_root() -> Option<String> {
     (sys::effective_user() != 0).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \

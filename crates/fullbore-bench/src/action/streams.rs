@@ -17,6 +17,13 @@ use crate::test_files::{Needs, TestFiles};
 /// Minimum number of requests per sample in a stream, in multiples of the requests in flight.
 const LEAST: u64 = 4;
 
+/// Minimum length of a sample in a stream that the kernel reads ahead, in windows of read-ahead: beyond the last request
+/// the device reads up to a window that nobody uses.
+const WINDOWS: u64 = 4;
+
+/// Windows of read-ahead relative to the device's setting: the hint of sequential access doubles it.
+const HINTED: u64 = 2;
+
 /// Length of a stream's own file, in bytes.
 const OWN: u64 = 64 << 20;
 
@@ -98,9 +105,8 @@ impl StreamsWorkload {
             StreamFiles::One => (context.test_files().len / streams / request * request).max(request),
             StreamFiles::Own => OWN,
         };
-        let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
-        let span =
-            ((iteration.span / streams).max(least).min(region) / request * request).max(request.min(region));
+        let in_flight = LEAST * request * (strategy.depth * strategy.workers) as u64;
+        let span = span(iteration.span / streams, in_flight.max(self.ahead(context)), request, region);
         let start = iteration.number % (region / span).max(1) * span;
         self.parts = (0..streams)
             .map(|stream| match self.own.get(stream as usize) {
@@ -113,9 +119,20 @@ impl StreamsWorkload {
             .collect();
     }
 
+    /// Returns the minimum length of a sample in a stream that the kernel reads ahead; 0 if it does not.
+    fn ahead(&self, context: &RunContext<'_>) -> u64 {
+        let reads_ahead = self.spec.cache == Some(CacheState::Cold) && !self.io.direct();
+        if reads_ahead { WINDOWS * HINTED * context.read_ahead } else { 0 }
+    }
+
     fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
         Transfers::of(&self.io, self.spec.flush == Some(true), context.progress)
     }
+}
+
+/// Returns the length of a sample in a stream: the wanted bytes, but at least `least`, in whole requests within the region.
+fn span(wanted: u64, least: u64, request: u64, region: u64) -> u64 {
+    (wanted.max(least).min(region) / request * request).max(request.min(region))
 }
 
 impl Workload for StreamsWorkload {
@@ -190,6 +207,16 @@ mod tests {
         let own = labels("streams = 2\nfiles = 'own'\ndirection = 'write'\nflush = true");
         assert_eq!((own.operation.as_str(), own.flush), ("write", Some(true)));
         assert_eq!(own.variant.as_deref(), Some("own files"));
+    }
+
+    #[test]
+    fn a_sample_is_longer_than_the_read_ahead() {
+        // 7 MB a stream, of which the kernel reads 16 MiB ahead.
+        let least = WINDOWS * HINTED * (8 << 20);
+        assert_eq!(span(7_000_000, least, 256 << 10, 128 << 20), 64 << 20);
+        assert_eq!(span(7_000_000, least, 256 << 10, 40 << 20), 40 << 20, "within the region");
+        assert_eq!(span(7_000_000, 0, 256 << 10, 128 << 20), 26 * (256 << 10));
+        assert_eq!(span(1, 0, 256 << 10, 128 << 20), 256 << 10);
     }
 
     #[test]

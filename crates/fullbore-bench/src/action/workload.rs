@@ -22,6 +22,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
+    /// The largest read-ahead of their settings in bytes, or the usual one.
+    pub(crate) read_ahead: u64,
     pub(crate) progress: &'a Progress,
     pub(crate) clock: Clock,
     pub(crate) seed: u64,

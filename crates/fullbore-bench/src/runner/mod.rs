@@ -71,6 +71,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     let context = RunContext {
         file_sets: &file_sets,
         devices: &devices,
+        read_ahead: host::read_ahead(&facts),
         progress,
         clock: clock.clone(),
         seed: options.seed,

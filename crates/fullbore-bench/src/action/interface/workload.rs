@@ -315,6 +315,7 @@ mod tests {
         let context = RunContext {
             file_sets: &file_sets,
             devices: &[],
+            read_ahead: 0,
             progress: &progress,
             clock: crate::clock::Clock::start(),
             seed: 1,

@@ -142,6 +142,7 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
     let context = RunContext {
         file_sets: &[],
         devices: &[],
+        read_ahead: 0,
         progress: &progress,
         clock: clock.clone(),
         seed: options.seed,
