@@ -329,6 +329,9 @@ fn headlines(sheet: &mut Sheet, document: &Document) {
     for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
         sheet.columns(&[("Device limits", NAME)], &limit.words());
     }
+    for found in document.findings.credit.iter().filter(|found| found.fit.burst.is_some()) {
+        sheet.columns(&[("Device credit", NAME)], &format!("{}s: {}", found.operation, found.text()));
+    }
     for found in document.findings.variation.iter().filter(|found| found.variation.matters()) {
         sheet.columns(&[("Storage", NAME)], &found.words());
     }

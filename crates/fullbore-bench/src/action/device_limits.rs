@@ -2,7 +2,7 @@
 //!
 //! A device is read or written without pause, with large requests and then with small ones. If its throughput falls, or
 //! if transfers are handed out periodically, a limiter is at work, and what it let through at the end is sustained. A
-//! device without these signs has no limit that samples could exceed.
+//! device without these signs may have a credit larger than the search spends: its samples are of an unknown regime.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +54,8 @@ const MARGIN: f64 = 1.1;
 pub(crate) struct DeviceLimits {
     targets: Vec<Target>,
     known: RefCell<Vec<KnownLimit>>,
+    /// Limits withdrawn since they were last taken.
+    withdrawn: RefCell<Vec<DeviceLimit>>,
     regime: Regime,
     spent: Cell<f64>,
 }
@@ -75,7 +77,7 @@ struct KnownLimit {
     limit: Option<DeviceLimit>,
 }
 
-/// The sustained pace of a target, and the places of its devices in a recording.
+/// The sustained pace of a target, infinite where no limiter was seen, and the places of its devices in a recording.
 #[derive(Debug, Clone)]
 struct PaceLimit {
     target: usize,
@@ -85,6 +87,23 @@ struct PaceLimit {
 }
 
 impl PaceLimit {
+    /// True if a limiter was seen.
+    fn is_finite(&self) -> bool {
+        self.bytes.min(self.requests).is_finite()
+    }
+
+    /// Returns the regime of a pace. If only the requests are known to be limited, a pace of fewer requests may exceed an
+    /// unknown bandwidth limit.
+    fn regime(&self, pace: Pace) -> Regime {
+        if !self.covers(pace) {
+            Regime::Burst
+        } else if self.bytes.is_finite() || pace.requests >= LIMITED * self.requests {
+            Regime::Sustained
+        } else {
+            Regime::Unknown
+        }
+    }
+
     fn covers(&self, pace: Pace) -> bool {
         pace.bytes <= MARGIN * self.bytes && pace.requests <= MARGIN * self.requests
     }
@@ -98,7 +117,7 @@ impl DeviceLimits {
                 targets.push(Target { directory, name, devices });
             }
         }
-        Self { targets, known: RefCell::default(), regime, spent: Cell::default() }
+        Self { targets, regime, ..Self::default() }
     }
 
     pub(crate) fn found(&self) -> Vec<DeviceLimit> {
@@ -168,11 +187,19 @@ impl DeviceLimits {
             let bytes = limit.sustained.unwrap_or(f64::INFINITY);
             Some(PaceLimit { target: known.target, places, bytes, requests })
         };
-        self.known(writes)
-            .iter()
-            .filter_map(of)
-            .filter(|pace| pace.bytes.min(pace.requests).is_finite())
-            .collect()
+        self.known(writes).iter().filter_map(of).collect()
+    }
+
+    /// Returns the paces of the targets on which a limiter was seen.
+    fn finite_paces(&self, counters: &Counters<'_>) -> Vec<PaceLimit> {
+        let mut paces = self.paces(counters.writes, counters.devices);
+        paces.retain(PaceLimit::is_finite);
+        paces
+    }
+
+    /// Returns the limits withdrawn since the last call: what was measured under them is of an unknown regime.
+    pub(crate) fn take_withdrawn(&self) -> Vec<DeviceLimit> {
+        self.withdrawn.take()
     }
 
     /// Spends the credit of the devices: `work` continues for `least` seconds at least, until none is faster than what it
@@ -183,7 +210,7 @@ impl DeviceLimits {
         least: f64,
         work: impl FnOnce(Ramp<'_>) -> T,
     ) -> T {
-        let paces = self.paces(counters.writes, counters.devices);
+        let paces = self.finite_paces(counters);
         let period = self.period(counters.writes).unwrap_or(0.0);
         let window = (3.0 * period).max(2.0 * BIN);
         let least = if paces.is_empty() { least } else { least.max(window) };
@@ -207,32 +234,40 @@ impl DeviceLimits {
 
     /// Withdraws the limits that devices exceeded in the second half of a recording.
     fn withdraw(&self, counters: &Counters<'_>, recording: &Recording) {
-        for limit in self.paces(counters.writes, counters.devices) {
+        for limit in self.finite_paces(counters) {
             let series = sum(recording, limit.places.iter().copied());
             if last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| !limit.covers(pace)) {
                 let mut known = self.known.borrow_mut();
                 let refuted = known
                     .iter_mut()
                     .find(|known| (known.target, known.writes) == (limit.target, counters.writes));
-                refuted.into_iter().for_each(|known| known.limit = None);
+                self.withdrawn.borrow_mut().extend(refuted.and_then(|known| known.limit.take()));
             }
         }
     }
 
+    /// Returns the regime of a recorded sample: `Burst` if it exceeded a limit, `Sustained` if limiters covered all that it
+    /// moved.
     pub(crate) fn regime(&self, counters: &Counters<'_>, recording: &Recording) -> Regime {
         let known = self.known(counters.writes);
         if recording.is_empty() || known.is_empty() || known.iter().any(|known| known.limit.is_none()) {
             return Regime::Unknown;
         }
         let period = self.period(counters.writes);
-        let within = self.paces(counters.writes, counters.devices).iter().all(|limit| {
+        let of = |limit: &PaceLimit| {
             let series = sum(recording, limit.places.iter().copied());
-            let ends = series.first().zip(series.last());
-            let whole = ends.map(|(first, last)| Pace::between(first, last));
-            let steady = steady_pace(&vec![series.clone()], period).map(|steady| steady.0);
-            steady.or(whole).is_none_or(|pace| limit.covers(pace))
-        });
-        if within { Regime::Sustained } else { Regime::Burst }
+            let whole = Pace::between(series.first()?, series.last()?);
+            let steady = steady_pace(&vec![series], period).map(|steady| steady.0);
+            (whole.bytes > 0.0).then(|| limit.regime(steady.unwrap_or(whole)))
+        };
+        let found: Vec<Regime> =
+            self.paces(counters.writes, counters.devices).iter().filter_map(of).collect();
+        let any = |regime| found.contains(&regime);
+        match () {
+            () if any(Regime::Burst) => Regime::Burst,
+            () if any(Regime::Unknown) || found.is_empty() => Regime::Unknown,
+            () => Regime::Sustained,
+        }
     }
 }
 
@@ -411,5 +446,54 @@ mod tests {
         // Of larger requests there are fewer: their bytes are limited.
         let found = limit_of(&limited(5.0, 524_288.0), &small).unwrap();
         assert!((found.sustained.unwrap() / (50.0 * 524_288.0) - 1.0).abs() < 0.05, "{found:?}");
+    }
+
+    const DEVICE: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+
+    /// The limits of one device, whose reads have this one.
+    fn known(limit: DeviceLimit) -> DeviceLimits {
+        let limits = DeviceLimits::new(vec![("here".into(), vec![DEVICE])], Regime::Sustained);
+        limits.known.borrow_mut().push(KnownLimit { target: 0, writes: false, limit: Some(limit) });
+        limits
+    }
+
+    /// The regime of a second at so many bytes and requests per second.
+    fn regime(limits: &DeviceLimits, bytes: f64, requests: f64) -> Regime {
+        let progress = fullbore::pattern::Progress::default();
+        let counters = Counters { devices: &[DEVICE], writes: false, progress: &progress };
+        let reading = |place: u32| {
+            let at = 0.005 * f64::from(place);
+            Reading { at, bytes: bytes * at, requests: requests * at }
+        };
+        limits.regime(&counters, &vec![(0..=200).map(reading).collect()])
+    }
+
+    #[test]
+    fn without_a_limiter_the_regime_is_unknown() {
+        let none = known(DeviceLimit { bytes: 5_000_000_000, ..DeviceLimit::default() });
+        assert_eq!(regime(&none, 6.4e9, 1e4), Regime::Unknown);
+        assert!(!none.limits_samples(false), "nothing to spend");
+        let bytes = known(DeviceLimit { sustained: Some(1e8), ..DeviceLimit::default() });
+        assert_eq!(regime(&bytes, 1e8, 1e3), Regime::Sustained);
+        assert_eq!(regime(&bytes, 1.2e8, 1e3), Regime::Burst);
+        let requests = known(DeviceLimit { requests_per_s: Some(1e3), ..DeviceLimit::default() });
+        assert_eq!(regime(&requests, 4e6, 1e3), Regime::Sustained);
+        assert_eq!(regime(&requests, 4e8, 100.0), Regime::Unknown, "the bandwidth limit is unknown");
+    }
+
+    #[test]
+    fn an_exceeded_limit_is_withdrawn_once() {
+        let limits = known(DeviceLimit { sustained: Some(1e8), ..DeviceLimit::default() });
+        let progress = fullbore::pattern::Progress::default();
+        let counters = Counters { devices: &[DEVICE], writes: false, progress: &progress };
+        let series = (0..=800).map(|place| 0.005 * f64::from(place)).map(|at| Reading {
+            at,
+            bytes: 2e8 * at,
+            requests: at,
+        });
+        limits.withdraw(&counters, &vec![series.collect()]);
+        assert_eq!(regime(&limits, 5e7, 1e3), Regime::Unknown);
+        assert_eq!(limits.take_withdrawn().len(), 1);
+        assert!(limits.take_withdrawn().is_empty() && limits.found().is_empty());
     }
 }

@@ -11,7 +11,7 @@ use crate::stats::{
 };
 
 /// Fits the credit model to every cell of continuous transfer; random requests in requests, others in bytes.
-pub(super) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit> {
+pub(crate) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit> {
     let credit = |cell: &Cell| {
         let course = cell.samples.iter().filter(|sample| sample.usable()).find_map(|s| s.course.as_ref())?;
         let fit = fit_credit(course, bootstrap.confidence)?;
@@ -45,7 +45,7 @@ fn ratios(cell: &Cell, writes: bool) -> Vec<(f64, f64)> {
     let on_device = |sample: &&Sample| {
         sample.regime.is_some()
             && sample.course.is_none()
-            && (sample.device_written_bytes > sample.device_read_bytes) == writes
+            && sample.writes_device().unwrap_or(false) == writes
     };
     let samples: Vec<&Sample> = cell.counted().filter(on_device).collect();
     let rates: Vec<f64> = samples.iter().map(|sample| sample.rate()).collect();

@@ -16,7 +16,8 @@ pub enum Regime {
     Sustained,
     /// More than that: the device spends saved-up credit or fills a cache.
     Burst,
-    /// The limits of the device could not be measured.
+    /// No limit of the device is known: it could not be measured, or no limiter was seen, whose credit may be larger than
+    /// what was moved to find it.
     Unknown,
 }
 

@@ -90,6 +90,11 @@ impl Sample {
         self.user_s + self.system_s
     }
 
+    /// True if the devices wrote more than they read; `None` without their counters.
+    pub(crate) fn writes_device(&self) -> Option<bool> {
+        self.device_written_bytes.zip(self.device_read_bytes).map(|(written, read)| written > read)
+    }
+
     /// True if the sample counts: it took time, moved bytes, and its proof does not contradict it.
     pub fn usable(&self) -> bool {
         self.bytes > 0

@@ -3,7 +3,7 @@
 
 use crate::block::{Block, Section};
 use crate::document::{
-    AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Series, StopReason, Summary,
+    AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Regime, Series, StopReason, Summary,
     is_ordinary, page_size,
 };
 use crate::simplicity::fastest_known;
@@ -43,10 +43,12 @@ fn reached(document: &Document, peak: &Peak) -> String {
     document.cell(&peak.cell).map_or_else(|| method_text(&peak.series.labels), circumstances)
 }
 
-/// Method of a cell, the figure of the other regime beside it, and whether its cache state is unproved.
+/// Method of a cell, a burst, the figure of the other regime beside it, and an unproved cache state.
 fn circumstances(cell: &Cell) -> String {
     let summary = cell.summary.as_ref();
-    let beside = summary.and_then(Summary::other_regime_text);
+    let burst = summary.filter(|summary| summary.regime == Some(Regime::Burst));
+    let beside = burst.map(|_| "burst".to_owned()).into_iter();
+    let beside = beside.chain(summary.and_then(Summary::other_regime_text));
     let unproved = summary.is_some_and(|summary| summary.unproved > 0);
     let unproved = unproved.then(|| "cache state unproved".to_owned());
     std::iter::once(method_text(&cell.labels)).chain(beside).chain(unproved).collect::<Vec<_>>().join(", ")

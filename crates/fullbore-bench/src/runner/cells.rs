@@ -10,6 +10,7 @@ use fullbore::error::ErrorKind;
 use super::decisions::{Decisions, Stage};
 use super::options::Options;
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
+use crate::analysis::withdraw;
 use crate::clock::Clock;
 use crate::document::{CacheState, Cell, Experiment, Headline, Labels, Regime, Sample};
 use crate::experiment::Trial;
@@ -385,6 +386,11 @@ impl ActiveCell {
     /// The rates of the samples that count for the requested regime.
     pub(super) fn rates(&self) -> Vec<f64> {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
+    }
+
+    /// Makes the regime of its samples of a direction unknown.
+    pub(super) fn withdraw(&mut self, operation: &str) {
+        withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);
     }
 
     fn leave_out(&mut self) {

@@ -1,6 +1,7 @@
 //! Results measured so far, as a document that is readable at any time.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -11,11 +12,11 @@ use fullbore::strategy::{Entry, FileSystem, Measured, ProfileJob};
 
 use super::cells::{ActiveCell, Cells};
 use super::options::Options;
-use crate::analysis::{candidates, findings, variations};
+use crate::analysis::{candidates, credits, findings, regime_by_credit, variations, withdraw};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
 use crate::document::{
-    Cell, DeviceLimit, Document, Environment, Experiment, Run, StopReason, SummaryOptions, rfc3339,
+    Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
 };
 use crate::host;
 use crate::model::predictions;
@@ -119,19 +120,66 @@ impl DocumentBuilder {
     }
 
     fn summarised(&self, one: &ActiveCell) -> Cell {
-        let stop = if one.precise { StopReason::Precise } else { StopReason::TimeUp };
-        let null_request_s = self.own.map(|own| own.request.value);
         let mut cell = one.cell();
-        let regime = self.run.regime;
-        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
+        self.summarise(&mut cell, if one.precise { StopReason::Precise } else { StopReason::TimeUp });
         cell
     }
 
+    fn summarise(&self, cell: &mut Cell, stop: StopReason) {
+        let null_request_s = self.own.map(|own| own.request.value);
+        let regime = self.run.regime;
+        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
+    }
+
+    /// Summarises a cell again after the regimes of its samples have changed.
+    fn resummarise(&self, cell: &mut Cell) {
+        if let Some(stop) = cell.summary.as_ref().map(|summary| summary.stop) {
+            self.summarise(cell, stop);
+        }
+    }
+
+    /// Makes the regime of the samples measured so far under a limit unknown, and notes it.
+    pub(super) fn withdraw(&mut self, limit: &DeviceLimit) {
+        self.run.notes.push(format!(
+            "{}: {} was exceeded later: no limit, and the regime of the {}s is unknown",
+            limit.directory,
+            limit.words(),
+            limit.operation
+        ));
+        let mut cells = std::mem::take(&mut self.cells);
+        for cell in &mut cells {
+            withdraw(&mut cell.samples, &limit.operation);
+            self.resummarise(cell);
+        }
+        self.cells = cells;
+    }
+
+    /// Labels samples of an unknown regime by the credit that continuous transfer found, on the only directory.
+    fn label_by_credit(&self, cells: &mut [Cell]) {
+        let credit = credits(cells, &Bootstrap::default());
+        if credit.is_empty() || !self.run.directories.is_empty() {
+            return;
+        }
+        for cell in cells {
+            let found: Vec<(usize, Regime)> = (0..cell.samples.len())
+                .filter_map(|place| Some((place, regime_by_credit(&cell.samples[place], &credit)?)))
+                .collect();
+            if !found.is_empty() {
+                found.into_iter().for_each(|(place, regime)| cell.samples[place].regime = Some(regime));
+                self.resummarise(cell);
+            }
+        }
+    }
+
     /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
-    /// regimes.
+    /// regimes. Work that was measured in no other remains.
     fn comparable<'b>(&self, cells: &'b [Cell]) -> Cow<'b, [Cell]> {
         let Some(other) = self.run.regime.opposite() else { return Cow::Borrowed(cells) };
-        let differs = |cell: &Cell| cell.summary.as_ref().is_some_and(|s| s.regime == Some(other));
+        let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
+        let known = cells.iter().filter(|cell| regime(cell).is_some_and(|regime| regime != other));
+        let known: BTreeSet<&str> = known.map(|cell| cell.labels.operation.as_str()).collect();
+        let differs =
+            |cell: &Cell| regime(cell) == Some(other) && known.contains(cell.labels.operation.as_str());
         if cells.iter().any(differs) {
             return cells.iter().filter(|cell| !differs(cell)).cloned().collect();
         }
@@ -149,6 +197,7 @@ impl DocumentBuilder {
         let mut document = Document::new(run, self.environment.clone());
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);
+        self.label_by_credit(&mut document.cells);
         let comparable = self.comparable(&document.cells);
         document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
         document.findings.limits.clone_from(&self.limits);

@@ -7,6 +7,7 @@
 #![cfg(target_os = "linux")]
 
 mod bucket;
+mod credit_labels;
 mod default_lengths;
 mod disk;
 mod figure_6;

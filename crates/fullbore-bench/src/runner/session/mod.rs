@@ -97,6 +97,7 @@ impl<'a, 'b> Session<'a, 'b> {
                 (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
             },
         )?;
+        self.withdraw_limits(&mut cells);
         self.builder.limits = self.limits.found();
         if may_leave_out {
             cells.leave_out(&decisions, deadline.left());
@@ -154,9 +155,19 @@ impl<'a, 'b> Session<'a, 'b> {
         let fits = left > 0.0 && one.cost <= left;
         if fits {
             self.sample(one, round)?;
+            self.withdraw_limits(cells);
             self.report_partial(cells);
         }
         Ok(fits)
+    }
+
+    /// Makes the regime of samples unknown whose limit a later one refuted.
+    fn withdraw_limits(&mut self, cells: &mut Cells) {
+        for limit in self.limits.take_withdrawn() {
+            self.builder.withdraw(&limit);
+            let active = cells.active.iter_mut().chain(&mut self.references);
+            active.for_each(|one| one.withdraw(&limit.operation));
+        }
     }
 
     fn sample_references(&mut self) -> Result<()> {

@@ -1,0 +1,107 @@
+//! Regimes of samples by what was found later: the credit of a device, and limits that were withdrawn.
+
+use crate::document::{DeviceCredit, RateUnit, Regime, Sample};
+
+/// Throughput up to this multiple of the sustained one is sustained.
+const MARGIN: f64 = 1.1;
+
+/// Returns the regime of a sample of an unknown one, by the credit that continuous transfer found in its direction: `Burst`
+/// above the sustained rate of a device with a burst, otherwise `Sustained` if bytes were transferred continuously at a
+/// steady rate. `None` if the regime remains as it is.
+pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Option<Regime> {
+    if sample.regime != Some(Regime::Unknown) || sample.course.is_some() {
+        return None;
+    }
+    let operation = if sample.writes_device()? { "write" } else { "read" };
+    let known = || credit.iter().filter(|found| found.operation == operation && found.fit.steady);
+    let exceeds = |found: &DeviceCredit| {
+        let pace = match found.unit {
+            RateUnit::Bytes => Some(sample.rate()),
+            RateUnit::Requests => sample.requests_per_s(),
+        };
+        found.fit.burst.is_some() && pace.is_some_and(|pace| pace > MARGIN * found.fit.sustained.value)
+    };
+    if known().any(exceeds) {
+        return Some(Regime::Burst);
+    }
+    known().any(|found| found.unit == RateUnit::Bytes).then_some(Regime::Sustained)
+}
+
+/// Makes the regime of samples of a direction unknown: the limit by which they were labelled was withdrawn.
+pub(crate) fn withdraw<'a>(samples: impl IntoIterator<Item = &'a mut Sample>, operation: &str) {
+    for sample in samples {
+        let labelled = matches!(sample.regime, Some(Regime::Sustained | Regime::Burst));
+        if labelled && sample.writes_device() == Some(operation == "write") {
+            sample.regime = Some(Regime::Unknown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Burst, CreditFit, Estimate};
+
+    fn exact(value: f64) -> Estimate {
+        Estimate { value, low: value, high: value }
+    }
+
+    fn credit(operation: &str, unit: RateUnit, sustained: f64, bursts: bool, steady: bool) -> DeviceCredit {
+        let burst = Burst { rate: exact(4.0 * sustained), credit: exact(1e10), full: true, refill: None };
+        let fit = CreditFit {
+            sustained: exact(sustained),
+            burst: bursts.then_some(burst),
+            moved: 5e10,
+            idle_s: 2.0,
+            steady,
+            steps: Vec::new(),
+        };
+        DeviceCredit { cell: "sustained".into(), operation: operation.into(), unit, fit }
+    }
+
+    fn sample(rate: u64, writes: bool) -> Sample {
+        Sample {
+            bytes: rate,
+            seconds: 1.0,
+            requests: rate >> 20,
+            device_read_bytes: Some(if writes { 0 } else { rate }),
+            device_written_bytes: Some(if writes { rate } else { 0 }),
+            regime: Some(Regime::Unknown),
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn a_credit_separates_burst_and_sustained_samples_of_its_direction() {
+        let writes = [credit("write", RateUnit::Bytes, 1.69e9, true, true)];
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &writes), Some(Regime::Burst));
+        assert_eq!(regime_by_credit(&sample(1_700_000_000, true), &writes), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, false), &writes), None, "reads");
+        let limited = Sample { regime: Some(Regime::Sustained), ..sample(6_400_000_000, true) };
+        assert_eq!(regime_by_credit(&limited, &writes), None, "its limiter is known");
+        let none = [credit("write", RateUnit::Bytes, 6e9, false, true)];
+        assert_eq!(
+            regime_by_credit(&sample(6_800_000_000, true), &none),
+            Some(Regime::Sustained),
+            "no burst"
+        );
+        let varying = [credit("write", RateUnit::Bytes, 6e9, false, false)];
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &varying), None);
+    }
+
+    #[test]
+    fn a_credit_of_requests_limits_requests_only() {
+        let requests = [credit("read", RateUnit::Requests, 100.0, true, true)];
+        assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests), Some(Regime::Burst));
+        assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests), None, "its bytes are unknown");
+    }
+
+    #[test]
+    fn withdrawal_concerns_labelled_samples_of_the_direction() {
+        let labelled = |writes| Sample { regime: Some(Regime::Sustained), ..sample(1 << 30, writes) };
+        let mut samples = [labelled(true), labelled(false), Sample { regime: None, ..sample(1, true) }];
+        withdraw(&mut samples, "write");
+        let regimes = samples.map(|sample| sample.regime);
+        assert_eq!(regimes, [Some(Regime::Unknown), Some(Regime::Sustained), None]);
+    }
+}

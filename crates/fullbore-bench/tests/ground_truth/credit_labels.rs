@@ -1,0 +1,79 @@
+//! Ordinary cells on a disk with a credit that lasts longer than the search for limiters: no sample above the sustained rate
+//! may be called sustained.
+
+use fullbore_bench::document::{Document, Regime};
+
+use super::judging::{Judge, prove};
+use super::lab::MeterOptions;
+use super::latent::Latent;
+use super::timing::Bucket;
+
+/// At the burst rate its credit lasts for a second and a half.
+const DISK: Bucket = Bucket { requests: false, burst: 36e6, sustained: 12e6, credit: 36e6, refill: 8e6 };
+
+/// Greatest ratio of a sustained sample to the sustained rate: a tenth is the margin of the regimes.
+const MOST: f64 = 1.15;
+
+#[derive(Clone, Copy)]
+struct Setting {
+    /// True if the run contains continuous transfers, too.
+    sustained: bool,
+}
+
+const ORDINARY: &str = "
+    [[experiment]]
+    name = 'ordinary'
+    title = 'Direct reads and writes'
+    axis = 'request'
+    [[experiment.grid]]
+    action = 'read'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
+    request = ['64K', '512K']
+    [[experiment.grid]]
+    action = 'write'
+    strategy = ['method=uring,cache=direct,depth=8,workers=1,model=serial']
+    request = ['64K', '512K']
+";
+
+const SUSTAINED: &str = "
+    [[experiment]]
+    name = 'sustained'
+    title = 'Sustained'
+    axis = 'none'
+    figures = ['course']
+    [[experiment.grid]]
+    action = 'sustained'
+    direction = ['read', 'write']
+    strategy = ['method=uring,cache=direct,request=128K,depth=32,workers=1,model=serial']
+";
+
+#[test]
+fn no_sample_above_the_sustained_rate_is_called_sustained() {
+    let test = "credit_labels::no_sample_above_the_sustained_rate_is_called_sustained";
+    prove(
+        MeterOptions { test, seconds: 60, precision: 0.02 },
+        &[Setting { sustained: false }, Setting { sustained: true }],
+        |setting| if setting.sustained { "with `sustained`" } else { "ordinary cells" }.into(),
+        |_| Latent::new(test, 1, &DISK.text(), 64 << 20),
+        |setting| format!("{ORDINARY}{}", if setting.sustained { SUSTAINED } else { "" }),
+        judge,
+    );
+}
+
+fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
+    let mut fast = 0;
+    for cell in document.cells.iter().filter(|cell| cell.experiment == "ordinary") {
+        judge.holds(&format!("{}: a figure", cell.id), cell.summary.is_some());
+        for sample in cell.samples.iter().filter(|sample| sample.usable()) {
+            let above = sample.rate() > MOST * DISK.sustained;
+            fast += u32::from(above);
+            let what = format!("{}: {:.3e} is {:?}", cell.id, sample.rate(), sample.regime);
+            judge.holds(&what, !above || sample.regime != Some(Regime::Sustained));
+            if setting.sustained {
+                judge.holds(&format!("{what}: known"), sample.regime != Some(Regime::Unknown));
+            }
+        }
+        println!("{}: {:?}", cell.id, cell.summary.as_ref().map(|found| (found.rate.value, found.regime)));
+    }
+    println!("{fast} samples above the sustained rate");
+}
