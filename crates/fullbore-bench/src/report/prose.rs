@@ -7,7 +7,9 @@ use crate::document::{
     is_ordinary, page_size,
 };
 use crate::simplicity::fastest_known;
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
+use crate::stats::{
+    Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, correlation_time, quantile,
+};
 use crate::units;
 
 pub(super) fn section(document: &Document) -> Section {
@@ -82,9 +84,35 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
         let width = cell.summary.as_ref().and_then(|summary| summary.relative_half_width);
         let width = width.map(|width| format!("±{}", units::percent(width)));
         let how = (cell.labels.method != AccessMethod::Memory).then(|| circumstances(cell));
-        [name.into(), rate, width.into_iter().chain(how).collect::<Vec<_>>().join(", ")]
+        let parts = width.into_iter().chain(how).chain(variation(cell));
+        [name.into(), rate, parts.collect::<Vec<_>>().join(", ")]
     };
     headline_figures(document).into_iter().map(tile).collect()
+}
+
+/// A half-width above which a headline figure states how its samples vary.
+const PRECISE: f64 = 0.05;
+
+/// The levels between which the samples of an imprecise figure vary, and their time scale: `varies from 1.10 to 1.62 GB/s
+/// over some 8.00 s`.
+fn variation(cell: &Cell) -> Option<String> {
+    let summary = cell.summary.as_ref()?;
+    summary.relative_half_width.filter(|width| *width > PRECISE)?;
+    let course: Vec<(f64, f64)> = cell.counted().map(|sample| (sample.start_s, sample.rate())).collect();
+    let rates: Vec<f64> = course.iter().map(|point| point.1).collect();
+    let ends = [quantile(&rates, 0.1)?, quantile(&rates, 0.9)?];
+    let [low, high] = summary.modes.as_ref().map_or(ends, |modes| [modes.low.value, modes.high.value]);
+    let [low, high] = [low, high].map(|rate| match summary.requests_per_s.filter(|_| is_random(cell)) {
+        Some(requests) => units::requests_rate(requests * rate / summary.rate.value),
+        None => units::rate(rate),
+    });
+    let scale = correlation_time(&course);
+    let scale = scale.map_or_else(String::new, |scale| format!(" over some {}", units::seconds(scale)));
+    Some(format!("varies from {low} to {high}{scale}"))
+}
+
+fn is_random(cell: &Cell) -> bool {
+    cell.labels.order.as_deref() == Some("random")
 }
 
 /// The cell with the most random reads of a page per second from the device; if none read from the device, from the page cache.

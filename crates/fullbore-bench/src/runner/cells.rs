@@ -1,6 +1,5 @@
 //! The cells of a set while they are measured.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fullbore::Error;
@@ -8,6 +7,7 @@ use fullbore::Result;
 use fullbore::error::ErrorKind;
 
 use super::decisions::{Decisions, Stage};
+use super::headlines::{Candidate, HEADLINES, Headlines};
 use super::options::Options;
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::analysis::withdraw;
@@ -28,9 +28,6 @@ const FOCUSED: u32 = 4;
 
 /// Share of the time of open decisions that is kept for the figure of the best of each group.
 const ENDING: f64 = 0.4;
-
-/// Share of the time, from the second round on, for the headline figures.
-const HEADLINES: f64 = 0.4;
 
 /// Number of rounds over the cells of headline figures that the time per sample is determined for.
 const HEADLINE_ROUNDS: u32 = 40;
@@ -118,16 +115,8 @@ pub(super) struct Cells {
     selected: Vec<usize>,
     /// Seconds that were left when rounds were first limited to open decisions.
     focused: Option<f64>,
-    headlines: Option<Headlines>,
-}
-
-/// Time of the headline figures' own rounds, in seconds.
-#[derive(Debug)]
-struct Headlines {
-    /// Time that was left before the first.
-    since: f64,
-    spent: f64,
-    sample: f64,
+    /// Rounds of the headline figures, and their time per sample.
+    headlines: Option<(Headlines, f64)>,
 }
 
 impl Cells {
@@ -174,10 +163,7 @@ impl Cells {
     }
 
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
-        (0..self.active.len()).filter(|&index| {
-            let one = &self.active[index];
-            !(one.precise || one.failed || one.is_single())
-        })
+        (0..self.active.len()).filter(|&index| self.active[index].is_unfinished())
     }
 
     pub(super) fn decisions(&self, experiments: &[Experiment]) -> Decisions {
@@ -204,38 +190,30 @@ impl Cells {
         selected
     }
 
-    /// Selects the cells of the headline figures, the fastest of each, if their share of the time is due: their samples are
-    /// spread over the run, because storage and machine change in the course of it.
+    /// Selects the cells of the headline figures whose samples are due: they are spread over the run, because storage and
+    /// machine change in the course of it.
     pub(super) fn select_headlines(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
-        let due = |headlines: &Headlines| headlines.spent < HEADLINES * (headlines.since - left);
-        if !self.headlines.as_ref().is_none_or(due) {
+        let early = self.active.iter().any(|one| one.is_unfinished() && one.cell.samples.is_empty());
+        let figures = decisions.headlines();
+        let share = share_of(left * HEADLINES, figures.len(), HEADLINE_ROUNDS);
+        let (headlines, sample) = self.headlines.get_or_insert_with(|| (Headlines::new(left), share));
+        if !headlines.is_due(left, early) {
             return Vec::new();
         }
-        let unfinished: BTreeSet<usize> = self.unfinished().collect();
-        if unfinished.iter().any(|&index| self.active[index].cell.samples.is_empty()) {
-            return Vec::new();
-        }
-        let mut selected = decisions.headlines(|index| self.active[index].rates());
-        selected.retain(|index| unfinished.contains(index));
-        if selected.is_empty() {
-            return selected;
-        }
-        let share = share_of(left * HEADLINES, selected.len(), HEADLINE_ROUNDS);
-        let sample =
-            self.headlines.get_or_insert(Headlines { since: left, spent: 0.0, sample: share }).sample;
-        for &index in &selected {
-            let one = &mut self.active[index];
-            if !std::mem::replace(&mut one.paced, true) {
-                one.set_time(sample);
-            }
-        }
+        let active = &self.active;
+        let candidate = |&index: &usize| active[index].candidate(index);
+        let candidates =
+            figures.iter().map(|(figure, of)| (*figure, of.iter().filter_map(candidate).collect()));
+        let selected = headlines.select(candidates, left);
+        let sample = *sample;
+        selected.iter().for_each(|&index| self.active[index].pace(sample));
         selected
     }
 
     /// Records the time of a round over the cells of headline figures.
     pub(super) fn record_headlines(&mut self, seconds: f64) {
-        if let Some(headlines) = &mut self.headlines {
-            headlines.spent += seconds;
+        if let Some((headlines, _)) = &mut self.headlines {
+            headlines.record(seconds);
         }
     }
 
@@ -376,6 +354,29 @@ impl ActiveCell {
         if self.workload.elastic() || self.sample.is_some() {
             self.cost = self.cost.max(seconds + self.ramp);
         }
+    }
+
+    /// Sets the final time per sample of a headline figure.
+    fn pace(&mut self, seconds: f64) {
+        if !std::mem::replace(&mut self.paced, true) {
+            self.set_time(seconds);
+        }
+    }
+
+    fn is_unfinished(&self) -> bool {
+        !(self.precise || self.failed || self.is_single())
+    }
+
+    /// Returns the cell as one of a headline figure, if its rate is known.
+    fn candidate(&self, index: usize) -> Option<Candidate> {
+        let samples = self.cell.counted_in(self.regime).map(|sample| (sample.start_s, sample.rate()));
+        let rate = median(&self.rates()).unwrap_or(self.rate);
+        (rate > 0.0).then(|| Candidate {
+            index,
+            rate,
+            samples: samples.collect(),
+            unfinished: self.is_unfinished(),
+        })
     }
 
     /// True if figures of others are given as shares of this one's.

@@ -4,6 +4,7 @@
 mod cells;
 mod decisions;
 mod document_builder;
+mod headlines;
 mod options;
 mod session;
 

@@ -22,7 +22,7 @@ mod throttle;
 mod variation;
 mod warm_up;
 
-pub use autocorrelation::{effective_samples, lag_one};
+pub use autocorrelation::{correlation_time, effective_samples, lag_one};
 pub use change::{ChangePoint, Changes, MIN_SAMPLES_FOR_CHANGES, Segment, change_points};
 pub use compare::{Comparison, DEFAULT_MARGIN, Verdict, compare_paired, compare_rates};
 pub(crate) use credit::Slicer;
