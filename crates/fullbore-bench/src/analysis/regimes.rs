@@ -5,11 +5,11 @@ use crate::document::{DeviceCredit, RateUnit, Regime, Sample};
 /// Throughput up to this multiple of the sustained one is sustained.
 const MARGIN: f64 = 1.1;
 
-/// Returns the regime of a sample of an unknown one, by the credit that continuous transfer found in its direction: `Burst`
-/// above the sustained rate of a device with a burst, otherwise `Sustained` if bytes were transferred continuously at a
-/// steady rate. `None` if the regime remains as it is.
+/// Returns the regime of a sample by the credit that continuous transfer found in its direction: `Burst` above the sustained
+/// rate of a device with a burst, which the search for limiters may have missed; otherwise, of an unknown regime, `Sustained`
+/// if bytes were transferred continuously at a steady rate. `None` if the regime remains as it is.
 pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Option<Regime> {
-    if sample.regime != Some(Regime::Unknown) || sample.course.is_some() {
+    if !matches!(sample.regime, Some(Regime::Unknown | Regime::Sustained)) || sample.course.is_some() {
         return None;
     }
     let operation = if sample.writes_device()? { "write" } else { "read" };
@@ -24,7 +24,8 @@ pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Opti
     if known().any(exceeds) {
         return Some(Regime::Burst);
     }
-    known().any(|found| found.unit == RateUnit::Bytes).then_some(Regime::Sustained)
+    let steady = sample.regime == Some(Regime::Unknown) && known().any(|found| found.unit == RateUnit::Bytes);
+    steady.then_some(Regime::Sustained)
 }
 
 /// Makes the regime of samples of a direction unknown: the limit by which they were labelled was withdrawn.
@@ -77,8 +78,9 @@ mod tests {
         assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &writes), Some(Regime::Burst));
         assert_eq!(regime_by_credit(&sample(1_700_000_000, true), &writes), Some(Regime::Sustained));
         assert_eq!(regime_by_credit(&sample(6_400_000_000, false), &writes), None, "reads");
-        let limited = Sample { regime: Some(Regime::Sustained), ..sample(6_400_000_000, true) };
-        assert_eq!(regime_by_credit(&limited, &writes), None, "its limiter is known");
+        let limited = |rate| Sample { regime: Some(Regime::Sustained), ..sample(rate, true) };
+        assert_eq!(regime_by_credit(&limited(6_400_000_000), &writes), Some(Regime::Burst), "missed");
+        assert_eq!(regime_by_credit(&limited(1_700_000_000), &writes), None);
         let none = [credit("write", RateUnit::Bytes, 6e9, false, true)];
         assert_eq!(
             regime_by_credit(&sample(6_800_000_000, true), &none),

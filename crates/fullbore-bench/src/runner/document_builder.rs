@@ -154,7 +154,7 @@ impl DocumentBuilder {
         self.cells = cells;
     }
 
-    /// Labels samples of an unknown regime by the credit that continuous transfer found, on the only directory.
+    /// Labels samples by the credit that continuous transfer found, on the only directory.
     fn label_by_credit(&self, cells: &mut [Cell]) {
         let credit = credits(cells, &Bootstrap::default());
         if credit.is_empty() || !self.run.directories.is_empty() {

@@ -75,5 +75,7 @@ fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
         }
         println!("{}: {:?}", cell.id, cell.summary.as_ref().map(|found| (found.rate.value, found.regime)));
     }
+    document.findings.limits.iter().for_each(|limit| println!("{limit:?}"));
+    document.findings.credit.iter().for_each(|found| println!("{}: {}", found.operation, found.text()));
     println!("{fast} samples above the sustained rate");
 }
