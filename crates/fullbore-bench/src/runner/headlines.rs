@@ -145,7 +145,7 @@ mod tests {
     /// Levels of ten seconds each, sampled every second.
     #[test]
     fn correlated_samples_of_a_figure_are_kept_apart() {
-        let level = |at: u32| if at / 10 % 2 == 0 { 1.0 } else { 1.5 };
+        let level = |at: u32| if (at / 10).is_multiple_of(2) { 1.0 } else { 1.5 };
         let figure = |samples: u32, rate: fn(u32) -> f64| {
             let samples = (0..samples).map(|at| (f64::from(at), rate(at) + 0.001 * f64::from(at * 7 % 5)));
             let samples = samples.collect();
