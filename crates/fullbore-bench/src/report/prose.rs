@@ -3,8 +3,8 @@
 
 use crate::block::{Block, Section};
 use crate::document::{
-    AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Regime, Series, StopReason, Summary,
-    is_ordinary, page_size,
+    AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Regime, Series, StopReason,
+    Summary, is_ordinary, page_size,
 };
 use crate::simplicity::fastest_known;
 use crate::stats::{
@@ -102,17 +102,14 @@ fn variation(cell: &Cell) -> Option<String> {
     let rates: Vec<f64> = course.iter().map(|point| point.1).collect();
     let ends = [quantile(&rates, 0.1)?, quantile(&rates, 0.9)?];
     let [low, high] = summary.modes.as_ref().map_or(ends, |modes| [modes.low.value, modes.high.value]);
-    let [low, high] = [low, high].map(|rate| match summary.requests_per_s.filter(|_| is_random(cell)) {
-        Some(requests) => units::requests_rate(requests * rate / summary.rate.value),
-        None => units::rate(rate),
-    });
+    let [low, high] =
+        [low, high].map(|rate| match summary.requests_per_s.filter(|_| cell.labels.is_random_over_file()) {
+            Some(requests) => units::requests_rate(requests * rate / summary.rate.value),
+            None => units::rate(rate),
+        });
     let scale = correlation_time(&course);
     let scale = scale.map_or_else(String::new, |scale| format!(" over some {}", units::seconds(scale)));
     Some(format!("varies from {low} to {high}{scale}"))
-}
-
-fn is_random(cell: &Cell) -> bool {
-    cell.labels.order.as_deref() == Some("random")
 }
 
 /// The cell with the most random reads of a page per second from the device; if none read from the device, from the page cache.

@@ -177,9 +177,9 @@ impl DocumentBuilder {
         let Some(other) = self.run.regime.opposite() else { return Cow::Borrowed(cells) };
         let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
         let known = cells.iter().filter(|cell| regime(cell).is_some_and(|regime| regime != other));
-        let known: BTreeSet<&str> = known.map(|cell| cell.labels.operation.as_str()).collect();
+        let known: BTreeSet<String> = known.map(|cell| cell.labels.operation.to_string()).collect();
         let differs =
-            |cell: &Cell| regime(cell) == Some(other) && known.contains(cell.labels.operation.as_str());
+            |cell: &Cell| regime(cell) == Some(other) && known.contains(&cell.labels.operation.to_string());
         if cells.iter().any(differs) {
             return cells.iter().filter(|cell| !differs(cell)).cloned().collect();
         }
