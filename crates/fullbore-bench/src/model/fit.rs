@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::law::{ALL, Load, OVERLAPS, PathLaw, TERMS, Term};
+use super::law::{ALL, Flights, Load, OVERLAPS, PathLaw, TERMS, Term};
 use super::numerics::{Cholesky, dot};
 use crate::stats::student_t_quantile;
 
@@ -12,14 +12,22 @@ pub(super) struct Point {
     /// Logarithm of the time of a request in the pipeline.
     pub(super) log_time: f64,
     pub(super) error: f64,
+    pub(super) flights: Flights,
+}
+
+impl Point {
+    fn place(&self) -> (&Load, Flights) {
+        (&self.load, self.flights)
+    }
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub(super) law: PathLaw,
+    /// The similar path that it was fitted with.
+    pub(super) like: Option<Kin>,
     points: Vec<Point>,
-    /// Standard deviation of the logarithm of a parameter before the points.
-    prior: f64,
+    prior: Prior,
     /// Standard deviation of the deviations from the law that noise does not explain.
     deviation: f64,
     /// Standard error of a typical point.
@@ -36,12 +44,19 @@ pub(super) const HALF: f64 = 1.96;
 
 /// The logarithm of a parameter is known to about this much before any measurement.
 const PRIOR: f64 = 2.0;
-/// The same of a path that resembles another one: its parameters are those of the other, to about this much.
+/// The same of a path that resembles another one: its parameters are those of the other, to about this much, times a
+/// common factor, whose logarithm is known to `SCALE`.
 const LIKE: f64 = 1.5;
+const SCALE: f64 = 1.0;
+/// The same of the share by which one processor slows another.
+const SHARING: f64 = 0.7;
 /// Deviations at sizes of this many doublings apart, and at as many in flight, are unrelated.
 const REACH: (f64, f64) = (5.0, 3.0);
-/// The smallest deviation assumed: no machine keeps a law better.
-const LEAST_DEVIATION: f64 = 0.02;
+/// The deviation from a law that machines show, and the number of points that it is worth beside those of the path.
+const USUAL_DEVIATION: f64 = 0.12;
+const USUAL_POINTS: f64 = 3.0;
+/// Standard deviation of the deviation that loads of equal [`Flights`] share.
+const FLIGHTS: f64 = 0.3;
 /// Improvement of the misfit that a further parameter must bring (Akaike).
 const PARAMETER: f64 = 2.0;
 /// Logarithm of the smallest piece of a split request, in bytes.
@@ -51,45 +66,104 @@ const SMALLEST_PIECE: u32 = 16;
 const UNSHARED: f64 = 0.15;
 const STEPS: usize = 40;
 
-impl Fit {
-    /// Fits the law to points; `None` without points of two loads.
-    ///
-    /// `splits`: large requests may be served in pieces. `like`: the law of a similar path, which the parameters
-    /// resemble as far as the points do not say otherwise.
-    pub(super) fn new(points: Vec<Point>, splits: bool, like: Option<&PathLaw>) -> Option<Self> {
-        let first = points.first()?.load;
-        if points.iter().all(|point| point.load == first) {
-            return None;
+/// Knowledge of a law before the points of its path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Basis {
+    /// A similar path, which the parameters resemble as far as the points do not say otherwise.
+    pub(super) like: Option<Kin>,
+    /// Large requests may be served in pieces.
+    pub(super) splits: bool,
+    /// A request is a call: its size matters.
+    pub(super) calls: bool,
+    /// Processors, and the share by which one slows another, if they limit the path.
+    pub(super) sharing: Option<(f64, f64)>,
+}
+
+impl Basis {
+    /// Returns a law without the terms that the path does not have, and with the share by which processors slow each other.
+    fn with_terms(&self, mut law: PathLaw) -> PathLaw {
+        if !self.calls {
+            law.parameters[Term::Request as usize] = 0.0;
         }
-        let pieces = if splits { splits_of(&points) } else { vec![f64::INFINITY] };
-        let starts: Vec<PathLaw> = match like {
-            Some(law) => vec![scaled(law, &points)],
+        if let Some((processors, share)) = self.sharing {
+            law.processors = processors;
+            law.parameters[Term::DiskRequests as usize] = 0.0;
+            law.parameters[Term::DiskBytes as usize] = 0.0;
+            law.parameters[Term::Sharing as usize] = share;
+        }
+        law
+    }
+}
+
+/// The law of a path, for similar ones, and the figures of a load whose effect its points show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Kin {
+    pub(super) law: PathLaw,
+    pub(super) bytes: bool,
+    pub(super) in_flight: bool,
+}
+
+/// Standard deviations of the logarithms of the parameters before the points, and the weight of this knowledge.
+#[derive(Debug, Clone, Copy)]
+struct Prior {
+    deviations: [f64; TERMS],
+    ties: [f64; TERMS],
+    /// Standard deviation of the logarithm of a factor that all have in common.
+    scale: f64,
+}
+
+impl Fit {
+    /// Fits the law to points; `None` without any.
+    pub(super) fn new(points: Vec<Point>, basis: &Basis) -> Option<Self> {
+        points.first()?;
+        let pieces = if basis.splits { splits_of(&points) } else { vec![f64::INFINITY] };
+        let overlaps: &[f64] = if basis.sharing.is_some() { &OVERLAPS[..1] } else { &OVERLAPS };
+        let starts: Vec<PathLaw> = match &basis.like {
+            Some(kin) => vec![scaled(&basis.with_terms(kin.law), &points)],
             None => {
-                let starts =
-                    pieces.iter().map(|&piece| OVERLAPS.map(|overlap| start(overlap, piece, &points)));
-                starts.flatten().collect()
+                let at = |piece: f64| overlaps.iter().map(move |&overlap| (overlap, piece));
+                let shapes = pieces.iter().flat_map(|&piece| at(piece));
+                shapes.map(|(overlap, piece)| basis.with_terms(start(overlap, piece, &points))).collect()
             }
         };
-        let (prior, tie) = if like.is_some() { (LIKE, 1.0) } else { (PRIOR, 0.01) };
+        let (deviation, tie) = if basis.like.is_some() { (LIKE, 1.0) } else { (PRIOR, 0.01) };
+        let mut prior = Prior {
+            deviations: [deviation; TERMS],
+            ties: [tie; TERMS],
+            scale: if basis.like.is_some() { SCALE } else { 0.0 },
+        };
+        prior.deviations[Term::Sharing as usize] = SHARING;
+        prior.ties[Term::Sharing as usize] = 1.0;
         let fits = starts.into_iter().map(|law| {
-            let (law, misfit) = refine(law, &points, prior, tie);
+            let (law, misfit) = refine(law, &points, &prior);
             (law, misfit + if law.piece.is_finite() { PARAMETER } else { 0.0 })
         });
         let (law, _) = fits.min_by(|a, b| a.1.total_cmp(&b.1))?;
         let count = points.len() as f64;
         let noise = (points.iter().map(|p| p.error.powi(2)).sum::<f64>() / count).sqrt();
-        let free = (count - law.parameters.iter().filter(|p| **p > 0.0).count() as f64).max(1.0);
+        let free = (count - law.parameters.iter().filter(|p| **p > 0.0).count() as f64).max(0.0);
         let residuals: f64 = points.iter().map(|p| residual(&law, p).powi(2)).sum();
-        let deviation = (residuals / free - noise.powi(2)).max(0.0).sqrt().max(LEAST_DEVIATION);
-        let half = student_t_quantile(0.975, count - 1.0).unwrap_or(HALF);
-        let mut fit = Self { law, points, prior, deviation, noise, half, factor: None, inflation: 1.0 };
+        let found = (residuals - free * noise.powi(2)).max(0.0);
+        let deviation = ((found + USUAL_POINTS * USUAL_DEVIATION.powi(2)) / (free + USUAL_POINTS)).sqrt();
+        let half = student_t_quantile(0.975, count - 1.0 + USUAL_POINTS).unwrap_or(HALF);
+        let mut fit = Self {
+            law,
+            like: basis.like,
+            points,
+            prior,
+            deviation,
+            noise,
+            half,
+            factor: None,
+            inflation: 1.0,
+        };
         let matrix: Vec<Vec<f64>> = fit
             .points
             .iter()
             .enumerate()
             .map(|(i, one)| {
                 let mut row: Vec<f64> =
-                    fit.points.iter().map(|other| fit.covariance(&one.load, &other.load)).collect();
+                    fit.points.iter().map(|other| fit.covariance(one.place(), other.place())).collect();
                 row[i] += one.error.powi(2) + UNSHARED * fit.deviation.powi(2);
                 row
             })
@@ -112,9 +186,9 @@ impl Fit {
         (0..count).map(square).sum::<f64>() / count as f64
     }
 
-    /// Covariance of the logarithms of the times of two loads: they share the parameters of the law, and nearby loads
-    /// share a deviation from it.
-    fn covariance(&self, one: &Load, other: &Load) -> f64 {
+    /// Covariance of the logarithms of the times of two loads: they share the parameters of the law; nearby loads and
+    /// those of equal flights share a deviation from it.
+    fn covariance(&self, (one, by): (&Load, Flights), (other, by_other): (&Load, Flights)) -> f64 {
         let doublings = |one: f64, other: f64| (one / other).log2().abs();
         let disks = doublings(one.disks, other.disks) / REACH.1;
         let apart = doublings(one.bytes, other.bytes) / REACH.0
@@ -122,26 +196,43 @@ impl Fit {
             + disks;
         let volume = doublings(one.bytes * one.in_flight, other.bytes * other.in_flight) / REACH.0 + disks;
         let near = ((-apart).exp() + (-volume).exp()) / 2.0;
-        let shared = dot(&self.law.gradient(one), &self.law.gradient(other));
-        (1.0 - UNSHARED) * self.deviation.powi(2) * near + self.prior.powi(2) * shared
+        let spread = |load: &Load| {
+            let gradient = self.law.gradient(load);
+            std::array::from_fn::<f64, TERMS, _>(|i| self.prior.deviations[i] * gradient[i])
+        };
+        let law = dot(&spread(one), &spread(other)) + self.prior.scale.powi(2);
+        let flights = if by == by_other && by != Flights::One { FLIGHTS.powi(2) } else { 0.0 };
+        (1.0 - UNSHARED) * self.deviation.powi(2) * near + law + flights
     }
 
     /// True if the points show the effect of a figure of the load that differs from theirs.
     pub(super) fn shows(&self, load: &Load, figure: fn(&Load) -> f64) -> bool {
-        let first = figure(&self.points[0].load);
-        figure(load) == first || self.points.iter().any(|point| figure(&point.load) != first)
+        figure(load) == figure(&self.points[0].load) || self.varies(figure)
     }
 
-    /// Returns the logarithm of the time of a request and the standard error that a measurement of it would have.
-    pub(super) fn log_time(&self, load: &Load) -> (f64, f64) {
+    fn varies(&self, figure: fn(&Load) -> f64) -> bool {
+        let first = figure(&self.points[0].load);
+        self.points.iter().any(|point| figure(&point.load) != first)
+    }
+
+    /// Returns the law for paths that resemble this one.
+    pub(super) fn kin(&self) -> Kin {
+        let (bytes, in_flight) = (self.varies(|load| load.bytes), self.varies(|load| load.in_flight));
+        Kin { law: self.law, bytes, in_flight }
+    }
+
+    /// Returns the logarithm of the time of a request, its standard error, and that of a measurement of it.
+    pub(super) fn log_time(&self, load: &Load, flights: Flights) -> (f64, f64, f64) {
         let law = self.law.time(load).ln();
-        let Some(factor) = &self.factor else { return (law, self.deviation) };
-        let near: Vec<f64> = self.points.iter().map(|p| self.covariance(load, &p.load)).collect();
+        let Some(factor) = &self.factor else { return (law, self.deviation, self.deviation) };
+        let place = (load, flights);
+        let near: Vec<f64> = self.points.iter().map(|p| self.covariance(place, p.place())).collect();
         let weights = factor.solve(&near);
         let deviations: Vec<f64> = self.points.iter().map(|p| residual(&self.law, p)).collect();
-        let variance = (self.covariance(load, load) - dot(&weights, &near)).max(0.0);
+        let variance = (self.covariance(place, place) - dot(&weights, &near)).max(0.0);
         let new = self.noise.powi(2) + UNSHARED * self.deviation.powi(2);
-        (law + dot(&weights, &deviations), ((variance + new) * self.inflation).sqrt())
+        let error = |variance: f64| (variance * self.inflation).sqrt();
+        (law + dot(&weights, &deviations), error(variance), error(variance + new))
     }
 }
 
@@ -149,7 +240,9 @@ impl Fit {
 fn scaled(law: &PathLaw, points: &[Point]) -> PathLaw {
     let residuals: Vec<f64> = points.iter().map(|point| residual(law, point)).collect();
     let factor = crate::stats::median(&residuals).unwrap_or(0.0).exp();
-    PathLaw { parameters: law.parameters.map(|parameter| parameter * factor), ..*law }
+    let mut parameters = law.parameters.map(|parameter| parameter * factor);
+    parameters[Term::Sharing as usize] = law.parameters[Term::Sharing as usize];
+    PathLaw { parameters, ..*law }
 }
 
 /// Returns the sizes at which requests may be split: powers of two below the largest measured, and none.
@@ -172,30 +265,32 @@ fn start(overlap: f64, piece: f64, points: &[Point]) -> PathLaw {
         high > low * 1.01
     };
     let (disks, flights) = (varies(|l| l.disks), varies(|l| l.in_flight));
-    let unit = PathLaw { overlap, piece, parameters: [1.0; TERMS] };
+    let unit = PathLaw { overlap, piece, processors: 1.0, parameters: [1.0; TERMS] };
     let parameters = std::array::from_fn(|i| {
         let present = match ALL[i] {
             Term::Request | Term::Bytes => true,
             // With one number in flight, the wait is known from sharp knees only.
             Term::DiskRequests | Term::DiskBytes => flights || points[0].load.in_flight > 1.0,
             Term::BusBytes => disks,
+            Term::Sharing => false,
         };
         let least = points.iter().map(|p| p.log_time.exp() / unit.terms(&p.load)[i]);
         if present { least.fold(f64::INFINITY, f64::min) / 2.0 } else { 0.0 }
     });
-    PathLaw { overlap, piece, parameters }
+    PathLaw { overlap, piece, processors: 1.0, parameters }
 }
 
 /// Improves a law by damped least squares (Levenberg and Marquardt) of the logarithms; returns it with its misfit.
-fn refine(mut law: PathLaw, points: &[Point], prior: f64, tie: f64) -> (PathLaw, f64) {
+fn refine(mut law: PathLaw, points: &[Point], prior: &Prior) -> (PathLaw, f64) {
     // Points of one path differ by more than their errors: a floor keeps the precise ones from deciding alone.
     let weight = |point: &Point| 1.0 / (point.error.powi(2) + 0.05_f64.powi(2));
     let began = law.parameters;
     let misfit = |law: &PathLaw| {
         let data: f64 = points.iter().map(|p| weight(p) * residual(law, p).powi(2)).sum();
-        let tied =
-            (0..TERMS).filter(|&i| began[i] > 0.0).map(|i| (law.parameters[i] / began[i]).ln() / prior);
-        data + tie * tied.map(|far| far * far).sum::<f64>()
+        let tied = (0..TERMS)
+            .filter(|&i| began[i] > 0.0)
+            .map(|i| prior.ties[i] * ((law.parameters[i] / began[i]).ln() / prior.deviations[i]).powi(2));
+        data + tied.sum::<f64>()
     };
     let (mut best, mut damping) = (misfit(&law), 1.0);
     for _ in 0..STEPS {
@@ -211,10 +306,11 @@ fn refine(mut law: PathLaw, points: &[Point], prior: f64, tie: f64) -> (PathLaw,
             }
         }
         for i in 0..TERMS {
+            let tie = prior.ties[i] / prior.deviations[i].powi(2);
             if began[i] > 0.0 {
-                right[i] -= tie * (law.parameters[i] / began[i]).ln() / prior.powi(2);
+                right[i] -= tie * (law.parameters[i] / began[i]).ln();
             }
-            normal[i][i] += damping + tie / prior.powi(2);
+            normal[i][i] += damping + tie;
         }
         let Some(factor) = Cholesky::new(&normal) else { break };
         let step = factor.solve(&right);

@@ -23,6 +23,14 @@ impl Load {
     }
 }
 
+/// The mechanism that keeps several requests in flight: the queue of a method, or workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flights {
+    One,
+    Queue(&'static str),
+    Workers,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Term {
     /// Own time that is independent of its bytes.
@@ -35,13 +43,15 @@ pub(super) enum Term {
     DiskBytes,
     /// Wait for the bytes of others on the bus.
     BusBytes,
+    /// Slowdown of a processor by each other one, as a share of the own time.
+    Sharing,
 }
 
-pub(super) const TERMS: usize = 5;
+pub(super) const TERMS: usize = 6;
 
 /// The terms in the order of the parameters.
 pub(super) const ALL: [Term; TERMS] =
-    [Term::Request, Term::Bytes, Term::DiskRequests, Term::DiskBytes, Term::BusBytes];
+    [Term::Request, Term::Bytes, Term::DiskRequests, Term::DiskBytes, Term::BusBytes, Term::Sharing];
 
 /// Overlap of the stages: the exponent `p` of the norm that joins their times.
 ///
@@ -49,13 +59,15 @@ pub(super) const ALL: [Term; TERMS] =
 /// infinity the longest decides: stages of constant times that overlap fully.
 pub(super) const OVERLAPS: [f64; 4] = [f64::INFINITY, 4.0, 2.0, 1.0];
 
-/// Parameters in seconds per request or per byte; 0: the term is absent.
+/// Parameters in seconds per request or per byte, and the share of [`Term::Sharing`]; 0: the term is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PathLaw {
     pub(super) overlap: f64,
     /// Largest request that the device serves whole, in bytes: larger ones are split, and the pieces are in flight
     /// together (section 3 of the paper). Infinite if none is split.
     pub(super) piece: f64,
+    /// Largest number of processors whose sharing is known: more share no more.
+    pub(super) processors: f64,
     pub(super) parameters: [f64; TERMS],
 }
 
@@ -63,14 +75,16 @@ impl PathLaw {
     pub(super) fn terms(&self, load: &Load) -> [f64; TERMS] {
         let pieces = (load.bytes / self.piece).max(1.0);
         let (bytes, in_flight, disks) = (load.bytes / pieces, load.in_flight * pieces, load.disks);
-        let units = [1.0, bytes, in_flight, in_flight * bytes, disks * in_flight * bytes];
+        let own = self.parameters[0] + self.parameters[1] * bytes;
+        let others = in_flight.min(self.processors) - 1.0;
+        let units = [1.0, bytes, in_flight, in_flight * bytes, disks * in_flight * bytes, own * others];
         std::array::from_fn(|i| self.parameters[i] * units[i])
     }
 
     /// Returns the time of a request in the pipeline, in seconds.
     pub(super) fn time(&self, load: &Load) -> f64 {
-        let [request, bytes, shared @ ..] = self.terms(load);
-        let own = request + bytes;
+        let [request, bytes, shared @ .., others] = self.terms(load);
+        let own = request + bytes + others;
         let longest = shared.iter().copied().fold(own, f64::max);
         if self.overlap.is_infinite() || longest <= 0.0 {
             return longest;
@@ -86,23 +100,25 @@ impl PathLaw {
     /// Returns the change of the logarithm of the time with the logarithm of each parameter.
     pub(super) fn gradient(&self, load: &Load) -> [f64; TERMS] {
         let terms = self.terms(load);
-        let own = terms[0] + terms[1];
+        let (calls, others) = (terms[0] + terms[1], terms[Term::Sharing as usize]);
+        let own = calls + others;
         let time = self.time(load);
         let sharing = |time_of: f64| match self.overlap {
             overlap if overlap.is_infinite() => f64::from(u8::from(time_of >= time)),
             overlap => (time_of / time).powf(overlap),
         };
         std::array::from_fn(|i| match i {
-            0 | 1 if own > 0.0 => sharing(own) * terms[i] / own,
+            0 | 1 if own > 0.0 => sharing(own) * terms[i] / calls,
             0 | 1 => 0.0,
+            _ if i == Term::Sharing as usize && own > 0.0 => sharing(own) * others / own,
             _ => sharing(terms[i]),
         })
     }
 
     pub(super) fn longest(&self, load: &Load) -> Term {
         let terms = self.terms(load);
-        let own = terms[0] + terms[1];
-        let shared = (2..TERMS).max_by(|&a, &b| terms[a].total_cmp(&terms[b])).unwrap_or(2);
+        let own = terms[0] + terms[1] + terms[Term::Sharing as usize];
+        let shared = (2..Term::Sharing as usize).max_by(|&a, &b| terms[a].total_cmp(&terms[b])).unwrap_or(2);
         match shared {
             _ if own >= terms[shared] && terms[0] >= terms[1] => Term::Request,
             _ if own >= terms[shared] => Term::Bytes,
@@ -140,6 +156,11 @@ impl Memory {
         (!points.is_empty()).then_some(Self { own: time - number * shared, shared })
     }
 
+    /// Returns the share of its time by which one processor slows another.
+    pub(super) fn sharing(&self) -> f64 {
+        self.shared / (self.own + self.shared)
+    }
+
     /// Returns the bytes per second of `processors` together.
     pub(super) fn bandwidth(&self, processors: f64) -> f64 {
         processors / (self.own + processors * self.shared)
@@ -151,7 +172,12 @@ mod tests {
     use super::*;
 
     fn law(overlap: f64) -> PathLaw {
-        PathLaw { overlap, piece: f64::INFINITY, parameters: [1e-4, 1e-9, 2e-5, 4e-10, 1e-10] }
+        PathLaw {
+            overlap,
+            piece: f64::INFINITY,
+            processors: 4.0,
+            parameters: [1e-4, 1e-9, 2e-5, 4e-10, 1e-10, 0.1],
+        }
     }
 
     #[test]
@@ -159,7 +185,8 @@ mod tests {
         let law = PathLaw {
             overlap: f64::INFINITY,
             piece: f64::INFINITY,
-            parameters: [1e-3, 0.0, 1e-4, 1e-8, 0.0],
+            processors: 2.0,
+            parameters: [1e-3, 0.0, 1e-4, 1e-8, 0.0, 0.0],
         };
         let rate = |bytes, in_flight| {
             let load = Load { bytes, in_flight, disks: 1.0 };
@@ -186,6 +213,16 @@ mod tests {
                 assert!((difference - gradient[i]).abs() < 1e-4, "{overlap} {i}: {difference} {gradient:?}");
             }
         }
+    }
+
+    #[test]
+    fn processors_slow_each_other_up_to_their_known_number() {
+        let parameters = [1e-6, 1e-10, 0.0, 0.0, 0.0, 0.25];
+        let law = PathLaw { overlap: f64::INFINITY, piece: f64::INFINITY, processors: 2.0, parameters };
+        let time = |in_flight| law.time(&Load { bytes: 4096.0, in_flight, disks: 1.0 });
+        assert!((time(2.0) / time(1.0) - 1.25).abs() < 1e-9 && (time(8.0) - time(2.0)).abs() < 1e-15);
+        let memory = Memory::fit([(1, 10e9), (2, 16e9)]).unwrap();
+        assert!((memory.sharing() - 0.25).abs() < 1e-9, "{memory:?}");
     }
 
     #[test]

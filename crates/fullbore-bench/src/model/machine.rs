@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::Fit;
+use super::fit::{Basis, Fit, Kin};
 use super::law::{Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
@@ -41,9 +41,9 @@ pub(super) struct Machine {
 pub(super) struct Path {
     pub(super) key: Labels,
     pub(super) members: Vec<Member>,
-    /// The law of a similar path that it was fitted with.
-    pub(super) like: Option<PathLaw>,
-    /// The law; `None` with cells of one load only.
+    /// A similar path, with which it is fitted if it has few loads.
+    pub(super) like: Option<Kin>,
+    /// The law; `None` without cells.
     fit: Option<Fit>,
     /// True if requests keep processors busy all the time.
     on_processor: bool,
@@ -70,19 +70,23 @@ impl Model {
         paths.sort_by_key(|(_, members)| std::cmp::Reverse(loads(members)));
         let mut model = Self { machine, paths: Vec::new() };
         for (key, members) in paths {
-            let like = model.like(&key).filter(|_| loads(&members) < OWN_LOADS);
-            model.paths.push(Path::new(key, members, like, processors));
+            let like = model.like(&key);
+            model.paths.push(Path::new(key, members, like, &machine));
         }
         model
     }
 
     /// Returns the law of the path with the most loads that is similar to this one.
-    fn like(&self, key: &Labels) -> Option<PathLaw> {
-        let donors = || self.paths.iter().filter(|path| loads(&path.members) >= DONOR_LOADS);
+    fn like(&self, key: &Labels) -> Option<Kin> {
+        let donors = || {
+            self.paths.iter().filter(|path| {
+                loads(&path.members) >= DONOR_LOADS && path.key.method.is_mapped() <= key.method.is_mapped()
+            })
+        };
         let kin = donors().find(|path| path::kin(&path.key) == path::kin(key));
         let device = path::touches_device(key);
         let found = kin.or_else(|| donors().find(|path| path::touches_device(&path.key) == device))?;
-        Some(found.fit.as_ref()?.law)
+        Some(found.fit.as_ref()?.kin())
     }
 
     /// Predicts the throughput of a query's requests: of the paths that it matches, the fastest within the measured
@@ -111,6 +115,15 @@ const OWN_LOADS: usize = 8;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 
+/// Share of its time by which a processor slows another, where the memory's cells do not show it: that of the machines
+/// measured so far.
+const SHARE: f64 = 0.25;
+/// The same of mapped files: page faults also wait for the lock of the address space.
+const MAPPED_SHARE: f64 = 0.5;
+
+/// Factor by which the interval of a prediction may exceed it.
+const WIDEST: f64 = 1.8;
+
 fn loads(members: &[Member]) -> usize {
     let mut loads: Vec<(u64, u64)> = members
         .iter()
@@ -124,18 +137,27 @@ fn loads(members: &[Member]) -> usize {
 }
 
 impl Path {
-    pub(super) fn new(key: Labels, members: Vec<Member>, like: Option<PathLaw>, processors: u32) -> Self {
+    pub(super) fn new(key: Labels, members: Vec<Member>, like: Option<Kin>, machine: &Machine) -> Self {
+        let processors = machine.processors;
         let device = path::touches_device(&key);
         let busy = members.iter().filter(|member| member.is_busy(processors)).count();
         let on_processor = !device && busy * 2 > members.len();
         let cap = on_processor.then_some(processors);
         let points = members.iter().map(|member| member.point(cap)).collect();
-        let fit = Fit::new(points, device, like.as_ref());
+        let memory = machine.memory.map(|memory| memory.sharing()).filter(|share| *share > 0.0);
+        let share = if key.method.is_mapped() { MAPPED_SHARE } else { memory.unwrap_or(SHARE) };
+        let basis = Basis {
+            like: like.filter(|_| loads(&members) < OWN_LOADS),
+            splits: device,
+            calls: !key.method.is_mapped(),
+            sharing: on_processor.then_some((f64::from(processors), share)),
+        };
+        let fit = Fit::new(points, &basis);
         Self { key, members, like, fit, on_processor }
     }
 
-    /// Predicts the throughput of requests on this path; `None` if its cells do not show the effect of their size or
-    /// number.
+    /// Predicts the throughput of requests on this path; `None` if neither its cells nor those of a similar path show the
+    /// effect of their size or number, or if the interval would span more than [`WIDEST`] either way.
     pub(super) fn predict(
         &self,
         requests: &Requests,
@@ -144,16 +166,23 @@ impl Path {
     ) -> Option<Prediction> {
         let fit = self.fit.as_ref()?;
         let cpus = change.cpus.unwrap_or(machine.processors);
-        let load = requests.load(self.on_processor.then_some(cpus));
-        let shown = fit.shows(&load, |load| load.bytes)
-            && (self.on_processor || fit.shows(&load, |load| load.in_flight));
+        let cap = self.on_processor.then_some(cpus);
+        let load = requests.load(cap);
+        let kin = fit.like;
+        let bytes = self.key.method.is_mapped() || kin.is_some_and(|kin| kin.bytes);
+        let in_flight = self.on_processor || kin.is_some_and(|kin| kin.in_flight);
+        let shown = (bytes || fit.shows(&load, |load| load.bytes))
+            && (in_flight || fit.shows(&load, |load| load.in_flight));
         if !shown {
             return None;
         }
         // The deviation of disks that were not measured is that of those that were.
         let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
         let measured = Load { disks: load.disks.min(disks), ..load };
-        let (log_time, error) = fit.log_time(&measured);
+        let (log_time, uncertainty, error) = fit.log_time(&measured, requests.mechanism(cap));
+        if fit.half * uncertainty > WIDEST.ln() {
+            return None;
+        }
         let range = |law: &PathLaw| {
             let base = fit.law.time(&measured).ln();
             let changed = law.time(&load).ln() - base;
@@ -205,11 +234,10 @@ impl Path {
             Term::Bytes if self.on_processor => Limit::Memory,
             Term::Request => Limit::Latency,
             Term::Bytes => Limit::Transfer,
-            Term::DiskRequests if self.on_processor => Limit::Processor,
-            Term::DiskBytes if self.on_processor => Limit::Memory,
             Term::DiskRequests => Limit::DeviceRequests,
             Term::DiskBytes => Limit::DeviceBandwidth,
             Term::BusBytes => Limit::Bus,
+            Term::Sharing => Limit::Memory,
         }
     }
 

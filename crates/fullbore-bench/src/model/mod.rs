@@ -16,6 +16,6 @@ mod path;
 mod query;
 
 pub use crate::document::Limit;
-pub use leave_out::{LeftOut, Validation, predictions, validate};
+pub use leave_out::{Validation, predictions, validate};
 pub use machine::{Model, Prediction};
 pub use query::{DeviceLimits, Query, QueryError};

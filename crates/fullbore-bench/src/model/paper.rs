@@ -1,6 +1,6 @@
 //! The model against the paper of 1997: its disks, bus and processor give its figures 2, 3 and 6 and section 4.
 
-use super::law::{Load, PathLaw};
+use super::law::{Flights, Load, PathLaw};
 use super::path::Requests;
 
 const KB: u64 = 1 << 10;
@@ -13,8 +13,9 @@ const ULTRA: f64 = 8.5 * MB;
 /// Bytes per second of the Fast-Wide bus (section 4).
 const BUS: f64 = 16.0 * MB;
 
-fn law(parameters: [f64; 5]) -> PathLaw {
-    PathLaw { overlap: f64::INFINITY, piece: 64.0 * 1024.0, parameters }
+fn law([request, bytes, disk_requests, disk_bytes, bus_bytes]: [f64; 5]) -> PathLaw {
+    let parameters = [request, bytes, disk_requests, disk_bytes, bus_bytes, 0.0];
+    PathLaw { overlap: f64::INFINITY, piece: 64.0 * 1024.0, processors: 1.0, parameters }
 }
 
 fn rate(law: &PathLaw, requests: Requests) -> f64 {
@@ -23,11 +24,11 @@ fn rate(law: &PathLaw, requests: Requests) -> f64 {
 }
 
 fn one_disk(bytes: u64, depth: u32) -> Requests {
-    Requests { bytes, depth, workers: 1, disks: 1, chunk: None }
+    Requests { bytes, depth, workers: 1, disks: 1, chunk: None, flights: Flights::One }
 }
 
 fn stripe(bytes: u64, depth: u32, disks: u32) -> Requests {
-    Requests { bytes, depth, workers: 1, disks, chunk: Some(64 * KB) }
+    Requests { bytes, depth, workers: 1, disks, chunk: Some(64 * KB), flights: Flights::One }
 }
 
 /// Reads: the disk reads ahead, so a request and the media overlap; the request takes `request_s`.

@@ -3,7 +3,7 @@
 use fullbore::engine::{self, Availability};
 
 use super::fit::{HALF, Point};
-use super::law::Load;
+use super::law::{Flights, Load};
 use crate::document::{CacheState, Cell, Labels, Operation};
 
 /// Name of the methods that bypass the page cache, taken together.
@@ -42,7 +42,11 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     if labels.buffer_bytes().is_some_and(|buffer| bytes >= buffer) {
         key.variant = Some("no buffer".into());
     }
-    let own = engine::method(&labels.method).map_or(0, |method| method.capabilities.buffer as u64);
+    let own = match &*labels.method {
+        // The default of `std::io::BufReader` and `BufWriter`.
+        "std-buffered" => 8 << 10,
+        method => engine::method(method).map_or(0, |method| method.capabilities.buffer as u64),
+    };
     if bytes <= own {
         key.variant = Some("through the buffer".into());
     }
@@ -63,6 +67,16 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     Some(key)
 }
 
+/// Returns the mechanism of a method's requests; that of `uring` if the method is unknown.
+pub(super) fn flights(method: &str, depth: u32, workers: u32) -> Flights {
+    match engine::method(method) {
+        _ if workers > 1 => Flights::Workers,
+        Some(method) if depth > 1 => Flights::Queue(method.name),
+        None if depth > 1 => Flights::Queue("uring"),
+        _ => Flights::One,
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Requests {
     pub(super) bytes: u64,
@@ -72,17 +86,26 @@ pub(super) struct Requests {
     pub(super) disks: u32,
     /// Chunk of a file striped over the disks; `None`: each disk has its own file, workers and depth.
     pub(super) chunk: Option<u64>,
+    pub(super) flights: Flights,
 }
 
 impl Requests {
     pub(super) fn of(labels: &Labels) -> Option<Self> {
+        let depth = labels.depth.unwrap_or(1).max(1);
+        let workers = labels.workers.unwrap_or(1).max(labels.streams.unwrap_or(1)).max(1);
         Some(Self {
             bytes: labels.request_bytes?,
-            depth: labels.depth.unwrap_or(1).max(1),
-            workers: labels.workers.unwrap_or(1).max(labels.streams.unwrap_or(1)).max(1),
+            depth,
+            workers,
+            flights: flights(&labels.method, depth, workers),
             disks: labels.targets.unwrap_or(1).max(1),
             chunk: labels.chunk_bytes,
         })
+    }
+
+    /// Returns the mechanism behind the requests in flight, which differ by no other on a path that keeps `processors` busy.
+    pub(super) fn mechanism(&self, processors: Option<u32>) -> Flights {
+        if processors.is_some() { Flights::One } else { self.flights }
     }
 
     /// Returns the load of one disk. At most `processors` requests are in flight on a path that keeps processors busy.
@@ -152,7 +175,8 @@ impl Member {
 
     pub(super) fn point(&self, processors: Option<u32>) -> Point {
         let load = self.requests.load(processors);
-        Point { load, log_time: load.rate(self.rate).ln(), error: self.error }
+        let flights = self.requests.mechanism(processors);
+        Point { load, log_time: load.rate(self.rate).ln(), error: self.error, flights }
     }
 }
 
@@ -200,7 +224,8 @@ mod tests {
     use crate::document::Disks;
 
     fn striped(bytes: u64, depth: u32) -> Load {
-        Requests { bytes, depth, workers: 1, disks: 4, chunk: Some(64 << 10) }.load(None)
+        Requests { bytes, depth, workers: 1, disks: 4, chunk: Some(64 << 10), flights: Flights::One }
+            .load(None)
     }
 
     #[test]
@@ -247,5 +272,16 @@ mod tests {
         assert_eq!(stream(1024, "buffer 4 KiB"), stream(512, "buffer 4 KiB"));
         assert_eq!(call("stdio", 512, None), call("stdio", 4096, None));
         assert_ne!(call("stdio", 4096, None), call("stdio", 8192, None));
+        assert_eq!(call("std-buffered", 512, None), call("std-buffered", 8192, None));
+        assert_ne!(call("std-buffered", 8192, None), call("std-buffered", 16384, None));
+    }
+
+    #[test]
+    fn queues_and_workers_differ_only_with_several_requests_in_flight() {
+        assert_eq!(flights("uring", 1, 1), flights("direct", 1, 1));
+        assert_ne!(flights("uring", 8, 1), flights("aio", 8, 1));
+        assert_ne!(flights("uring", 8, 1), flights("uring", 1, 8));
+        assert_eq!(flights("direct", 1, 8), flights("uring", 8, 8));
+        assert_eq!(flights("", 8, 1), flights("uring", 8, 1));
     }
 }

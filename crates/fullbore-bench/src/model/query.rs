@@ -4,7 +4,7 @@ use fullbore::engine::METHODS;
 use fullbore::strategy::StrategySpec;
 use fullbore::{size, strategy};
 
-use super::path::{BYPASS, Requests, sends_direct_requests, touches_device};
+use super::path::{BYPASS, Requests, flights, sends_direct_requests, touches_device};
 use crate::document::{CacheState, FileState, Labels};
 
 /// Limits of a device.
@@ -128,7 +128,14 @@ impl Query {
 
     pub(super) fn requests(&self) -> Requests {
         let Self { request: bytes, depth, workers, chunk, .. } = *self;
-        Requests { bytes, depth, workers, disks: self.disks.unwrap_or(1), chunk }
+        Requests {
+            bytes,
+            depth,
+            workers,
+            disks: self.disks.unwrap_or(1),
+            chunk,
+            flights: flights(self.method.as_deref().unwrap_or(""), depth, workers),
+        }
     }
 
     /// True if the query is about a path. Unnamed distinctions are those of plain cells.
