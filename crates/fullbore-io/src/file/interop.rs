@@ -57,31 +57,37 @@ impl File {
         self.by_std("set the times of", |file| file.set_times(times))
     }
 
-    /// Takes the exclusive lock of the file (`flock`), or a shared one, and waits for it. The lock belongs to the open file: clones
-    /// share it, and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
-    pub fn lock(&self, exclusive: bool) -> Result<()> {
-        self.by_std("lock", |file| if exclusive { file.lock() } else { file.lock_shared() })
+    /// Takes the exclusive lock of the file (`flock`), and waits for it. The lock belongs to the open file: clones share it,
+    /// and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
+    pub fn lock(&self) -> Result<()> {
+        self.by_std("lock", |file| file.lock())
     }
 
-    /// Takes the lock if no conflicting one is held; `false` if one is.
+    /// As [`lock`](Self::lock), but the lock is shared: it excludes exclusive ones only.
+    pub fn lock_shared(&self) -> Result<()> {
+        self.by_std("lock", |file| file.lock_shared())
+    }
+
+    /// Takes the exclusive lock if no conflicting one is held; `false` if one is.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::file::File;
     /// let file = File::create_new(directory.path().join("file"))?;
     /// let other = File::open(file.path())?;
-    /// assert!(file.try_lock(true)?);
-    /// assert!(!other.try_lock(false)?);
+    /// assert!(file.try_lock()?);
+    /// assert!(!other.try_lock_shared()?);
     /// file.unlock()?;
-    /// assert!(other.try_lock(false)?);
+    /// assert!(other.try_lock_shared()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_lock(&self, exclusive: bool) -> Result<bool> {
-        self.by_std("lock", |file| match if exclusive { file.try_lock() } else { file.try_lock_shared() } {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        })
+    pub fn try_lock(&self) -> Result<bool> {
+        self.by_std("lock", |file| taken(file.try_lock()))
+    }
+
+    /// As [`try_lock`](Self::try_lock), for a shared lock.
+    pub fn try_lock_shared(&self) -> Result<bool> {
+        self.by_std("lock", |file| taken(file.try_lock_shared()))
     }
 
     /// Releases the lock. Closing the file releases it too.
@@ -91,6 +97,14 @@ impl File {
 
     fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
         call(&fs::File::try_from(self)?).map_err(|error| Error::io(doing, self.path(), error))
+    }
+}
+
+fn taken(lock: std::result::Result<(), TryLockError>) -> io::Result<bool> {
+    match lock {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -147,7 +161,8 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
 ///
 /// # Errors
 /// As [`Output::create`] and those of the system.
-pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let bytes = bytes.as_ref();
     let output = Output::create(path.as_ref(), Placement::Replace, None)?;
     if output.seekable() {
         output.file().write_all_at(bytes, 0)?;

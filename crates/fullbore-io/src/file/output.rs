@@ -63,7 +63,8 @@ impl Output {
     /// # Errors
     /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
     /// if a system call fails.
-    pub fn create(path: &Path, placement: Placement, input: Option<&File>) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
+        let path = path.as_ref();
         match path.file_name() {
             Some(_) => Self::create_in(Place::of(path)?, placement, input),
             None if stat(path)?.is_some() => Err(directory(path)),
@@ -223,7 +224,8 @@ impl Output {
     }
 
     /// An output that modifies the input file, regular or a block device, in place.
-    pub fn in_place(path: &Path) -> Result<Self> {
+    pub fn in_place(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let place = Place::of(path)?;
         match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
             Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),

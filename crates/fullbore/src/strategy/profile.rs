@@ -106,7 +106,8 @@ impl Profile {
     ///
     /// # Errors
     /// If it cannot be read or parsed, with advice.
-    pub fn load(path: &Path) -> Result<Self, ProfileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ProfileError> {
+        let path = path.as_ref();
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let text = match std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
             Ok(text) => text,
@@ -129,7 +130,8 @@ impl Profile {
     ///
     /// # Errors
     /// If the system reports an error.
-    pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ProfileError> {
+        let path = path.as_ref();
         let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let mut text = serde_json::to_string_pretty(&Self { version: VERSION, ..self.clone() })
             .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
