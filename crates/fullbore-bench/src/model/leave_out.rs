@@ -50,7 +50,11 @@ pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
 
 fn prediction(model: &Model, path: &Path, cell: &Cell) -> Option<CellPrediction> {
     let measured = cell.summary.as_ref()?.rate;
-    let found = path.predict(&Requests::of(&cell.labels)?, &model.machine, &Query::unchanged())?;
+    let requests = Requests::of(&cell.labels)?;
+    if path.leaves_open(&requests, &model.machine) {
+        return None;
+    }
+    let found = path.predict(&requests, &model.machine, &Query::unchanged())?;
     let Prediction { rate, limit, extrapolated, path } = found;
     let apart = measured.low > rate.high || measured.high < rate.low;
     let wrong = apart && (rate.value / measured.value - 1.0).abs() > CLOSE;

@@ -121,7 +121,7 @@ const SHARE: f64 = 0.25;
 /// The same of mapped files: page faults also wait for the lock of the address space.
 const MAPPED_SHARE: f64 = 0.5;
 
-/// Factor by which the interval of a prediction may exceed it.
+/// Factor by which cells may leave a rate open that they test the model on.
 const WIDEST: f64 = 1.8;
 
 fn loads(members: &[Member]) -> usize {
@@ -157,7 +157,7 @@ impl Path {
     }
 
     /// Predicts the throughput of requests on this path; `None` if neither its cells nor those of a similar path show the
-    /// effect of their size or number, or if the interval would span more than [`WIDEST`] either way.
+    /// effect of their size or number.
     pub(super) fn predict(
         &self,
         requests: &Requests,
@@ -176,13 +176,8 @@ impl Path {
         if !shown {
             return None;
         }
-        // The deviation of disks that were not measured is that of those that were.
-        let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
-        let measured = Load { disks: load.disks.min(disks), ..load };
-        let (log_time, uncertainty, error) = fit.log_time(&measured, requests.mechanism(cap));
-        if fit.half * uncertainty > WIDEST.ln() {
-            return None;
-        }
+        let measured = self.measured(load);
+        let (log_time, _, error) = fit.log_time(&measured, requests.mechanism(cap));
         let range = |law: &PathLaw| {
             let base = fit.law.time(&measured).ln();
             let changed = law.time(&load).ln() - base;
@@ -226,6 +221,23 @@ impl Path {
             extrapolated: self.extrapolates(&load, change, cpus),
             path: path::name(&self.key),
         })
+    }
+
+    /// True if the cells leave the rate of requests open by more than [`WIDEST`] either way, apart from the noise of a
+    /// measurement.
+    pub(super) fn leaves_open(&self, requests: &Requests, machine: &Machine) -> bool {
+        let cap = self.on_processor.then_some(machine.processors);
+        self.fit.as_ref().is_none_or(|fit| {
+            let (_, uncertainty, _) =
+                fit.log_time(&self.measured(requests.load(cap)), requests.mechanism(cap));
+            fit.half * uncertainty > WIDEST.ln()
+        })
+    }
+
+    /// The load on no more disks than were measured: the deviation of others is that of these.
+    fn measured(&self, load: Load) -> Load {
+        let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
+        Load { disks: load.disks.min(disks), ..load }
     }
 
     fn limit(&self, law: &PathLaw, load: &Load) -> Limit {
