@@ -170,17 +170,21 @@ impl Drop for Temporary {
     }
 }
 
-/// Opens a nameless file in a directory. If the file system has none, its file has a name that is removed at once; true then.
-pub(crate) fn nameless(directory: &Path, flags: OpenFlags, mode: u32) -> std::io::Result<(Handle, bool)> {
+/// Opens a nameless file in a directory, or one with a name, where the file system has no others.
+pub(crate) fn nameless(
+    directory: &Path,
+    flags: OpenFlags,
+    mode: u32,
+) -> std::io::Result<(Handle, Option<Temporary>)> {
     match sys::open(directory, flags | OpenFlags::UNNAMED, mode) {
         Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
             let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
             let held = HeldDir::open(directory)?;
             let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode);
-            let (_name, file) = Temporary::create(&held, "temporary".as_ref(), false, make)?;
-            Ok((file, true))
+            let (name, file) = Temporary::create(&held, "temporary".as_ref(), false, make)?;
+            Ok((file, Some(name)))
         }
-        opened => Ok((opened?, false)),
+        opened => Ok((opened?, None)),
     }
 }
 

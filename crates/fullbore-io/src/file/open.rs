@@ -148,11 +148,11 @@ impl OpenOptions {
     /// A nameless file in the directory `path`.
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
-        let (fd, had_name) = cleanup::nameless(path, flags, self.permissions)
+        let (fd, name) = cleanup::nameless(path, flags, self.permissions)
             .map_err(|error| Error::io("create a temporary file in", path, error))?;
-        let support = match had_name {
-            true => Support::Emulated("it had a name for a moment and cannot be given another".to_owned()),
-            false => Support::Native,
+        let support = match name {
+            Some(_) => Support::Emulated("it had a name for a moment and cannot be given another".to_owned()),
+            None => Support::Native,
         };
         report.push(OptionSupport { option: "temporary", support });
         Ok(fd)

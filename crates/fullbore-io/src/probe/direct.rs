@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::residency::residency;
-use crate::file::cleanup::nameless;
+use crate::file::cleanup::{Temporary, nameless};
 use crate::sys::{
     self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, FileSystemKind, Handle, OpenFlags,
 };
@@ -279,13 +279,16 @@ fn assumed(file: &File) -> Alignment {
     }
 }
 
-fn trial_file(folder: &Path) -> io::Result<File> {
-    Ok(nameless(folder, OpenFlags::READ_WRITE, 0o600)?.0.into())
+/// A file for trials, and its name, if it has one: Windows does not open a file again that lost its name.
+fn trial_file(folder: &Path) -> io::Result<(File, Option<Temporary>)> {
+    let (file, name) = nameless(folder, OpenFlags::READ_WRITE, 0o600)?;
+    Ok((file.into(), name))
 }
 
 /// Determines the alignment of new files in a directory, with a file that is gone on return.
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
-    let mut file = trial_file(folder).map_err(unknown("cannot create a trial file in the directory"))?;
+    let (mut file, _name) =
+        trial_file(folder).map_err(unknown("cannot create a trial file in the directory"))?;
     let status = sys::extended_status(file.as_handle()).map_err(unknown("cannot stat the trial file"))?;
     if let Some(reported) = reported(&status) {
         return reported;
@@ -348,7 +351,7 @@ mod tests {
 
     #[test]
     fn trial_reads_agree_with_the_system() {
-        let mut file = trial_file(&build_directory()).unwrap();
+        let (mut file, _name) = trial_file(&build_directory()).unwrap();
         write_sample(&mut file).unwrap();
         let Some(Ok(reported)) = reported(&sys::extended_status(file.as_handle()).unwrap()) else {
             println!("skipped: the file system does not report the alignment");
@@ -368,7 +371,7 @@ mod tests {
 
     #[test]
     fn writes_of_journaled_blocks_and_logs_go_to_the_device() {
-        let mut file = trial_file(&build_directory()).unwrap();
+        let (mut file, _name) = trial_file(&build_directory()).unwrap();
         let kind = sys::file_system_kind(&file).unwrap();
         if !["ext4", "xfs"].contains(&kind.name()) {
             println!("skipped: neither ext4 nor XFS");
