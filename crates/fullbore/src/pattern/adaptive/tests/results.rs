@@ -9,7 +9,7 @@ use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
 use crate::strategy::{Adaptive, Contenders, Model, RunStrategy, Selections, Strategy, StrategySpec};
-use fullbore_io::engine::{CachePolicy, method};
+use fullbore_io::engine::{CachePolicy, deep_method, method};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{Durability, File, Output};
 use fullbore_io::lock::Mutex;
@@ -115,7 +115,7 @@ fn an_operation_that_cannot_be_cut_has_one_worker_under_every_model() {
     std::fs::write(&path, &bytes).unwrap();
     let input = File::open(&path).unwrap();
     for model in [Model::Striped, Model::Pool] {
-        for method in ["buffered", "uring", "mmap"] {
+        for method in ["buffered", deep_method().name, "mmap"] {
             let strategy = Strategy { model, request: 4096, stripe: 8192, depth: 4, ..contender(method, 4) };
             let (sum, output) = (RunningSum(Mutex::default()), Output::replace(&target).unwrap());
             transform(&sum, &input, output, &strategy, Durability::None, &Progress::default()).unwrap();
