@@ -81,7 +81,8 @@ impl CacheMode {
         if crate::probe::in_memory(file) {
             return Err("the file system is in memory: the pages are the only copy".to_owned());
         }
-        let dropping = DropBehind::of(file).ok_or("the system cannot drop the pages of this file")?;
+        let dropping = DropBehind::of(file)
+            .ok_or("the system cannot drop the pages of this file, or the file cannot be reopened for it")?;
         Ok((Self::DropBehind(Box::new(dropping)), Support::Emulated(EMULATED.to_owned())))
     }
 }
