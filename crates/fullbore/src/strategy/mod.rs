@@ -37,7 +37,7 @@ pub use plan::Plan;
 pub use plan::Planner;
 #[doc(hidden)]
 pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units};
-pub(crate) use plan_input::{MIXED, SMALL, alike};
+pub(crate) use plan_input::{MIXED, SMALL, reads_alike};
 pub use profile::Profile;
 #[doc(hidden)]
 pub use profile::{Entry, FileSystem, Measured, ProfileError, key};

@@ -10,7 +10,7 @@ use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units};
+use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
@@ -387,7 +387,7 @@ impl Plan {
 
     /// Runs one contender on a file that is too short to try several.
     pub(crate) fn try_one(&mut self, strategy: Strategy) {
-        if strategy.read != self.strategy.read || strategy.workers != self.strategy.workers {
+        if !reads_alike(&strategy, &self.strategy) {
             self.decision.evidence = vec![Evidence::Trial];
         }
         self.contenders = Contenders::default();

@@ -221,12 +221,17 @@ pub(super) const MOST_WORKERS: usize = 8;
 pub(super) const WINDOW: u64 = 8 << 20;
 
 /// True if two strategies do not differ in fields that matter for a target.
-pub(crate) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
+pub(super) fn alike(a: &Strategy, b: &Strategy, target: Target) -> bool {
     let reading = (a.read, a.request, a.depth, a.workers, a.read_cache)
         == (b.read, b.request, b.depth, b.workers, b.read_cache);
     let writing = (a.write, a.write_cache) == (b.write, b.write_cache);
     let allocating = a.allocation == b.allocation;
     reading && (writing || !target.is_file()) && (allocating || target != Target::New)
+}
+
+/// True if two strategies for reading differ in nothing but the stripes, which may differ from file to file.
+pub(crate) fn reads_alike(one: &Strategy, two: &Strategy) -> bool {
+    alike(one, two, Target::Nowhere) && one.window == two.window
 }
 
 /// Below this length, in bytes, a trial costs more than it saves: with 64 MiB, files of 100 MB took 10 to 30% longer.

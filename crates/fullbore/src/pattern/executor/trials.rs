@@ -2,7 +2,7 @@
 //! the later ones with the fastest.
 
 use crate::pattern::adaptive::{Spent, Trials};
-use crate::strategy::{Contender, Strategy, Target, alike};
+use crate::strategy::{Contender, Strategy, reads_alike};
 
 /// Each file is opened for itself, so a change of the contender takes no time of its own.
 const CHANGE: f64 = 0.0;
@@ -40,7 +40,7 @@ impl FileTrials {
         let trials = &mut self.0[kind.index()];
         let known = trials.contenders.iter().zip(list);
         if trials.contenders.len() != list.len()
-            || !known.into_iter().all(|(one, two)| same(&one.strategy, &two.strategy))
+            || !known.into_iter().all(|(one, two)| reads_alike(&one.strategy, &two.strategy))
         {
             *trials = Trials::new(list.to_vec(), trials.bytes);
         }
@@ -51,16 +51,12 @@ impl FileTrials {
     pub(super) fn record(&mut self, kind: TrialKind, strategy: &Strategy, len: u64, seconds: f64) {
         let trials = &mut self.0[kind.index()];
         // The contenders may be others by now.
-        if let Some(place) = trials.contenders.iter().position(|known| same(&known.strategy, strategy)) {
+        if let Some(place) = trials.contenders.iter().position(|known| reads_alike(&known.strategy, strategy))
+        {
             // Other files run at the same time, so the CPU time of one is unknown.
             trials.record(place, Spent { bytes: len, seconds, cpu: 0.0 });
         }
     }
-}
-
-/// True if two strategies differ in nothing but the stripes, which may differ from file to file.
-fn same(one: &Strategy, two: &Strategy) -> bool {
-    alike(one, two, Target::Nowhere) && one.window == two.window
 }
 
 #[cfg(test)]
