@@ -16,7 +16,7 @@ pub(super) fn own_directory(parent: &Path, seed: u64, notes: &mut Vec<String>) -
     loop {
         let name = if attempt == 0 { stem.clone() } else { format!("{stem}-{attempt}") };
         let path = parent.join(name);
-        let made = Temporary::make(path.clone(), |path| {
+        let made = Temporary::make_tree(path.clone(), |path| {
             std::fs::create_dir(path).map_err(|error| Error::io("create", path, error))
         });
         match made {
@@ -90,7 +90,6 @@ mod tests {
         assert_ne!(own.path(), left.path());
         assert_eq!(std::fs::read(left.path().join("cold")).unwrap(), b"theirs");
         assert!(notes.len() == 1 && notes[0].contains(left.path().to_str().unwrap()), "{notes:?}");
-        std::fs::remove_file(left.path().join("cold")).unwrap();
     }
 
     #[test]

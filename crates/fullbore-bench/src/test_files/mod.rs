@@ -433,13 +433,3 @@ impl TestFiles {
         Ok(())
     }
 }
-
-impl Drop for TestFiles {
-    fn drop(&mut self) {
-        // A stopped transformation may have left one; the directory must be empty to be removed.
-        if self.has_files().is_ok() {
-            let _ = std::fs::remove_file(&self.fresh);
-        }
-        self.temporaries.get_mut().clear();
-    }
-}

@@ -101,12 +101,15 @@ fn interrupted_run_leaves_no_files() {
         sleep(Duration::from_millis(after));
         running.signal(signal);
         assert_eq!(running.end().code(), wanted, "after {after} ms");
-        assert_eq!(dir.names(), Vec::<String>::new(), "after {after} ms");
+        // Partial results are kept.
+        let left: Vec<_> =
+            dir.names().into_iter().filter(|name| !name.starts_with("fullbore-results")).collect();
+        assert_eq!(left, Vec::<String>::new(), "after {after} ms");
     };
     // At once, as they mostly wait.
     thread::scope(|scope| {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-            for after in [30, 150, 700, 2500] {
+            for after in [30, 150, 700, 2500, 7000] {
                 scope.spawn(move || interrupted(signal, code, after));
             }
         }
