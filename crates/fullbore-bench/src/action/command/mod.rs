@@ -139,10 +139,12 @@ impl CommandWorkload {
         let seconds = clock.elapsed().as_secs_f64();
         let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
         if !finished.status.success() {
-            let complaint = String::from_utf8_lossy(&finished.stderr);
             let mut what = format!("{} failed with {}", self.tool.name, finished.status);
-            if !complaint.trim().is_empty() {
-                what += &format!(": {}", complaint.trim());
+            for (stream, printed) in [("", &finished.stderr), ("printed ", &finished.stdout)] {
+                let printed = String::from_utf8_lossy(&printed[..printed.len().min(200)]);
+                if !printed.trim().is_empty() {
+                    what += &format!(": {stream}{}", printed.trim());
+                }
             }
             return Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what));
         }
