@@ -2,12 +2,13 @@
 //! OTHER`. `scripts/attack` uses it.
 #![forbid(unsafe_code)]
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use rustix::fs::{CWD, RenameFlags};
-
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn main() -> ExitCode {
+    use rustix::fs::{CWD, RenameFlags};
+    use std::path::PathBuf;
+
     let names: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let [one, other] = names.as_slice() else {
         eprintln!("usage: exchange ONE OTHER");
@@ -19,4 +20,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn main() -> ExitCode {
+    eprintln!("exchange: this system cannot exchange two names");
+    ExitCode::from(2)
 }

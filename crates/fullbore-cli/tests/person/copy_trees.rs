@@ -1,6 +1,6 @@
 //! `fullbore copy` of trees with modes, links, holes and special files, beside `cp`, and on several file systems.
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, XattrFlags};
 
 use crate::support::*;
 use crate::trees::{same, seen};
@@ -30,7 +30,8 @@ pub(crate) fn nasty(dir: &TestDir, name: &str) -> PathBuf {
     symlink("d1", root.join("to a directory")).unwrap();
     symlink("small", root.join("to a file")).unwrap();
     let fifo = root.join("pipe");
-    rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o640), 0).unwrap();
+    make_fifo(&fifo);
+    fs::set_permissions(&fifo, fs::Permissions::from_mode(0o640)).unwrap();
     let sparse = File::create(root.join("sparse")).unwrap();
     sparse.set_len(1 << 40).unwrap();
     sparse.write_all_at(&bytes(20_000, 9), 5 << 30).unwrap();

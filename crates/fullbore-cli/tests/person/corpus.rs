@@ -255,7 +255,7 @@ impl Corpus {
         fs::set_permissions(unreadable, Permissions::from_mode(0o000)).unwrap();
         self.files.last_mut().unwrap().sort = FileClass::Unreadable;
         let fifo = self.dir.join("fifo");
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o666.into(), 0).unwrap();
+        make_fifo(&fifo);
         self.note("fifo", "a named pipe", FileClass::Fifo);
         self.note("/proc/version", "reports a length of zero but has content", FileClass::System);
         self.note("/proc/filesystems", "reports a length of zero but has lines", FileClass::System);

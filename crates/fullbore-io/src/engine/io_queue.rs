@@ -32,6 +32,7 @@ pub struct IoStats {
 }
 
 impl IoStats {
+    /// Adds the counts of another queue.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.bytes += other.bytes;

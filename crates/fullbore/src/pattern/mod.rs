@@ -37,6 +37,7 @@ pub use copy::{backup_name, copy, copy_file, copy_was_begun};
 pub use executor::{Executor, OrderedSender, Worker};
 #[doc(hidden)]
 pub use fold::{fold, fold_bytes};
+pub use fullbore_io::engine::IoStats;
 #[doc(hidden)]
 pub use order::{Order, Scope};
 pub use progress::{Progress, Stats};

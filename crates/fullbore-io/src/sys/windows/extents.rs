@@ -9,7 +9,7 @@ use windows_sys::Win32::System::Ioctl as control;
 use windows_sys::Win32::System::Ioctl::{FILE_ALLOCATED_RANGE_BUFFER, FSCTL_QUERY_ALLOCATED_RANGES};
 
 use super::handle::{AsHandle, BorrowedHandle};
-use super::information::{answer, i64_at, query, u32_at};
+use super::information::{answer, attribute_bits, i64_at, u32_at};
 use super::path::handle_path;
 use super::status::status;
 use super::volume::cluster;
@@ -27,8 +27,8 @@ fn placed(file: BorrowedHandle<'_>, size: u64) -> Result<Option<Vec<RawExtent>>>
     let (Some(written), Ok(cluster)) = (written(&regions), cluster(&handle_path(&file))) else {
         return Ok(None);
     };
-    let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
-    let encoded = basic.FileAttributes & (fs::FILE_ATTRIBUTE_COMPRESSED | fs::FILE_ATTRIBUTE_ENCRYPTED) != 0;
+    const ENCODED: u32 = fs::FILE_ATTRIBUTE_COMPRESSED | fs::FILE_ATTRIBUTE_ENCRYPTED;
+    let encoded = attribute_bits(&file)? & ENCODED != 0;
     let place = Placing { cluster, encoded, written };
     let mut extents = Vec::new();
     let mut from = 0;

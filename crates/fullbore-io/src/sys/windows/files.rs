@@ -17,7 +17,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
-use super::information::{call_at, control, ended, on_disk, query, query_native, set, truncate};
+use super::information::{attribute_bits, call_at, control, ended, on_disk, query_native, set, truncate};
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
 use super::status::{stat, status};
@@ -133,9 +133,8 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
             if offset >= len as u64 {
                 return Ok(());
             }
-            let basic: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
             const WITH_HOLES: u32 = fs::FILE_ATTRIBUTE_SPARSE_FILE | fs::FILE_ATTRIBUTE_COMPRESSED;
-            if what == Allocate::Zero && basic.FileAttributes & WITH_HOLES != 0 {
+            if what == Allocate::Zero && attribute_bits(&file)? & WITH_HOLES != 0 {
                 return write_zeros(&file, offset..end.min(len) as u64);
             }
             let range = ioctl::FILE_ZERO_DATA_INFORMATION {

@@ -51,6 +51,11 @@ pub(super) fn query<T: Plain>(file: &impl AsHandle, class: fs::FILE_INFO_BY_HAND
     Ok(unsafe { found.assume_init() })
 }
 
+/// The `FILE_ATTRIBUTE_` bits of an open file.
+pub(super) fn attribute_bits(file: &impl AsHandle) -> Result<u32> {
+    Ok(query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes)
+}
+
 /// The volume of an open file, and its number there.
 pub(super) fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {

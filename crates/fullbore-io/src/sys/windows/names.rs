@@ -12,7 +12,7 @@ use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 
 use super::code::check;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
-use super::information::{answer, control, query, set, set_name, u32_at};
+use super::information::{answer, attribute_bits, control, set, set_name, u32_at};
 use super::open::{create, existing, is_link, named, open_at, reopen, try_clone};
 use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
 use super::status::change_attributes;
@@ -77,8 +77,7 @@ fn delete(file: &Handle) -> Result<()> {
 
 /// Sets or clears the attribute READONLY, and keeps the others. True if it was set.
 fn guards(file: &Handle, readonly: bool) -> Result<bool> {
-    let found = query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes;
-    let was = found & fs::FILE_ATTRIBUTE_READONLY != 0;
+    let was = attribute_bits(file)? & fs::FILE_ATTRIBUTE_READONLY != 0;
     if was != readonly {
         change_attributes(file, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
     }
@@ -151,8 +150,7 @@ fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;
     match existing(directory, name, access, options) {
-        Ok(file) => query::<fs::FILE_BASIC_INFO>(&file, fs::FileBasicInfo)
-            .is_ok_and(|basic| basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY == 0),
+        Ok(file) => attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_READONLY == 0),
         Err(error) => error == Code::HELD,
     }
 }
@@ -222,9 +220,8 @@ pub fn copy_link(
     // The description begins with its kind.
     let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
     let Some(description) = description.ok().filter(is_junction) else {
-        let found = query::<fs::FILE_BASIC_INFO>(&link, fs::FileBasicInfo)?.FileAttributes;
         let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
-        return link_of_kind(&target, &path, kind_of_link(found));
+        return link_of_kind(&target, &path, kind_of_link(attribute_bits(&link)?));
     };
     let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
     let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES | fs::DELETE;
@@ -443,7 +440,7 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
         let file = existing(&CURRENT_DIRECTORY, &path, access, 0).unwrap();
-        let attributes = || query::<fs::FILE_BASIC_INFO>(&file, fs::FileBasicInfo).unwrap().FileAttributes;
+        let attributes = || attribute_bits(&file).unwrap();
         let before = attributes();
         assert_eq!(guards(&file, true), Ok(false));
         assert_eq!(attributes() & fs::FILE_ATTRIBUTE_READONLY, fs::FILE_ATTRIBUTE_READONLY);

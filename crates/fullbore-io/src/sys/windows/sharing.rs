@@ -8,7 +8,7 @@ use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::files::make_sparse;
 use super::handle::BorrowedHandle;
-use super::information::{control, query, truncate};
+use super::information::{attribute_bits, control, truncate};
 use super::path::handle_path;
 use super::status::status;
 use super::volume::{cluster, shares_blocks};
@@ -38,8 +38,7 @@ pub(crate) fn clone_range(
     } else {
         len
     };
-    let basic: fs::FILE_BASIC_INFO = query(&source, fs::FileBasicInfo)?;
-    if basic.FileAttributes & fs::FILE_ATTRIBUTE_SPARSE_FILE != 0 {
+    if attribute_bits(&source)? & fs::FILE_ATTRIBUTE_SPARSE_FILE != 0 {
         // Blocks of a sparse file are shared with another sparse one only.
         make_sparse(file)?;
     }

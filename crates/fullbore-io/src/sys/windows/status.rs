@@ -11,7 +11,7 @@ use windows_sys::Win32::System::Pipes::WaitNamedPipeW;
 use super::code::check;
 use super::device;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{device_type, file_type, identity, query, set};
+use super::information::{attribute_bits, device_type, file_type, identity, query, set};
 use super::open::{existing, is_link, named};
 use super::path::{PathArg, handle_path, wide};
 use super::process::effective_user;
@@ -216,8 +216,7 @@ fn changing(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> R
 
 pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     let file = changing(&file, &"", AtFlags::empty())?;
-    let found: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
-    if found.FileAttributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
+    if attribute_bits(&file)? & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
         return Ok(());
     }
     let readonly = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { 0 };
@@ -226,8 +225,7 @@ pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
 
 /// Gives a file those of the attributes `which` that are in `wanted`; the others stay.
 pub(super) fn change_attributes(file: &Handle, which: u32, wanted: u32) -> Result<()> {
-    let found: fs::FILE_BASIC_INFO = query(file, fs::FileBasicInfo)?;
-    let attributes = mixed(found.FileAttributes, which, wanted);
+    let attributes = mixed(attribute_bits(file)?, which, wanted);
     set(file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })
 }
 

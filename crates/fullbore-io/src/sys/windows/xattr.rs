@@ -9,10 +9,11 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
+use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::code::check;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
-use super::information::{query, set, u32_at};
+use super::information::{attribute_bits, control, query, set, u32_at};
 use super::open::{create, existing, named};
 use super::path::{OsStrExt, OsStringExt, PathArg};
 use super::status::{change_attributes, status};
@@ -192,7 +193,7 @@ fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
 
 /// The flags that copies take over, unless they are those of a new file.
 fn flags(file: &impl AsHandle) -> Result<Option<u32>> {
-    let found = query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes;
+    let found = attribute_bits(file)?;
     let directory = found & fs::FILE_ATTRIBUTE_DIRECTORY != 0;
     let usual = if directory { 0 } else { fs::FILE_ATTRIBUTE_ARCHIVE };
     Ok(Some(found & COPIED).filter(|&flags| flags != usual))
@@ -293,8 +294,9 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Gives a file that replaces another the time of creation of the other, its access list, its named streams and its flags, as
-/// `ReplaceFileW` does. But the content is new, so the file is to be archived.
+/// Gives a file that replaces another the time of creation of the other, its access list, its named streams, its flags and its
+/// compression, as `ReplaceFileW` does. But the content is new, so the file is to be archived, and its encryption is that of new
+/// files in the directory: the system encrypts no open file.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     match descriptor(&old) {
@@ -310,10 +312,24 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         copy_stream(&from, &to, &mut memory)?;
     }
     set_birth(&file, query::<fs::FILE_BASIC_INFO>(&old, fs::FileBasicInfo)?.CreationTime)?;
+    if is_compressed(&old)? && !is_compressed(&file)? {
+        // A file that the system cannot compress has the same content.
+        let _ = compress(&file);
+    }
     match flags(&old)? {
         Some(flags) => set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags),
         None => Ok(()),
     }
+}
+
+fn is_compressed(file: &impl AsHandle) -> Result<bool> {
+    Ok(attribute_bits(file)? & fs::FILE_ATTRIBUTE_COMPRESSED != 0)
+}
+
+/// Lets the file system compress what a file contains and what is written to it later.
+fn compress(file: &impl AsHandle) -> Result<()> {
+    let file = existing(file, &"", fs::FILE_GENERIC_READ | fs::FILE_GENERIC_WRITE, 0)?;
+    control(&file, ioctl::FSCTL_SET_COMPRESSION, &fs::COMPRESSION_FORMAT_DEFAULT)
 }
 
 /// Bytes of a stream that are copied at once.
@@ -419,6 +435,17 @@ mod tests {
         assert_eq!(set_attribute(&two, "system.ntfs_attrib", &[0; 3]), Err(Code::INVALID));
         inherit(CURRENT_DIRECTORY, directory.path().join("one"), &three).unwrap();
         assert_eq!(flags(&three), Ok(Some(hidden)));
+    }
+
+    #[test]
+    fn compression_is_inherited() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, two) = (new_file(&directory, "one"), new_file(&directory, "two"));
+        if compress(&one).is_err() || is_compressed(&one) != Ok(true) {
+            return println!("skipped: the file system does not compress files");
+        }
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two).unwrap();
+        assert_eq!(is_compressed(&two), Ok(true));
     }
 
     #[test]
