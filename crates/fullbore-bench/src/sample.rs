@@ -6,7 +6,10 @@ use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
-use crate::action::{DeviceIo, DeviceLimits, ExpectedState, Iteration, RunContext, Workload, steady_pace};
+use crate::action::{
+    DeviceIo, DeviceLimits, ExpectedState, Iteration, RunContext, Workload, ramp_up_without_cache,
+    steady_pace,
+};
 use crate::document::{CacheState, Proof, Regime, Sample, Slices, SteadyPart};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::Reading;
@@ -58,8 +61,14 @@ fn measure(
     let ramp_counters =
         counters.unwrap_or(Counters { devices: &[], writes: false, progress: context.progress });
     if ramp > 0.0 || spends.is_some() {
-        limits.spend_credit(&ramp_counters, ramp, |ramp| workload.ramp_up(ramp, context))?;
-        if expected.cache == Some(CacheState::Cold) {
+        let is_cold = expected.cache == Some(CacheState::Cold);
+        let reads = spends.is_some_and(|counters| !counters.writes);
+        limits.spend_credit(&ramp_counters, ramp, |ramp| match expected.ranges.as_slice() {
+            // Eviction after the ramp would be a pause, in which a limited device accumulates credit.
+            [(file, _)] if is_cold && reads && ramp_up_without_cache(file, ramp, context)? => Ok(()),
+            _ => workload.ramp_up(ramp, context),
+        })?;
+        if is_cold && cached_pages(&expected).is_none_or(|held| held.cached > 0) {
             // The ramp has read a part of the range into the page cache.
             expected = workload.prepare(iteration, context)?;
         }

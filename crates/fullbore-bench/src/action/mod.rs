@@ -11,6 +11,7 @@ mod device_limits;
 mod devices;
 mod interface;
 mod latency;
+mod limit_search;
 mod memory;
 mod one_way;
 mod phases;
@@ -25,7 +26,8 @@ mod transform;
 mod whole_file;
 mod workload;
 
-pub(crate) use device_limits::{DeviceLimits, steady_pace};
+pub(crate) use device_limits::DeviceLimits;
+pub(crate) use limit_search::{ramp_up_without_cache, steady_pace};
 pub(crate) use registry::ACTIONS;
 pub(crate) use settings::Settings;
 pub(crate) use workload::{

@@ -10,11 +10,23 @@ const SHORT: f64 = 0.5;
 /// Fewest large samples beside which short ones do not count.
 const ENOUGH_LONG: usize = 3;
 
+/// Returns the positions of the usable samples of a regime. Samples of an unknown regime that are no faster than the sustained ones
+/// are no bursts: they are sustained, too. To leave them out would choose samples by their throughput, because a limiter of requests
+/// labels only those that reach its limit.
+pub(super) fn of_regime(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
+    let usable = || (0..samples.len()).filter(|&i| samples[i].usable());
+    let has = |i: usize, regime| samples[i].regime == regime;
+    let fastest = usable().filter(|&i| has(i, regime)).map(|i| samples[i].rate()).fold(0.0, f64::max);
+    let is_sustained = |i: usize| {
+        regime == Some(Regime::Sustained) && has(i, Some(Regime::Unknown)) && samples[i].rate() <= fastest
+    };
+    usable().filter(|&i| has(i, regime) || is_sustained(i)).collect()
+}
+
 /// Returns the positions of the usable samples of a regime: without the short ones of the first rounds, if there are
 /// enough long ones. A device needs some time to reach its throughput, and short samples vary more.
 pub(super) fn counted(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
-    let all: Vec<usize> =
-        (0..samples.len()).filter(|&i| samples[i].usable() && samples[i].regime == regime).collect();
+    let all = of_regime(samples, regime);
     let largest = all.iter().map(|&i| samples[i].bytes).max().unwrap_or(0);
     let is_large = |i: usize| samples[i].bytes as f64 >= SHORT * largest as f64;
     let large: Vec<f64> = all.iter().filter(|&&i| is_large(i)).map(|&i| samples[i].seconds).collect();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::{counted, counted_warm, regime_of};
+use super::counted::{counted, counted_warm, of_regime, regime_of};
 use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
@@ -130,10 +130,7 @@ const MB: f64 = 1e6;
 pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) -> Option<Summary> {
     let regime = regime_of(samples, options.regime);
     let (positions, warm_up) = counted_warm(samples, regime);
-    let of = |regime: Option<Regime>| {
-        samples.iter().filter(move |sample| sample.usable() && sample.regime == regime)
-    };
-    let short = of(regime).count() - positions.len() - warm_up.map_or(0, WarmUp::left_out);
+    let short = of_regime(samples, regime).len() - positions.len() - warm_up.map_or(0, WarmUp::left_out);
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
     let bootstrap = &options.bootstrap;
@@ -143,9 +140,10 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let uncertainty = median_of(&usable, |s| Some(s.uncertainty)).unwrap_or(0.0);
     // An error of accounting is the same in every sample.
     let rate = rate.widened(uncertainty);
-    let other_regime = regime
-        .and_then(Regime::opposite)
-        .and_then(|other| bootstrap.median(&of(Some(other)).map(Sample::rate).collect::<Vec<_>>()));
+    let other_regime = regime.and_then(Regime::opposite).and_then(|other| {
+        let others = of_regime(samples, Some(other));
+        bootstrap.median(&others.into_iter().map(|i| samples[i].rate()).collect::<Vec<_>>())
+    });
     let per_mb: Vec<f64> = usable.iter().map(|s| s.bytes as f64 / MB).collect();
     let per_request: Vec<f64> = usable.iter().map(|s| s.requests as f64).collect();
     let counted = usable.iter().all(|s| s.requests > 0);
@@ -396,6 +394,8 @@ mod tests {
         // An unknown regime is no burst.
         let unknown = [1, 2, 3].map(|_| [(500_000_000, Unknown), (100_000_000, Sustained)]).concat();
         assert_eq!(of(&unknown, Sustained), (1e8, None, None));
+        // But one that is no faster than what is sustained is so, too.
+        assert_eq!(of(&[(90, Unknown), (95, Unknown), (110, Sustained)], Sustained), (95.0, None, None));
         assert_eq!(of(&[(7, Unknown); 3], Sustained), (7.0, None, None));
     }
 

@@ -246,6 +246,21 @@ impl Cells {
         }
     }
 
+    /// Moves cells of headline figures that have no sample to the front: storage may be too slow for one of every cell.
+    pub(super) fn put_headlines_first(&self, order: &mut [usize], decisions: &Decisions) {
+        let is_headline = |index: &usize| decisions.headlines().values().any(|of| of.contains(index));
+        order.sort_by_key(|index| !(self.active[*index].cell.samples.is_empty() && is_headline(index)));
+    }
+
+    /// Leaves out the cells for whose first sample there was no time.
+    pub(super) fn leave_out_unmeasured(&mut self) {
+        for one in &mut self.active {
+            if one.is_unfinished() && one.cell().samples.is_empty() {
+                one.leave_out();
+            }
+        }
+    }
+
     /// Returns the number of rounds of earlier samples.
     pub(super) fn rounds(&self) -> u32 {
         let samples = self.active.iter().flat_map(|one| &one.cell.samples);

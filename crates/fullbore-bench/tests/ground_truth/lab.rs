@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fullbore::pattern::Progress;
 use fullbore_bench::document::Document;
+use fullbore_bench::experiment::QUICK;
 use fullbore_bench::{Event, Options, RunProgress, run};
 
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
@@ -153,6 +154,12 @@ impl Lab {
         Ok(lab)
     }
 
+    /// Has the meter make files of another length, of which the disks hold several.
+    pub(crate) fn with_files_of(mut self, len: u64) -> Self {
+        self.meter.file = len;
+        self
+    }
+
     pub(crate) fn limit(&self, disk: usize, limits: Limits) {
         self.group.limit(self.disks[disk].number(), limits).unwrap();
     }
@@ -213,6 +220,7 @@ pub(crate) fn measures_here() -> bool {
         size: Some(file),
         time: Duration::from_secs(seconds),
         precision,
+        may_leave_out: experiments == QUICK,
         sets: vec![("lab".into(), experiments)],
         ..Options::default()
     };

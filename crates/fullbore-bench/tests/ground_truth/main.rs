@@ -17,4 +17,5 @@ mod latent;
 mod model;
 mod one_disk;
 mod several_disks;
+mod slow_storage;
 mod timing;

@@ -113,6 +113,9 @@ impl<'a, 'b> Session<'a, 'b> {
         while !time_up && cells.unfinished().next().is_some() {
             let mut order = cells.select(&decisions, deadline.left());
             let round = self.begin_round(&mut order)?;
+            if may_leave_out {
+                cells.put_headlines_first(&mut order, &decisions);
+            }
             for index in order {
                 // A cheaper cell may still fit.
                 time_up |= !self.sample_in_time(&mut cells, index, round, &deadline)?;
@@ -126,6 +129,9 @@ impl<'a, 'b> Session<'a, 'b> {
                     cells.record_headlines(before - deadline.left());
                 }
             }
+        }
+        if may_leave_out {
+            cells.leave_out_unmeasured();
         }
         self.builder.limits = self.limits.found();
         self.builder.close(&cells);

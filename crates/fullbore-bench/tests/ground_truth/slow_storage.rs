@@ -1,0 +1,53 @@
+//! Quick runs on storage as slow as hard disks: fewer cells are measured, and their figures are definite.
+
+use fullbore_bench::document::{Cell, Document};
+use fullbore_bench::experiment::QUICK;
+
+use super::judging::{Judge, prove, rate};
+use super::lab::{Lab, Limits, MeterOptions, Shared};
+
+/// Bytes and requests per second.
+const LIMITS: [Limits; 2] = [(100_000_000, 120), (60_000_000, 80)];
+
+/// Greatest relative error of a figure of the device, and greatest relative half-width of its interval.
+const TOLERANCE: f64 = 0.05;
+
+#[test]
+fn quick_runs_measure_fewer_cells_definitely() {
+    let test = "slow_storage::quick_runs_measure_fewer_cells_definitely";
+    prove(
+        MeterOptions { test, seconds: 84, precision: 0.025 },
+        &LIMITS,
+        |(bps, iops)| format!("{bps} B/s, {iops}/s"),
+        |limits| Lab::new(&[*limits], Shared::Nothing, 2 << 30).map(|lab| lab.with_files_of(128 << 20)),
+        |_| QUICK.into(),
+        judge,
+    );
+}
+
+fn judge(&(bps, iops): &Limits, document: &Document, judge: &mut Judge) {
+    judge.tolerance = TOLERANCE;
+    let measured: Vec<&Cell> = document.cells.iter().filter(|cell| cell.summary.is_some()).collect();
+    println!("{} of {} cells", measured.len(), document.cells.len());
+    judge.holds("fewer than half of the cells are measured", 2 * measured.len() < document.cells.len());
+    let is_told = |cell: &Cell| cell.summary.is_some() || cell.skipped.is_some();
+    judge.holds("cells left out have a reason", document.cells.iter().all(is_told));
+    let mut kinds = [0; 3];
+    for cell in measured {
+        let name = cell.labels.describe();
+        let (Some(request), Some(summary)) = (cell.labels.request_bytes, &cell.summary) else { continue };
+        let truth = (iops * request).min(bps) as f64;
+        if name.contains("cache direct") {
+            judge.near(&name, rate(cell), truth);
+            let half_width = summary.rate.relative_half_width();
+            judge.holds(&format!("{name}: half-width of {half_width:.3}"), half_width <= TOLERANCE);
+            kinds[if name.contains("random") { 0 } else { usize::from(name.starts_with("write")) + 1 }] += 1;
+        } else if name.contains("cold") && name.starts_with("read") {
+            // The system chooses the requests of the device. The throttle lets some more through for up to half a second.
+            judge.between(&name, summary.rate.low, 0.0, 1.05 * bps as f64);
+        }
+    }
+    judge.holds(&format!("random reads, reads, writes: {kinds:?}"), kinds.iter().all(|&cells| cells > 0));
+    let limit = document.findings.limits.iter().find(|limit| limit.operation == "read");
+    judge.near("limit of requests", limit.and_then(|limit| limit.requests_per_s).unwrap_or(0.0), iops as f64);
+}
