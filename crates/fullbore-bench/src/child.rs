@@ -50,10 +50,35 @@ pub(crate) fn output(command: &mut Command, input: Option<File>) -> io::Result<O
     output
 }
 
-#[cfg(all(test, unix))]
+/// Describes the failure of a process: its status, and the line with the error.
+pub(crate) fn failure(output: &Output) -> String {
+    let printed = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes));
+    match printed.iter().find_map(|text| complaint(text)) {
+        Some(complaint) => format!("{}: {complaint}", output.status),
+        None => output.status.to_string(),
+    }
+}
+
+/// The first line that reports an error.
+fn complaint(said: &str) -> Option<&str> {
+    let lines =
+        || said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");
+    lines().find(|line| line.contains("error") || line.contains("fail")).or_else(|| lines().next())
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_complaint_is_the_line_with_the_error() {
+        let said = "fio: pid=1\n\nfio: io_u error on file x: No space left\n";
+        assert_eq!(complaint(said), Some("fio: io_u error on file x: No space left"));
+        assert_eq!(complaint("fio: engine nope not loadable\n"), Some("fio: engine nope not loadable"));
+        assert_eq!(complaint("\n"), None);
+    }
+
+    #[cfg(unix)]
     #[test]
     fn child_output_and_status_are_returned() {
         let echo = output(Command::new("echo").arg("word").stdout(Stdio::piped()), None).unwrap();

@@ -1,8 +1,4 @@
 //! Limits of the devices, found before their first sample, and the regime of a sample.
-//!
-//! A device is read or written without pause, with large requests and then with small ones. If its throughput falls, or
-//! if transfers are handed out periodically, a limiter is at work, and what it let through at the end is sustained. A
-//! device without these signs may have a credit larger than the search spends: its samples are of an unknown regime.
 
 use std::cell::{Cell, RefCell};
 

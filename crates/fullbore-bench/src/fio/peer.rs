@@ -267,22 +267,12 @@ impl Program {
         command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
         let output =
             child::output(&mut command, None).map_err(|error| Error::io("run", &self.path, error))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
-            return Ok(text);
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let said = complaint(&stderr).or_else(|| complaint(&text)).unwrap_or("no reason given");
-        let what = format!("fio failed: {}: {said}", output.status);
+        let what = format!("fio failed: {}", child::failure(&output));
         Err(Error::new(ErrorKind::Unsupported, "run", &self.path, what))
     }
-}
-
-/// The first line in which fio reports an error.
-fn complaint(said: &str) -> Option<&str> {
-    let lines =
-        || said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");
-    lines().find(|line| line.contains("error") || line.contains("fail")).or_else(|| lines().next())
 }
 
 #[derive(Deserialize)]
@@ -373,14 +363,6 @@ impl TimeStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_complaint_is_the_line_with_the_error() {
-        let said = "fio: pid=1\n\nfio: io_u error on file x: No space left\n";
-        assert_eq!(complaint(said), Some("fio: io_u error on file x: No space left"));
-        assert_eq!(complaint("fio: engine nope not loadable\n"), Some("fio: engine nope not loadable"));
-        assert_eq!(complaint("\n"), None);
-    }
 
     const TEXT: &str = r#"fio: a warning
     {"fio version": "fio-3.33", "jobs": [{"jobname": "p", "error": 0, "job_runtime": 1000,

@@ -255,7 +255,7 @@ impl Cells {
     /// Leaves out the cells for whose first sample there was no time.
     pub(super) fn leave_out_unmeasured(&mut self) {
         for one in &mut self.active {
-            if one.is_unfinished() && one.cell().samples.is_empty() {
+            if one.is_unfinished() && one.cell.samples.is_empty() && one.pilot.is_none() {
                 one.leave_out();
             }
         }

@@ -1,6 +1,6 @@
 //! Quick runs on storage as slow as hard disks: fewer cells are measured, and their figures are definite.
 
-use fullbore_bench::document::{Cell, Document};
+use fullbore_bench::document::{CacheState, Cell, Document, Operation, Order};
 use fullbore_bench::experiment::QUICK;
 
 use super::judging::{Judge, prove, rate};
@@ -37,12 +37,14 @@ fn judge(&(bps, iops): &Limits, document: &Document, judge: &mut Judge) {
         let name = cell.labels.describe();
         let (Some(request), Some(summary)) = (cell.labels.request_bytes, &cell.summary) else { continue };
         let truth = (iops * request).min(bps) as f64;
-        if name.contains("cache direct") {
+        let (reads, random) =
+            (cell.labels.operation == Operation::Read, cell.labels.order == Some(Order::Random));
+        if cell.labels.bypasses_cache() {
             judge.near(&name, rate(cell), truth);
             let half_width = summary.rate.relative_half_width();
             judge.holds(&format!("{name}: half-width of {half_width:.3}"), half_width <= TOLERANCE);
-            kinds[if name.contains("random") { 0 } else { usize::from(name.starts_with("write")) + 1 }] += 1;
-        } else if name.contains("cold") && name.starts_with("read") {
+            kinds[if random { 0 } else { 1 + usize::from(!reads) }] += 1;
+        } else if reads && cell.labels.cache == Some(CacheState::Cold) {
             // The system chooses the requests of the device. The throttle lets some more through for up to half a second.
             judge.between(&name, summary.rate.low, 0.0, 1.05 * bps as f64);
         }

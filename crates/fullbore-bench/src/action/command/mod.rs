@@ -139,13 +139,7 @@ impl CommandWorkload {
         let seconds = clock.elapsed().as_secs_f64();
         let usage = ProcessUsage::of_children().map_err(fail)?.since(&before);
         if !finished.status.success() {
-            let mut what = format!("{} failed with {}", self.tool.name, finished.status);
-            for (stream, printed) in [("", &finished.stderr), ("printed ", &finished.stdout)] {
-                let printed = String::from_utf8_lossy(&printed[..printed.len().min(200)]);
-                if !printed.trim().is_empty() {
-                    what += &format!(": {stream}{}", printed.trim());
-                }
-            }
+            let what = format!("{} failed with {}", self.tool.name, child::failure(&finished));
             return Err(Error::new(ErrorKind::Unsupported, "run", &self.program, what));
         }
         Ok(CommandRun { seconds, usage, stdout: finished.stdout })
